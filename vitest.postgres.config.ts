@@ -1,7 +1,9 @@
 /**
- * Everything that needs PostgreSQL: `npm run test:postgres`. Not part of `npm test`, which stays short and needs no server.
+ * Everything that needs PostgreSQL: `npm run test:postgres`. Not part of `npm test`, which stays short and needs no
+ * server.
  *
- * Owns: test/postgres, the two contracts on PostgreSQL, and the suites of test/scenario and test/runtime once more with PostgreSQL as the engine.
+ * Owns: test/postgres, the two contracts on PostgreSQL, and the suites of test/scenario and test/runtime once more with
+ * PostgreSQL as the engine.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
 import { filesOn } from './test/postgres/suites.ts'

@@ -1,5 +1,6 @@
 /**
- * Everything that needs a Restate server: `npm run test:restate`. Not part of `npm test`, which stays short and needs no server.
+ * Everything that needs a Restate server: `npm run test:restate`. Not part of `npm test`, which stays short and needs
+ * no server.
  *
  * Owns: test/restate, and a sample of the suites of test/scenario and test/runtime with Restate as the engine.
  */
@@ -7,7 +8,13 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { filesOn } from './test/restate/suites.ts'
 import common from './vitest.config.ts'
 
-const shared = { ...common.test, exclude: configDefaults.exclude, testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 10_000 }
+const shared = {
+  ...common.test,
+  exclude: configDefaults.exclude,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  teardownTimeout: 10_000,
+}
 
 export default defineConfig({
   test: {

@@ -1,6 +1,7 @@
 /**
- * A delegation in this build beside one in another build, in turns in one process: what a change costs. `node --no-warnings bench/against.ts <folder of the other build>`; both must be built.
- * Prints microseconds of CPU time per delegation, the median and the least of each. `--turns` (default 41), `--count` delegations of a run (default 200).
+ * A delegation in this build beside one in another build, in turns in one process: what a change costs. `node
+ * --no-warnings bench/against.ts <folder of the other build>`; both must be built. Prints microseconds of CPU time per
+ * delegation, the median and the least of each. `--turns` (default 41), `--count` delegations of a run (default 200).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,8 @@ const count = Number(values.count)
 const turns = Number(values.turns)
 const stores = mkdtempSync(join(tmpdir(), 'reeve-against-'))
 
-const load = async (root: string): Promise<Build> => (await import(pathToFileURL(resolve(root, 'dist/index.js')).href)) as Build
+const load = async (root: string): Promise<Build> =>
+  (await import(pathToFileURL(resolve(root, 'dist/index.js')).href)) as Build
 
 function leaderOf({ agent, supervisor }: Build): ReturnType<Build['supervisor']> {
   const writer = agent({ name: 'writer', description: 'writes', model: () => 'The next part.' })
@@ -35,7 +37,9 @@ function leaderOf({ agent, supervisor }: Build): ReturnType<Build['supervisor']>
   })
 }
 
-/** What one delegation of a run takes, in microseconds: of the CPU, and as time goes by, waiting for the disk included. */
+/**
+ * What one delegation of a run takes, in microseconds: of the CPU, and as time goes by, waiting for the disk included.
+ */
 interface Taken {
   readonly cpu: number
   readonly elapsed: number
@@ -43,7 +47,10 @@ interface Taken {
 
 async function measured(build: Build, store: string | undefined): Promise<Taken> {
   const leader = leaderOf(build)
-  await using runtime = await build.createRuntime({ agents: [leader], ...(store === undefined ? undefined : { store }) })
+  await using runtime = await build.createRuntime({
+    agents: [leader],
+    ...(store === undefined ? undefined : { store }),
+  })
   const [before, begun] = [ownSeconds(), performance.now()]
   const outcome = await runtime.run(leader, 'Write a book.')
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))

@@ -1,4 +1,7 @@
-/** The bottom: commits and appends per second of the writer, inline and in its thread, beside SQLite alone on the same disk. */
+/**
+ * The bottom: commits and appends per second of the writer, inline and in its thread, beside SQLite alone on the same
+ * disk.
+ */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../src/core/index.ts'

@@ -1,6 +1,7 @@
 /**
- * What each way of working together costs in context: the same task, d pieces of work under one leader, played in every way, with everything counted that
- * models were sent. `npm run bench:context`. Rules play the models, so the figures are the same every time; tokens are Reeve's estimate.
+ * What each way of working together costs in context: the same task, d pieces of work under one leader, played in every
+ * way, with everything counted that models were sent. `npm run bench:context`. Rules play the models, so the figures
+ * are the same every time; tokens are Reeve's estimate.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +25,8 @@ import { inFolder } from './measure.ts'
 
 const pieces = [1, 2, 5, 10]
 /** A text of about so many characters. */
-const text = (about: string, length: number): string => `${about}: ${'words that matter '.repeat(length / 18)}`.slice(0, length)
+const text = (about: string, length: number): string =>
+  `${about}: ${'words that matter '.repeat(length / 18)}`.slice(0, length)
 const request = text('The task', 200)
 const brief = text('The next piece', 120)
 const found = text('Found', 400)
@@ -57,7 +59,11 @@ class Play {
   counted(name: string, rule: () => ModelAnswerInput | string): ModelFunction {
     return ({ messages, tools }) => {
       const { calls, messages: before, tokens } = this.costs.get(name) ?? { calls: 0, messages: 0, tokens: 0 }
-      this.costs.set(name, { calls: calls + 1, messages: before + messages.length, tokens: tokens + estimateTokens(messages, tools) })
+      this.costs.set(name, {
+        calls: calls + 1,
+        messages: before + messages.length,
+        tokens: tokens + estimateTokens(messages, tools),
+      })
       return rule()
     }
   }
@@ -77,7 +83,9 @@ class Play {
   }
 
   /** Gives out one piece in a turn, then says that all is done. */
-  leader(give: (worker: string) => { readonly name: string; readonly input: { readonly [name: string]: string } }): ModelFunction {
+  leader(
+    give: (worker: string) => { readonly name: string; readonly input: { readonly [name: string]: string } },
+  ): ModelFunction {
     return this.counted('leader', () => {
       const worker = this.next()
       return worker === undefined ? answer : { calls: [give(worker)] }
@@ -110,7 +118,9 @@ const transfer =
 
 /** The worker that is done hands the next piece to the other one; the last one answers. */
 function handoff(play: Play): Agent {
-  const give = (to: string): ModelAnswerInput => ({ calls: [{ name: 'transfer_to_agent', input: { agent_name: to, task: brief } }] })
+  const give = (to: string): ModelAnswerInput => ({
+    calls: [{ name: 'transfer_to_agent', input: { agent_name: to, task: brief } }],
+  })
   const last = (): ModelAnswerInput => {
     const to = play.next()
     return to === undefined ? {} : give(to)
@@ -128,7 +138,11 @@ function handoff(play: Play): Agent {
 function fixed(play: Play): Agent {
   const team = play.team()
   const leader = agent({ ...facts, model: play.counted('leader', () => answer) })
-  return sequential({ name: 'line', agents: [...Array.from({ length: play.pieces }, (_, i) => team[i % team.length]!), leader], limits })
+  return sequential({
+    name: 'line',
+    agents: [...Array.from({ length: play.pieces }, (_, i) => team[i % team.length]!), leader],
+    limits,
+  })
 }
 
 function tools(play: Play): Agent {
@@ -224,7 +238,8 @@ await inFolder(async (folder) => {
       exponent(series, 'bytes'),
     ])
   }
-  for (const cells of [columns, columns.map((_, i) => (i === 0 ? '---' : '---:')), ...rows]) console.log(`| ${cells.join(' | ')} |`)
+  for (const cells of [columns, columns.map((_, i) => (i === 0 ? '---' : '---:')), ...rows])
+    console.log(`| ${cells.join(' | ')} |`)
   console.log(
     '\ntokens: estimated, everything that all models were sent, with the schemas of their tools. growth: x in d^x, from d = 5 to d = 10.',
   )

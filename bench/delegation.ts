@@ -1,4 +1,7 @@
-/** One delegation: model leader, model worker. In memory beside a bare loop, durable beside the same two fsynced commits. And how it grows. */
+/**
+ * One delegation: model leader, model worker. In memory beside a bare loop, durable beside the same two fsynced
+ * commits. And how it grows.
+ */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -20,7 +23,12 @@ async function bare(): Promise<number> {
   const begun = performance.now()
   const messages: unknown[] = [{ role: 'user', content: 'Write a book.' }]
   for (let i = 0; i < count; i++) {
-    messages.push(await Promise.resolve({ role: 'assistant', calls: [{ worker: 'writer', instructions: 'Write the next part, please.' }] }))
+    messages.push(
+      await Promise.resolve({
+        role: 'assistant',
+        calls: [{ worker: 'writer', instructions: 'Write the next part, please.' }],
+      }),
+    )
     messages.push(await Promise.resolve({ role: 'tool', content: 'The next part.' }))
   }
   return ((performance.now() - begun) * 1000) / count
@@ -102,6 +110,11 @@ export const run = (): Promise<Row[]> =>
         side: { what: 'in a run of 10', value: growth.ten * 100 },
         budget: { atMost: 120 },
       },
-      { figure: 'stored per delegation beyond content', value: await storedBytes(folder), unit: 'bytes', budget: { atMost: 2_048 } },
+      {
+        figure: 'stored per delegation beyond content',
+        value: await storedBytes(folder),
+        unit: 'bytes',
+        budget: { atMost: 2_048 },
+      },
     ]
   })

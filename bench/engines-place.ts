@@ -1,7 +1,9 @@
 /**
- * What the bench of engines runs on: servers as one would have them, and for each engine the processes that move runs and one that starts them.
+ * What the bench of engines runs on: servers as one would have them, and for each engine the processes that move runs
+ * and one that starts them.
  *
- * Owns: starting and ending processes, and what CPU time they have used. Does not own: what they do (engines-team.ts), the figures (engines.ts).
+ * Owns: starting and ending processes, and what CPU time they have used. Does not own: what they do (engines-team.ts),
+ * the figures (engines.ts).
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
@@ -29,7 +31,9 @@ export class Process {
   }
 
   async start(): Promise<void> {
-    this.#child = fork(join(import.meta.dirname, 'engines-worker.ts'), [JSON.stringify(this.#place)], { execArgv: ['--no-warnings'] })
+    this.#child = fork(join(import.meta.dirname, 'engines-worker.ts'), [JSON.stringify(this.#place)], {
+      execArgv: ['--no-warnings'],
+    })
     await this.#answer()
   }
 
@@ -102,14 +106,22 @@ export class Servers implements AsyncDisposable {
   readonly #temporal: TemporalTestServer | undefined
   #nth = 0
 
-  private constructor(folder: string, postgres?: StoppablePostgres, restate?: TestServer, temporal?: TemporalTestServer) {
+  private constructor(
+    folder: string,
+    postgres?: StoppablePostgres,
+    restate?: TestServer,
+    temporal?: TemporalTestServer,
+  ) {
     this.#folder = folder
     this.#postgres = postgres
     this.#restate = restate
     this.#temporal = temporal
   }
 
-  /** Those that these engines need. PostgreSQL as it is installed, fsync on; Restate as `reeve restate dev` starts it; Temporal's dev server over a file. */
+  /**
+   * Those that these engines need. PostgreSQL as it is installed, fsync on; Restate as `reeve restate dev` starts it;
+   * Temporal's dev server over a file.
+   */
   static async open(folder: string, names: readonly Name[]): Promise<Servers> {
     const needs = (name: Name): boolean => names.includes(name)
     const [postgres, restate, temporal] = await Promise.all([
@@ -120,7 +132,10 @@ export class Servers implements AsyncDisposable {
     return new Servers(folder, postgres, restate, temporal)
   }
 
-  /** One process that does everything, or `workers` processes and one that only starts runs. Each contestant has a store of its own. */
+  /**
+   * One process that does everything, or `workers` processes and one that only starts runs. Each contestant has a store
+   * of its own.
+   */
   async contestant(name: Name, workers: 'one process' | number = 'one process'): Promise<Contestant> {
     const place = await this.#place(name, `bench_${++this.#nth}`)
     const drive = workers === 'one process'
@@ -138,7 +153,8 @@ export class Servers implements AsyncDisposable {
         await mute.start()
         return mute
       },
-      seconds: () => [...all.map(({ pid }) => pid), ...this.#serversOf(name)].reduce((sum, pid) => sum + secondsOf(pid), 0),
+      seconds: () =>
+        [...all.map(({ pid }) => pid), ...this.#serversOf(name)].reduce((sum, pid) => sum + secondsOf(pid), 0),
       async end() {
         for (const each of all) await each.end('close')
       },

@@ -1,4 +1,6 @@
-/** What engines are measured with, and what one process does for it: rule agents, so that what takes time is the engine. */
+/**
+ * What engines are measured with, and what one process does for it: rule agents, so that what takes time is the engine.
+ */
 import { agent, approve, delegate, step, type Agent, type Runtime } from '../src/index.ts'
 import { timed } from './measure.ts'
 
@@ -21,7 +23,13 @@ export type Order =
   /** Waits for the end of as many. */
   | { readonly do: 'await all'; readonly from: number; readonly runs: number; readonly name: string }
 
-const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 7 * 24 * 3_600_000 }
+const gate = {
+  tool: 'publish',
+  toolVersion: '1',
+  input: 'a book',
+  reason: 'it is for the public',
+  timeoutMs: 7 * 24 * 3_600_000,
+}
 /** How long a step of a run that is watched takes. */
 const pausedMs = 20
 
@@ -35,12 +43,17 @@ const walker = agent({
 const stroller = agent({
   name: 'stroller',
   run: async (ctx, brief) => {
-    for (let i = 0; i < Number(brief); i++) await step(ctx, 'stroll', () => new Promise((resolve) => setTimeout(resolve, pausedMs, 1)))
+    for (let i = 0; i < Number(brief); i++)
+      await step(ctx, 'stroll', () => new Promise((resolve) => setTimeout(resolve, pausedMs, 1)))
     return null
   },
 })
 const pilgrim = agent({ name: 'pilgrim', run: async (ctx) => (await approve(ctx, gate)).approved })
-const writer = agent({ name: 'writer', description: 'writes', run: (ctx) => step(ctx, 'write', () => 'The next part.') })
+const writer = agent({
+  name: 'writer',
+  description: 'writes',
+  run: (ctx) => step(ctx, 'write', () => 'The next part.'),
+})
 const leader = agent({
   name: 'leader',
   workers: [writer],
@@ -103,13 +116,15 @@ export async function carryOut(runtime: Runtime, order: Order): Promise<number[]
     case 'park': {
       const id = (nth: number): string => `${order.name}-${nth}`
       const begin = async (nth: number): Promise<void> => void (await runtime.start(pilgrim, 'go', { runId: id(nth) }))
-      // Whoever waits for a run reads it with each of its news: of a thousand that begin, this process would see little else.
+      // Whoever waits for a run reads it with each of its news: of a thousand that begin, this process would see little
+      // else.
       const waiting = async (nth: number): Promise<void> => void (await runtime.handle(id(nth)).until('waiting'))
       return [await timed(() => often(order.runs, 1_000, begin).then(() => often(order.runs, 20, waiting)))]
     }
     case 'decide': {
       const each: number[] = []
-      for (let nth = 0; nth < order.runs; nth++) each.push(await decided(runtime, `${order.name}-${(nth * 7_919) % order.of}`))
+      for (let nth = 0; nth < order.runs; nth++)
+        each.push(await decided(runtime, `${order.name}-${(nth * 7_919) % order.of}`))
       return each
     }
     case 'begin': {
@@ -127,7 +142,11 @@ export async function carryOut(runtime: Runtime, order: Order): Promise<number[]
     }
     case 'await all':
       return [
-        await timed(() => Promise.all(Array.from({ length: order.runs }, (_, nth) => ended(runtime, `${order.name}-${order.from + nth}`)))),
+        await timed(() =>
+          Promise.all(
+            Array.from({ length: order.runs }, (_, nth) => ended(runtime, `${order.name}-${order.from + nth}`)),
+          ),
+        ),
       ]
   }
 }

@@ -8,7 +8,10 @@ import { engineOn } from '../src/engine/named-store.ts'
 import { engineAt, type Place as SharedPlace } from '../test/servers/engines.ts'
 import { carryOut, team, type Order } from './engines-team.ts'
 
-/** Which engine a process has, and whether it takes runs up or only starts them. `unheard`: every wake-up that it sends is lost. */
+/**
+ * Which engine a process has, and whether it takes runs up or only starts them. `unheard`: every wake-up that it sends
+ * is lost.
+ */
 export type Place = { readonly drive?: boolean; readonly unheard?: boolean } & (
   { readonly engine: 'embedded'; readonly store: string } | SharedPlace
 )
@@ -44,7 +47,8 @@ async function serve(place: Place): Promise<void> {
     if (order === 'how far') return void process.send!(answer([]))
     carryOut(runtime, order).then(
       (figures) => process.send!(answer(figures)),
-      (thrown: unknown) => process.send!({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+      (thrown: unknown) =>
+        process.send!({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
     )
   })
   process.send!(answer([]))

@@ -1,8 +1,10 @@
 /**
- * The engines beside one another, interleaved in one run: `npm run bench:engines -- [--engines embedded,postgres,restate,temporal] [--quick] [--only <part of a figure's name>] [--parked]`.
+ * The engines beside one another, interleaved in one run: `npm run bench:engines -- [--engines
+ * embedded,postgres,restate,temporal] [--quick] [--only <part of a figure's name>] [--parked]`.
  *
- * Each engine but the embedded one keeps its runs in one PostgreSQL, each in a schema of its own. CPU time is that of all processes of an engine together: workers, client,
- * PostgreSQL, and the server of the mover. `--parked` adds 100,000 runs that wait. Prints tables; writes nothing.
+ * Each engine but the embedded one keeps its runs in one PostgreSQL, each in a schema of its own. CPU time is that of
+ * all processes of an engine together: workers, client, PostgreSQL, and the server of the mover. `--parked` adds
+ * 100,000 runs that wait. Prints tables; writes nothing.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -38,11 +40,14 @@ function note(line: Line): void {
   console.error(`  ${cells(line).join('  ')}`)
 }
 
-// ---- one process ----------------------------------------------------------------------------------------------------------------------
+// ---- one process
+// ----------------------------------------------------------------------------------------------------------------------
 
 interface Plan {
   readonly what: string
-  /** How many of what is counted one order is, for an engine: a slow one is given less to do, and counted by the piece. */
+  /**
+   * How many of what is counted one order is, for an engine: a slow one is given less to do, and counted by the piece.
+   */
   readonly order: (name: Name) => { readonly order: Order; readonly count: number }
   readonly unit: string
 }
@@ -99,16 +104,21 @@ async function speed(contestants: readonly Contestant[], { what, unit, order }: 
       seen.get(name)!.commits.push(((await client.commits()) - committed) / each.count)
     }
   }
-  const of = (pick: (one: Seen) => number): Map<Name, number> => new Map([...seen].map(([name, one]) => [name, pick(one)]))
+  const of = (pick: (one: Seen) => number): Map<Name, number> =>
+    new Map([...seen].map(([name, one]) => [name, pick(one)]))
   if (unit === 'each, ms') note({ figure: what, unit, of: of(({ ms }) => median(ms)) })
   else note({ figure: what, unit, more: true, of: of(({ ms }) => 1000 / median(ms)) })
   note({ figure: `… CPU for one`, unit: 'ms', of: of(({ cpuMs }) => median(cpuMs)) })
   note({ figure: `… commits for one`, unit: '', of: of(({ commits }) => median(commits)) })
 }
 
-// ---- several processes ------------------------------------------------------------------------------------------------------------------
+// ---- several processes
+// ------------------------------------------------------------------------------------------------------------------
 
-/** Whether more workers make a run dearer: clients elsewhere, 1, 2 and 4 workers. A store in a file is for one host, and has no place here. */
+/**
+ * Whether more workers make a run dearer: clients elsewhere, 1, 2 and 4 workers. A store in a file is for one host, and
+ * has no place here.
+ */
 async function growth(servers: Servers): Promise<void> {
   const cost = new Map<number, Map<Name, number>>()
   for (const workers of [1, 2, 4]) {
@@ -150,7 +160,10 @@ async function crowds(servers: Servers): Promise<void> {
   }
 }
 
-/** What a run takes at the worst while a worker of three is killed, and while all three are killed one after the other, two seconds apart. */
+/**
+ * What a run takes at the worst while a worker of three is killed, and while all three are killed one after the other,
+ * two seconds apart.
+ */
 async function stalls(servers: Servers): Promise<void> {
   for (const deaths of [1, 3]) {
     const of = new Map<Name, number>()
@@ -197,12 +210,26 @@ async function parked(servers: Servers): Promise<void> {
   }
   note({ figure: `${count(parkedRuns)} runs that wait, four workers: made`, unit: 'runs/s', more: true, of: made })
   note({ figure: '… from a decision to the end of its run, p99', unit: 'ms', of: slow })
-  note({ figure: `… ${count(lostWakeUps)} are decided and their wake-ups lost, until all have ended`, unit: 's', of: undecided })
-  note({ figure: `… ${count(lostWakeUps)} are begun beside them and their wake-ups lost, until all have ended`, unit: 's', of: unbegun })
+  note({
+    figure: `… ${count(lostWakeUps)} are decided and their wake-ups lost, until all have ended`,
+    unit: 's',
+    of: undecided,
+  })
+  note({
+    figure: `… ${count(lostWakeUps)} are begun beside them and their wake-ups lost, until all have ended`,
+    unit: 's',
+    of: unbegun,
+  })
 }
 
-/** Much is written while no worker moves, and nobody is told; then the workers go on. Seconds until the last run has ended. */
-async function madeUpFor({ client, workers, unheard }: Contestant, order: Extract<Order, { from: number }>): Promise<number> {
+/**
+ * Much is written while no worker moves, and nobody is told; then the workers go on. Seconds until the last run has
+ * ended.
+ */
+async function madeUpFor(
+  { client, workers, unheard }: Contestant,
+  order: Extract<Order, { from: number }>,
+): Promise<number> {
   const mute = await unheard()
   for (const worker of workers) worker.freeze()
   await mute.take(order)
@@ -212,7 +239,8 @@ async function madeUpFor({ client, workers, unheard }: Contestant, order: Extrac
   return ms! / 1000
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------------------------------
+// ---- the table
+// --------------------------------------------------------------------------------------------------------------------------
 
 function cells({ figure, unit, of }: Line): string[] {
   const embedded = of.get('embedded')

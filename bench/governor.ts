@@ -1,4 +1,7 @@
-/** Many runs at once against a model that takes few calls at a time and answers 429 beyond: what is sent, what is refused, and how long it takes, with and without the governor. */
+/**
+ * Many runs at once against a model that takes few calls at a time and answers 429 beyond: what is sent, what is
+ * refused, and how long it takes, with and without the governor.
+ */
 import { agent, createRuntime } from 'reeve'
 import { failure, FailureError } from '../src/core/index.ts'
 import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'

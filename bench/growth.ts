@@ -10,19 +10,29 @@ function delegating(count: number, memory: 'isolated' | 'continue'): Agent {
   const model: ModelFunction = ({ messages }) =>
     messages.some(({ role }) => role === 'tool')
       ? 'done'
-      : { calls: Array.from({ length: count }, () => ({ name: 'delegate', input: { worker: 'w', instructions: 'x' } })) }
+      : {
+          calls: Array.from({ length: count }, () => ({ name: 'delegate', input: { worker: 'w', instructions: 'x' } })),
+        }
   const w = agent({ name: 'w', description: 'Works.', model: () => 'W' })
   return supervisor({ name: 'lead', model, workers: [w], delegation: { memory }, limits: { turns: 2 * count + 2 } })
 }
 
 /** The same, each to another worker. */
 function spread(count: number): Agent {
-  const workers = Array.from({ length: count }, (_, i) => agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }))
+  const workers = Array.from({ length: count }, (_, i) =>
+    agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }),
+  )
   const model: ModelFunction = ({ messages }) =>
     messages.some(({ role }) => role === 'tool')
       ? 'done'
       : { calls: workers.map(({ name }) => ({ name: 'delegate', input: { worker: name, instructions: 'x' } })) }
-  return supervisor({ name: 'lead', model, workers, delegation: { memory: 'continue' }, limits: { turns: 2 * count + 2 } })
+  return supervisor({
+    name: 'lead',
+    model,
+    workers,
+    delegation: { memory: 'continue' },
+    limits: { turns: 2 * count + 2 },
+  })
 }
 
 const looping = (count: number): Agent =>
@@ -60,7 +70,12 @@ export const run = (): Promise<Row[]> =>
       const once = await costOf(make(count), join(folder, `${what}-1.db`))
       const twice = await costOf(make(2 * count), join(folder, `${what}-2.db`))
       rows.push(
-        { figure: `${2 * count} ${what}: time`, value: twice.ms, unit: 'ms', side: { what: `${count}`, value: once.ms } },
+        {
+          figure: `${2 * count} ${what}: time`,
+          value: twice.ms,
+          unit: 'ms',
+          side: { what: `${count}`, value: once.ms },
+        },
         {
           figure: `${2 * count} ${what}: stored`,
           value: twice.bytes / 1024,

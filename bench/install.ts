@@ -1,4 +1,7 @@
-/** What a user gets: the packed tarball installed into an empty folder, its size and packages, and how long its import takes in a new process. */
+/**
+ * What a user gets: the packed tarball installed into an empty folder, its size and packages, and how long its import
+ * takes in a new process.
+ */
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -31,7 +34,9 @@ function weigh(folder: string, isModules: boolean, weight: Weight = { bytes: 0, 
 
 function importMs(folder: string, what: string): number {
   const code = `const t = performance.now(); await import(${JSON.stringify(what)}); console.log(performance.now() - t)`
-  const seen = Array.from({ length: 11 }, () => Number(output(process.execPath, ['--input-type=module', '-e', code], folder)))
+  const seen = Array.from({ length: 11 }, () =>
+    Number(output(process.execPath, ['--input-type=module', '-e', code], folder)),
+  )
   return median(seen)
 }
 

@@ -28,7 +28,11 @@ const bareCrowd = (): Promise<number> =>
     ),
   )
 
-async function fanOut(count: number, ms: number, options: () => RuntimeOptions): Promise<{ ours: number; bare: number }> {
+async function fanOut(
+  count: number,
+  ms: number,
+  options: () => RuntimeOptions,
+): Promise<{ ours: number; bare: number }> {
   const leader = team(count, { atOnce: count, ms })
   return inTurns(7, {
     ours: () => runOnce(leader, options()),

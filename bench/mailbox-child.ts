@@ -1,5 +1,6 @@
 /**
- * A process of the mailbox bench: goes on with the run, or begins it, and tells its parent where it stands. Killed at any moment.
+ * A process of the mailbox bench: goes on with the run, or begins it, and tells its parent where it stands. Killed at
+ * any moment.
  *
  * Arguments: the store, how many messages.
  */
@@ -13,7 +14,10 @@ import { peakMegabytes } from './measure.ts'
 export interface Told {
   /** The newest message that was read. */
   readonly seen: number
-  /** Milliseconds since its process began, when everything of an earlier one had been gone through again; undefined: not yet. */
+  /**
+   * Milliseconds since its process began, when everything of an earlier one had been gone through again; undefined: not
+   * yet.
+   */
   readonly recoveredMs?: number
   readonly peakMb: number
   readonly ended?: boolean
@@ -29,7 +33,11 @@ const run = await runtime.start(root, 'Go', { runId: 'run_mail' })
 
 const tell = (ended?: true): void => {
   const here = engine.driver.runs.get('run_mail' as RunId)
-  if (recoveredMs === undefined && here !== undefined && ![...here.activations.values()].some(({ replaying }) => replaying))
+  if (
+    recoveredMs === undefined &&
+    here !== undefined &&
+    ![...here.activations.values()].some(({ replaying }) => replaying)
+  )
     recoveredMs = performance.now()
   const told: Told = {
     seen,

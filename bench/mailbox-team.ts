@@ -1,19 +1,27 @@
-/** The team of the mailbox bench: one writes numbered mail, with a bound on what is not acknowledged yet; one reads it, and keeps a digest of what it has read and where it stands, nothing else. */
+/**
+ * The team of the mailbox bench: one writes numbered mail, with a bound on what is not acknowledged yet; one reads it,
+ * and keeps a digest of what it has read and where it stands, nothing else.
+ */
 import { agent, team, teammate, type Agent, type Json } from '../src/index.ts'
 
 /** How much may be under way without having been acknowledged: below what an inbox holds. */
 const window = 150
 /** So many are acknowledged at once. */
 const acknowledged = 75
-/** After so many messages a member begins a new segment of its log: what it has to go through again after a crash is bounded. */
+/**
+ * After so many messages a member begins a new segment of its log: what it has to go through again after a crash is
+ * bounded.
+ */
 const segment = 10_000
 
 /** A message of a hundred bytes. */
 const letter = (number: number): string => `${String(number).padStart(8, '0')} ${'abcdefghij'.repeat(9)}x`
-const numberOf = (content: Json): number => (typeof content === 'string' && content.length === 100 ? Number(content.slice(0, 8)) : NaN)
+const numberOf = (content: Json): number =>
+  typeof content === 'string' && content.length === 100 ? Number(content.slice(0, 8)) : NaN
 
 /** A digest of all numbers in their order. */
-export const digestOf = (digest: number, number: number): number => (Math.imul(digest ^ number, 0x01000193) + 0x9e3779b9) >>> 0
+export const digestOf = (digest: number, number: number): number =>
+  (Math.imul(digest ^ number, 0x01000193) + 0x9e3779b9) >>> 0
 
 /** What a member knows. */
 interface Writing {
@@ -32,7 +40,9 @@ export interface Read {
   readonly digest: number
 }
 
-/** The team. `seen` hears of every message that is read, also while a run that was interrupted is gone through again. */
+/**
+ * The team. `seen` hears of every message that is read, also while a run that was interrupted is gone through again.
+ */
 export function crew(messages: number, seen: (number: number) => void): Agent {
   const writer = agent({
     name: 'writer',

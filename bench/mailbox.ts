@@ -1,5 +1,6 @@
 /**
- * A million messages between two members of a team whose process is killed again and again: every one is read once, in order.
+ * A million messages between two members of a team whose process is killed again and again: every one is read once, in
+ * order.
  *
  *   npm run bench:mailbox -- [--messages 1000000] [--kills 30] [--seed 1] [--keep]
  *
@@ -42,7 +43,9 @@ function live(moment: Moment | undefined): Promise<boolean> {
     let last: Told | undefined
     let planned = false
     let [killed, ended] = [false, false]
-    const child = fork(join(import.meta.dirname, 'mailbox-child.ts'), [file, String(messages)], { execArgv: ['--no-warnings'] })
+    const child = fork(join(import.meta.dirname, 'mailbox-child.ts'), [file, String(messages)], {
+      execArgv: ['--no-warnings'],
+    })
     const kill = (afterMs: number): void => {
       planned = true
       setTimeout(() => {
@@ -55,7 +58,13 @@ function live(moment: Moment | undefined): Promise<boolean> {
       figures.seen = Math.max(figures.seen, told.seen)
       figures.peakMb = Math.max(figures.peakMb, told.peakMb)
       ended ||= told.ended === true
-      if (moment !== undefined && moment.from !== 'start' && !planned && told.recoveredMs !== undefined && told.seen >= moment.from)
+      if (
+        moment !== undefined &&
+        moment.from !== 'start' &&
+        !planned &&
+        told.recoveredMs !== undefined &&
+        told.seen >= moment.from
+      )
         kill(moment.afterMs)
     })
     child.on('exit', (code) => {
@@ -81,7 +90,9 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
   const next = new Map<string, number>()
   const mail = { accepted: 0, numbered: 0, delivered: 0 }
   let numbers: Read | undefined
-  const rows = db.prepare('SELECT a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position')
+  const rows = db.prepare(
+    'SELECT a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position',
+  )
   for (const row of rows.iterate()) {
     const { id, seq, body } = row as { id: string; seq: number; body: string }
     must(seq === (next.get(id) ?? 0), `${id}: entry ${seq} where ${next.get(id) ?? 0} was due`)
@@ -124,7 +135,10 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
     }
   }
   db.close()
-  must(mail.numbered === messages && mail.delivered === messages, `${mail.numbered} were taken, ${mail.delivered} given out`)
+  must(
+    mail.numbered === messages && mail.delivered === messages,
+    `${mail.numbered} were taken, ${mail.delivered} given out`,
+  )
   let digest = 0
   for (let i = 1; i <= messages; i++) digest = digestOf(digest, i)
   must(
@@ -135,7 +149,9 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
 }
 
 // Most are killed after a message that was drawn, some while they go through what there was before.
-const moments = Array.from({ length: kills }, (): number => dice.between(1, Math.floor(messages * 0.98))).sort((a, b) => a - b)
+const moments = Array.from({ length: kills }, (): number => dice.between(1, Math.floor(messages * 0.98))).sort(
+  (a, b) => a - b,
+)
 const begun = performance.now()
 let ended = false
 for (const from of moments) {

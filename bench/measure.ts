@@ -1,7 +1,8 @@
 /**
  * What the benches share: a row of the table, medians, interleaved repetitions, folders that go away.
  *
- * A figure is worth something only beside another one of the same minute: `side` names and holds that one, and a budget may be on the ratio.
+ * A figure is worth something only beside another one of the same minute: `side` names and holds that one, and a budget
+ * may be on the ratio.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -41,8 +42,9 @@ export async function timed(work: () => unknown): Promise<number> {
 }
 
 /**
- * Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first turn only warms up.
- * Nothing is collected by force in between: that throws optimised code away, and the next turn would measure the compiler.
+ * Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first
+ * turn only warms up. Nothing is collected by force in between: that throws optimised code away, and the next turn
+ * would measure the compiler.
  */
 export async function inTurns<K extends string>(
   turns: number,

@@ -10,14 +10,24 @@ const decided = 300
 const clerk = agent({
   name: 'clerk',
   run: async (ctx) =>
-    (await approve(ctx, { tool: 'pay', toolVersion: '1', input: 7, reason: 'it is money', timeoutMs: 7 * 24 * 3_600_000 })).approved,
+    (
+      await approve(ctx, {
+        tool: 'pay',
+        toolVersion: '1',
+        input: 7,
+        reason: 'it is money',
+        timeoutMs: 7 * 24 * 3_600_000,
+      })
+    ).approved,
 })
 
 async function park(store: string): Promise<void> {
   await using runtime = await createRuntime({ agents: [clerk], store, durability: 'relaxed' })
   for (let from = 0; from < count; from += 1_000) {
     await Promise.all(
-      Array.from({ length: Math.min(1_000, count - from) }, (_, i) => runtime.start(clerk, 'pay', { runId: `r${from + i}` })),
+      Array.from({ length: Math.min(1_000, count - from) }, (_, i) =>
+        runtime.start(clerk, 'pay', { runId: `r${from + i}` }),
+      ),
     )
   }
   while ((await runtime.handle(`r${count - 1}`).until('waiting')).status !== 'waiting') await sleep(10)

@@ -25,12 +25,15 @@ async function stream(count: number, gapMs: number, said: () => void, seen: (pie
     name: 'lead',
     workers: [writer],
     model: ({ messages }) =>
-      messages.at(-1)?.role === 'tool' ? 'done' : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'speak' } }] },
+      messages.at(-1)?.role === 'tool'
+        ? 'done'
+        : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'speak' } }] },
   })
   await using runtime = await createRuntime({ agents: [leader] })
   const run = await runtime.start(leader, 'go')
   for await (const { activation, part } of run.parts()) {
-    const text = activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part ? part.text : undefined
+    const text =
+      activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part ? part.text : undefined
     if (typeof text === 'string') seen(text.length / piece.length)
   }
 }

@@ -9,7 +9,13 @@ const steps = 20_000
 const workers = 1_000
 const id = 'run_bench' as RunId
 
-const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 3_600_000 }
+const gate = {
+  tool: 'publish',
+  toolVersion: '1',
+  input: 'a book',
+  reason: 'it is for the public',
+  timeoutMs: 3_600_000,
+}
 const walker = agent({
   name: 'walker',
   run: async (ctx) => {
@@ -62,7 +68,11 @@ async function wakes(file: string, root: Agent): Promise<number> {
 
 /** The same texts, only parsed. */
 function parsing(events: number): number {
-  const text = JSON.stringify({ type: 'step.settled', address: 'walk#19999', outcome: { status: 'completed', output: 1 } })
+  const text = JSON.stringify({
+    type: 'step.settled',
+    address: 'walk#19999',
+    outcome: { status: 'completed', output: 1 },
+  })
   const begun = performance.now()
   for (let i = 0; i < events; i++) JSON.parse(text)
   return performance.now() - begun

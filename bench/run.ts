@@ -1,6 +1,7 @@
 /**
- * Runs the benches, each in a process of its own, and prints their figures beside what they are measured against and their budgets (DESIGN §8).
- * `npm run bench -- [name …] [--json file]`; the package must be built. Measurements only: nothing here fails because a machine is slow.
+ * Runs the benches, each in a process of its own, and prints their figures beside what they are measured against and
+ * their budgets (DESIGN §8). `npm run bench -- [name …] [--json file]`; the package must be built. Measurements only:
+ * nothing here fails because a machine is slow.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -11,7 +12,10 @@ import { machineSeconds, ownSeconds, type Row } from './measure.ts'
 
 const benches = ['commit', 'delegation', 'growth', 'load', 'governor', 'replay', 'parts', 'parked', 'install']
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' }, child: { type: 'string' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, child: { type: 'string' } },
+})
 if (values.child !== undefined) await child(values.child)
 else parent(positionals.length === 0 ? benches : positionals)
 
@@ -20,22 +24,35 @@ async function child(name: string): Promise<void> {
   const [machine, own, begun] = [machineSeconds(), ownSeconds(), performance.now()]
   const rows = await bench.run()
   const others = Math.max(0, machineSeconds() - machine - (ownSeconds() - own)) / ((performance.now() - begun) / 1000)
-  console.log(JSON.stringify([...rows, { figure: `(${name}: CPUs used by others meanwhile)`, value: others, unit: `of ${cpus().length}` }]))
+  console.log(
+    JSON.stringify([
+      ...rows,
+      { figure: `(${name}: CPUs used by others meanwhile)`, value: others, unit: `of ${cpus().length}` },
+    ]),
+  )
 }
 
 function parent(names: readonly string[]): void {
-  for (const name of names) if (!benches.includes(name)) throw new Error(`there is no bench "${name}"; there are: ${benches.join(', ')}`)
+  for (const name of names)
+    if (!benches.includes(name)) throw new Error(`there is no bench "${name}"; there are: ${benches.join(', ')}`)
   const rows = names.flatMap((name) => {
     console.error(`${name} …`)
-    const text = execFileSync(process.execPath, ['--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const text = execFileSync(
+      process.execPath,
+      ['--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     return (JSON.parse(text.trim().split('\n').at(-1)!) as Row[]).map((row) => ({ bench: name, ...row }))
   })
   console.log(table(rows))
   if (values.json !== undefined)
-    writeFileSync(values.json, JSON.stringify({ node: process.version, cpus: cpus().length, at: new Date().toISOString(), rows }, null, 2))
+    writeFileSync(
+      values.json,
+      JSON.stringify({ node: process.version, cpus: cpus().length, at: new Date().toISOString(), rows }, null, 2),
+    )
 }
 
 function table(rows: readonly Row[]): string {

@@ -1,4 +1,6 @@
-/** The team that the benches measure: a leader and a worker with functions for models, so that what takes time is Reeve. */
+/**
+ * The team that the benches measure: a leader and a worker with functions for models, so that what takes time is Reeve.
+ */
 import { agent, createRuntime, supervisor, type Runtime, type RuntimeOptions, type Supervisor } from 'reeve'
 import { sleep } from './measure.ts'
 
@@ -6,7 +8,11 @@ const delegation = { name: 'delegate', input: { worker: 'writer', instructions: 
 
 /** A leader that delegates `count` times, `atOnce` in a turn; every model call takes `ms`. */
 export function team(count: number, { atOnce = 1, ms = 0 } = {}): Supervisor {
-  const writer = agent({ name: 'writer', description: 'writes', model: async () => (ms > 0 && (await sleep(ms)), 'The next part.') })
+  const writer = agent({
+    name: 'writer',
+    description: 'writes',
+    model: async () => (ms > 0 && (await sleep(ms)), 'The next part.'),
+  })
   return supervisor({
     name: 'lead',
     workers: [writer],

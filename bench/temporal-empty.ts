@@ -1,4 +1,7 @@
-/** The empty workflow of the Temporal bench: one activity, which does nothing. What a run on Temporal is measured against. */
+/**
+ * The empty workflow of the Temporal bench: one activity, which does nothing. What a run on Temporal is measured
+ * against.
+ */
 import { proxyActivities } from '@temporalio/workflow'
 
 const { nothing } = proxyActivities<{ nothing(id: string): Promise<void> }>({

@@ -1,4 +1,7 @@
-/** One contestant of the Temporal bench in a process of its own, worker and client in one; takes orders from the process that started it. Argument: `Place` as JSON. */
+/**
+ * One contestant of the Temporal bench in a process of its own, worker and client in one; takes orders from the process
+ * that started it. Argument: `Place` as JSON.
+ */
 import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
@@ -18,17 +21,24 @@ process.on('disconnect', () => process.exit(0))
 process.on('message', (order: Order) => {
   take(order).then(
     (figures) => process.send!({ figures }),
-    (thrown: unknown) => process.send!({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+    (thrown: unknown) =>
+      process.send!({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
   )
 })
 process.send!({ figures: [] })
 
 async function runs(at: string | TemporalOptions): Promise<Take> {
-  const runtime = await createRuntime({ agents: [...team], ...(typeof at === 'string' ? { store: at } : { engine: temporal(at) }) })
+  const runtime = await createRuntime({
+    agents: [...team],
+    ...(typeof at === 'string' ? { store: at } : { engine: temporal(at) }),
+  })
   return (order) => carryOut(runtime, order)
 }
 
-/** Begun by the same call as a run's workflow. One counts as done when its activity is: of a run, too, the outcome is known before its workflow is closed. */
+/**
+ * Begun by the same call as a run's workflow. One counts as done when its activity is: of a run, too, the outcome is
+ * known before its workflow is closed.
+ */
 async function emptyWorkflows(address: string): Promise<Take> {
   Runtime.install({ logger: new DefaultLogger('ERROR') })
   const taskQueue = 'empty'
@@ -49,7 +59,13 @@ async function emptyWorkflows(address: string): Promise<Take> {
   const one = async (): Promise<void> => {
     const workflowId = `empty-${process.pid}-${count++}`
     const ended = new Promise<void>((resolve) => done.set(workflowId, resolve))
-    await workflow.signalWithStart('empty', { workflowId, taskQueue, args: [workflowId], signal: 'wake', signalArgs: [] })
+    await workflow.signalWithStart('empty', {
+      workflowId,
+      taskQueue,
+      args: [workflowId],
+      signal: 'wake',
+      signalArgs: [],
+    })
     await ended
     done.delete(workflowId)
   }

@@ -1,9 +1,11 @@
 /**
- * The engine on Temporal over PostgreSQL, beside empty workflows with one activity on the same server and beside the engine on PostgreSQL alone, interleaved in one run:
- * `npm run bench:temporal -- [--quick]`.
+ * The engine on Temporal over PostgreSQL, beside empty workflows with one activity on the same server and beside the
+ * engine on PostgreSQL alone, interleaved in one run: `npm run bench:temporal -- [--quick]`.
  *
- * Each contestant is in a process of its own, worker and client in one; the server is Temporal's dev server with its data in a file, PostgreSQL as it is installed (fsync on). CPU is that of the
- * process with the servers that it needs. So few runs at once that the server keeps up: of more, the processes of the store would take up some themselves, and it would not be Temporal that is measured.
+ * Each contestant is in a process of its own, worker and client in one; the server is Temporal's dev server with its
+ * data in a file, PostgreSQL as it is installed (fsync on). CPU is that of the process with the servers that it needs.
+ * So few runs at once that the server keeps up: of more, the processes of the store would take up some themselves, and
+ * it would not be Temporal that is measured.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { cpus } from 'node:os'
@@ -31,7 +33,9 @@ class Contestant {
 
   constructor(name: Name, place: Place) {
     this.name = name
-    this.#child = fork(join(import.meta.dirname, 'temporal-worker.ts'), [JSON.stringify(place)], { execArgv: ['--no-warnings'] })
+    this.#child = fork(join(import.meta.dirname, 'temporal-worker.ts'), [JSON.stringify(place)], {
+      execArgv: ['--no-warnings'],
+    })
   }
 
   get pid(): number {
@@ -105,7 +109,11 @@ const plans: readonly Plan[] = [
 const forEach = (): Record<Name, number[]> => ({ empty: [], temporal: [], postgres: [] })
 
 /** In turns, so that whatever else the machine does falls on all of them; the first turn only warms up. */
-async function measure(contestants: readonly Contestant[], plan: Plan, cpu: (one: Contestant) => number): Promise<string[][]> {
+async function measure(
+  contestants: readonly Contestant[],
+  plan: Plan,
+  cpu: (one: Contestant) => number,
+): Promise<string[][]> {
   const [seen, used] = [forEach(), forEach()]
   for (let turn = 0; turn <= turns; turn++) {
     for (const contestant of contestants.filter(({ name }) => plan.who.includes(name))) {
@@ -118,7 +126,8 @@ async function measure(contestants: readonly Contestant[], plan: Plan, cpu: (one
       used[contestant.name].push((cpu(contestant) - before) / plan.parts)
     }
   }
-  const cells = (of: Record<Name, number[]>): string[] => names.map((name) => (of[name].length === 0 ? '–' : short(median(of[name]))))
+  const cells = (of: Record<Name, number[]>): string[] =>
+    names.map((name) => (of[name].length === 0 ? '–' : short(median(of[name]))))
   return [
     [plan.figure, plan.unit, ...cells(seen)],
     ['… CPU of one', 'ms', ...cells(used)],
@@ -142,7 +151,8 @@ const short = (value: number): string =>
   value >= 1_000 ? Math.round(value).toLocaleString('en-US') : Number(value.toPrecision(3)).toString()
 
 function cpuWith(server: TemporalTestServer, database: StoppablePostgres): (one: Contestant) => number {
-  const ofDatabase = (): number => [database.pid, ...childrenOf(database.pid)].reduce((sum, pid) => sum + secondsOf(pid), 0)
+  const ofDatabase = (): number =>
+    [database.pid, ...childrenOf(database.pid)].reduce((sum, pid) => sum + secondsOf(pid), 0)
   return ({ name, pid }) =>
     1000 * (secondsOf(pid) + (name === 'postgres' ? 0 : secondsOf(server.pid)) + (name === 'empty' ? 0 : ofDatabase()))
 }
@@ -164,7 +174,9 @@ try {
   console.log([lines[0], `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...lines.slice(1)].join('\n'))
   console.log(`\nOn the server: ${await histories(server.address)}.`)
   const used = (machineSeconds() - machine) / ((performance.now() - begun) / 1000)
-  console.log(`Node ${process.version}, ${cpus().length} CPUs, of which ${used.toFixed(2)} were used in the mean, by this and by others.`)
+  console.log(
+    `Node ${process.version}, ${cpus().length} CPUs, of which ${used.toFixed(2)} were used in the mean, by this and by others.`,
+  )
 } finally {
   for (const each of contestants) each.end()
 }

@@ -7,7 +7,9 @@ const main = new URL('../dist/cli/main.js', import.meta.url)
 
 if (Number(process.versions.node.split('.')[0]) < needed) {
   console.error(`reeve needs Node ${needed} or newer; this is Node ${process.versions.node} (${process.execPath}).`)
-  console.error('Install a newer Node (nodejs.org, nvm, fnm, volta), or run it once with: npx -p node@24 -p reeve reeve')
+  console.error(
+    'Install a newer Node (nodejs.org, nvm, fnm, volta), or run it once with: npx -p node@24 -p reeve reeve',
+  )
   process.exit(2)
 }
 if (!existsSync(main)) {

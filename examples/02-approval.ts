@@ -1,6 +1,6 @@
 /**
- * A tool that needs a yes. The approval is raised inside the worker and answered at the run's top, by id; until then the run costs no memory,
- * and it would survive a restart of this process.
+ * A tool that needs a yes. The approval is raised inside the worker and answered at the run's top, by id; until then
+ * the run costs no memory, and it would survive a restart of this process.
  */
 import { agent, createRuntime, supervisor, tool } from 'reeve'
 import { z } from 'zod'
@@ -46,7 +46,12 @@ if (!('waiting' in state)) throw new Error('nobody asked')
 const [approval] = await runtime.approvals()
 console.log(`${approval!.path.join(' > ')} asks for ${approval!.tool} with`, approval!.input)
 
-await run.decide({ approvalId: approval!.id, decision: 'edit', input: { to: 'ann@example.org', text: 'Hello, Ann!' }, approver: 'bob' })
+await run.decide({
+  approvalId: approval!.id,
+  decision: 'edit',
+  input: { to: 'ann@example.org', text: 'Hello, Ann!' },
+  approver: 'bob',
+})
 const outcome = await run.outcome()
 // #endregion
 console.log(outcome.status, sent)

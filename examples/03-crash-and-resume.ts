@@ -1,6 +1,6 @@
 /**
- * A crash loses nothing. This file starts itself as a child, kills it with SIGKILL while its run is under way, opens the store again and finishes
- * the run: the chapters written before the kill are not written again.
+ * A crash loses nothing. This file starts itself as a child, kills it with SIGKILL while its run is under way, opens
+ * the store again and finishes the run: the chapters written before the kill are not written again.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs'

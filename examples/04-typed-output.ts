@@ -1,6 +1,7 @@
 /**
- * Typed briefs and typed answers. A worker with an `input` schema is called through a tool of its own with that schema; an `output` schema is checked
- * before anybody sees the answer, and what does not fit is sent back to the model to be corrected.
+ * Typed briefs and typed answers. A worker with an `input` schema is called through a tool of its own with that schema;
+ * an `output` schema is checked before anybody sees the answer, and what does not fit is sent back to the model to be
+ * corrected.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, supervisor } from 'reeve'

@@ -1,12 +1,16 @@
 /**
- * Code as an agent: it searches, has two workers price in parallel, asks a human, waits, books. Every line that touches the world is a step, so a
- * crash between any two of them loses nothing and repeats nothing.
+ * Code as an agent: it searches, has two workers price in parallel, asks a human, waits, books. Every line that touches
+ * the world is a step, so a crash between any two of them loses nothing and repeats nothing.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, delegate, interrupt, sleep, step } from 'reeve'
 import { z } from 'zod'
 
-const pricer = agent({ name: 'pricer', description: 'Prices a city.', run: (_ctx, city) => `${city}: ${city.length * 100}` })
+const pricer = agent({
+  name: 'pricer',
+  description: 'Prices a city.',
+  run: (_ctx, city) => `${city}: ${city.length * 100}`,
+})
 
 // #region agent
 const booking = agent({
@@ -18,7 +22,10 @@ const booking = agent({
     const offers = await Promise.all(cities.map((city) => delegate(ctx, pricer, city)))
     const city = await interrupt(
       ctx,
-      { question: 'Which city?', offers: offers.map((each) => (each.status === 'completed' ? each.output : each.status)) },
+      {
+        question: 'Which city?',
+        offers: offers.map((each) => (each.status === 'completed' ? each.output : each.status)),
+      },
       { schema: z.enum(['Oslo', 'Riga']) },
     )
     await sleep(ctx, 20) // a timer on disk: it may be three days
@@ -40,4 +47,7 @@ if ('waiting' in state) {
 const outcome = await run.outcome()
 // #endregion
 console.log(outcome)
-assert.deepEqual(outcome.status === 'completed' && outcome.output, { brief: 'Somewhere in the north.', number: 'booking of Riga (true)' })
+assert.deepEqual(outcome.status === 'completed' && outcome.output, {
+  brief: 'Somewhere in the north.',
+  number: 'booking of Riga (true)',
+})

@@ -5,7 +5,9 @@ import { agent, createRuntime, step } from 'reeve'
 const assistant = agent({
   name: 'assistant',
   model: ({ messages }) => {
-    const said = messages.flatMap(({ role, content }) => (role === 'user' && typeof content === 'string' ? [content] : []))
+    const said = messages.flatMap(({ role, content }) =>
+      role === 'user' && typeof content === 'string' ? [content] : [],
+    )
     return said.at(-1) === 'What is my name?' ? `You said: ${said[0]}` : 'Hello.'
   },
 })

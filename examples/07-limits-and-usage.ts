@@ -10,7 +10,11 @@ const talker = agent({ name: 'talker', description: 'Talks.', model: () => ({ te
 const tireless = supervisor({
   name: 'tireless',
   workers: [talker],
-  model: () => ({ text: 'Once more.', calls: [{ name: 'delegate', input: { worker: 'talker', instructions: 'Talk.' } }], usage: used }),
+  model: () => ({
+    text: 'Once more.',
+    calls: [{ name: 'delegate', input: { worker: 'talker', instructions: 'Talk.' } }],
+    usage: used,
+  }),
   limits: { turns: 5, depth: 2, tokens: 200_000, usd: 1, minutes: 30 }, // of it and everything below it
   delegation: { workers: { talker: { limits: { turns: 2 } } } }, // of each delegation to this worker
 })
@@ -20,7 +24,8 @@ await using runtime = await createRuntime({ agents: [tireless] })
 // #region usage
 const outcome = await runtime.run(tireless, 'Never stop.')
 if (outcome.status === 'limited') console.log(outcome.limit, outcome.partial)
-for (const { agent: who, model, calls, input, output, usd } of outcome.usage) console.log(who, model, calls, input, output, usd)
+for (const { agent: who, model, calls, input, output, usd } of outcome.usage)
+  console.log(who, model, calls, input, output, usd)
 const total = totalUsage(outcome.usage)
 if (total.unknown > 0) console.log('at least', total.input) // calls whose provider did not say count as unknown, not as 0
 // #endregion

@@ -1,4 +1,7 @@
-/** Ways to watch a run: its text while it is written, that of one agent, the journal, a picture of now; and a run that belongs to its reader. */
+/**
+ * Ways to watch a run: its text while it is written, that of one agent, the journal, a picture of now; and a run that
+ * belongs to its reader.
+ */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, supervisor } from 'reeve'
 

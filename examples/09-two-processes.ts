@@ -1,6 +1,6 @@
 /**
- * Two processes on one file. The child has the team and drives it; this process has no team, opens the same file with `drive: false`, sees the approval
- * and decides it. It could as well be a web server, or `reeve approve` in a terminal.
+ * Two processes on one file. The child has the team and drives it; this process has no team, opens the same file with
+ * `drive: false`, sees the approval and decides it. It could as well be a web server, or `reeve approve` in a terminal.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -16,11 +16,17 @@ if (process.argv[2] === undefined) await decideFromOutside()
 else await driveTeam()
 
 async function driveTeam(): Promise<void> {
-  const deploy = tool({ name: 'deploy', approval: { risk: 'critical', timeoutMs: 'never' }, effect: 'once', execute: () => 'deployed' })
+  const deploy = tool({
+    name: 'deploy',
+    approval: { risk: 'critical', timeoutMs: 'never' },
+    effect: 'once',
+    execute: () => 'deployed',
+  })
   const operator = agent({
     name: 'operator',
     tools: [deploy],
-    model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'It is live.' : { calls: [{ name: 'deploy', input: {} }] }),
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'It is live.' : { calls: [{ name: 'deploy', input: {} }] },
   })
   await using runtime = await createRuntime({ store, agents: [operator] })
   await runtime.run(operator, 'Deploy.', { runId: 'deploy-7' })

@@ -1,6 +1,7 @@
 /**
- * Testing a team: models by script, and every crash there can be. `simulate` plays the team once as it is, and then once for every point at which its
- * process can die; each time another process goes on, and must come to the same end without doing anything twice.
+ * Testing a team: models by script, and every crash there can be. `simulate` plays the team once as it is, and then
+ * once for every point at which its process can die; each time another process goes on, and must come to the same end
+ * without doing anything twice.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, interrupt, sleep, supervisor, tool } from 'reeve'
@@ -55,7 +56,8 @@ const report = await simulate(
     input: 'Send the letter.',
     outside: async (runtime) => {
       for (const question of await runtime.questions()) {
-        if (question.kind === 'approval') await runtime.decide({ approvalId: question.id, decision: 'approve' }).catch(() => undefined)
+        if (question.kind === 'approval')
+          await runtime.decide({ approvalId: question.id, decision: 'approve' }).catch(() => undefined)
         else await runtime.settleDoubt({ id: question.id, happened: true, value: 'sent' }).catch(() => undefined) // it died while it was sending
       }
     },

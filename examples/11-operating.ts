@@ -15,7 +15,8 @@ const traveller = agent({
     await step(
       ctx,
       'travel',
-      ({ signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      ({ signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     )
   },
 })

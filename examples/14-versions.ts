@@ -1,4 +1,7 @@
-/** Changing a team while its runs are under way: the version that a run began with goes on with it as long as it is registered. */
+/**
+ * Changing a team while its runs are under way: the version that a run began with goes on with it as long as it is
+ * registered.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

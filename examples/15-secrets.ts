@@ -1,4 +1,7 @@
-/** Secrets stay out of the journal: what is registered for redaction is taken out before anything is recorded. Tools get theirs from where they live. */
+/**
+ * Secrets stay out of the journal: what is registered for redaction is taken out before anything is recorded. Tools get
+ * theirs from where they live.
+ */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, tool } from 'reeve'
 
@@ -20,7 +23,10 @@ const clerk = agent({
     return last?.role === 'tool' ? JSON.stringify(last.content) : { calls: [{ name: 'login', input: {} }] }
   },
 })
-await using runtime = await createRuntime({ agents: [clerk], redact: { keys: ['apiKey'], values: [...vault.values()] } })
+await using runtime = await createRuntime({
+  agents: [clerk],
+  redact: { keys: ['apiKey'], values: [...vault.values()] },
+})
 // #endregion
 
 const run = await runtime.start(clerk, 'Log in.')

@@ -1,6 +1,7 @@
 /**
- * The same team on Restate: one line is different. It needs a server (`npx reeve restate dev`) and the packages `@restatedev/restate-sdk` and, for
- * PostgreSQL, `pg`. This process is the worker and asks, too; with several, each says the same and shares the work.
+ * The same team on Restate: one line is different. It needs a server (`npx reeve restate dev`) and the packages
+ * `@restatedev/restate-sdk` and, for PostgreSQL, `pg`. This process is the worker and asks, too; with several, each
+ * says the same and shares the work.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,8 @@ const editor = supervisor({
       : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'A fact about ravens.' } }] },
 })
 
-const { RESTATE_INGRESS: ingress = 'http://127.0.0.1:8080', RESTATE_ADMIN: admin = 'http://127.0.0.1:9070' } = process.env
+const { RESTATE_INGRESS: ingress = 'http://127.0.0.1:8080', RESTATE_ADMIN: admin = 'http://127.0.0.1:9070' } =
+  process.env
 const store = join(mkdtempSync(join(tmpdir(), 'reeve-')), 'runs.db')
 
 // #region engine

@@ -1,12 +1,22 @@
 /**
- * A research report by transfer: the supervisor hands control to a researcher, gets it back by rule, hands it to a writer, gets it back, and answers. Whoever
- * has control is shown what was said so far. Prints what the agents said, in the order in which they said it.
+ * A research report by transfer: the supervisor hands control to a researcher, gets it back by rule, hands it to a
+ * writer, gets it back, and answers. Whoever has control is shown what was said so far. Prints what the agents said, in
+ * the order in which they said it.
  *
  * They think by rules. With `--model openai/gpt-5-mini`, or any other id, the same three agents think with that model.
  */
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
-import { agent, createRuntime, describeOutcome, router, tool, type ModelFunction, type ModelRef, type Spoken } from 'reeve'
+import {
+  agent,
+  createRuntime,
+  describeOutcome,
+  router,
+  tool,
+  type ModelFunction,
+  type ModelRef,
+  type Spoken,
+} from 'reeve'
 import { z } from 'zod'
 
 // #region rules
@@ -20,7 +30,11 @@ const rules = {
     heard('writer', prompt)
       ? 'The report on the history of large language models is written: three parts, from 2017 to today.'
       : heard('researcher', prompt)
-        ? { calls: [{ name: 'transfer_to_agent', input: { agent_name: 'writer', task: 'Write the report from this plan.' } }] }
+        ? {
+            calls: [
+              { name: 'transfer_to_agent', input: { agent_name: 'writer', task: 'Write the report from this plan.' } },
+            ],
+          }
         : { calls: [{ name: 'transfer_to_agent', input: { agent_name: 'researcher' } }] },
   researcher: ({ messages }) =>
     messages.at(-1)?.role === 'tool'

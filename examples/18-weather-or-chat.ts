@@ -1,6 +1,7 @@
 /**
- * Weather or chat, by handoff: the desk hands a question to whoever can answer it, and that answer is the answer. What nobody can answer it answers
- * itself. In a session it is sticky: the next question goes straight to whoever answered the last one, who may hand control on.
+ * Weather or chat, by handoff: the desk hands a question to whoever can answer it, and that answer is the answer. What
+ * nobody can answer it answers itself. In a session it is sticky: the next question goes straight to whoever answered
+ * the last one, who may hand control on.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, router, tool, type ModelAnswerInput, type ModelFunction } from 'reeve'
@@ -13,7 +14,9 @@ const questionOf = ({ messages }: Parameters<ModelFunction>[0]): string =>
       role === 'user' && typeof content === 'string' && !content.startsWith('For context:') ? [content] : [],
     )
     .at(-1)!
-const handTo = (agent_name: string): ModelAnswerInput => ({ calls: [{ name: 'transfer_to_agent', input: { agent_name } }] })
+const handTo = (agent_name: string): ModelAnswerInput => ({
+  calls: [{ name: 'transfer_to_agent', input: { agent_name } }],
+})
 const isWeather = (question: string): boolean => /weather|and in/i.test(question)
 const isChat = (question: string): boolean => /joke|hello/i.test(question)
 
@@ -68,7 +71,10 @@ async function ask(question: string, session?: string): Promise<{ spoke: string;
   return { spoke: agents.join(' > '), answer }
 }
 
-assert.deepEqual(await ask('What is the weather in Beijing?'), { spoke: 'desk > weather', answer: 'It is 25 degrees in Beijing.' })
+assert.deepEqual(await ask('What is the weather in Beijing?'), {
+  spoke: 'desk > weather',
+  answer: 'It is 25 degrees in Beijing.',
+})
 assert.deepEqual(await ask('Book me a flight to London.'), { spoke: 'desk', answer: 'Nobody here can do that.' })
 
 // #region sticky

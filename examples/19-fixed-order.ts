@@ -1,6 +1,7 @@
 /**
- * A fixed order: two agents look things up at once, then a writer and a critic take turns until the critic is content, then one publishes. Nobody decides who
- * is next, so no model is paid for deciding it. Any of them may be a model; here a writer by rules works beside code.
+ * A fixed order: two agents look things up at once, then a writer and a critic take turns until the critic is content,
+ * then one publishes. Nobody decides who is next, so no model is paid for deciding it. Any of them may be a model; here
+ * a writer by rules works beside code.
  */
 import assert from 'node:assert/strict'
 import { agent, breakLoop, createRuntime, loop, parallel, sequential, sessionValue } from 'reeve'
@@ -26,7 +27,11 @@ const publisher = agent({
   name: 'publisher',
   run: async (ctx, _brief, talk) => {
     const said = talk.history.flatMap(({ agent: who }) => (who === undefined ? [] : [who]))
-    return { text: talk.history.at(-1)!.message.content as string, drafts: await drafts.get(ctx), heard: [...new Set(said)] }
+    return {
+      text: talk.history.at(-1)!.message.content as string,
+      drafts: await drafts.get(ctx),
+      heard: [...new Set(said)],
+    }
   },
 })
 // #endregion

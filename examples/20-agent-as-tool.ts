@@ -1,6 +1,7 @@
 /**
- * An agent among the tools of another. It is called with a request and answers; control never leaves the caller. The one here asks a human; its process ends, and
- * another one, over the same file, gives the answer and finishes: nothing that was done before is done again.
+ * An agent among the tools of another. It is called with a request and answers; control never leaves the caller. The
+ * one here asks a human; its process ends, and another one, over the same file, gives the answer and finishes: nothing
+ * that was done before is done again.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,11 +25,17 @@ const booker = agent({
   model: ({ messages }) => {
     done.push('booker thinks')
     const last = messages.at(-1)
-    return last?.role === 'tool' ? `A room for ${last.content as number}.` : { calls: [{ name: 'ask_budget', input: {} }] }
+    return last?.role === 'tool'
+      ? `A room for ${last.content as number}.`
+      : { calls: [{ name: 'ask_budget', input: {} }] }
   },
 })
 // #endregion
-const lookUp = tool({ name: 'look_up', effect: 'once', execute: () => (done.push('looked up'), 'Riga is nice in May.') })
+const lookUp = tool({
+  name: 'look_up',
+  effect: 'once',
+  execute: () => (done.push('looked up'), 'Riga is nice in May.'),
+})
 
 // #region caller
 const travel = agent({

@@ -1,6 +1,7 @@
 /**
- * Around a mind: middleware counts tokens and rejects an answer once; instructions are filled from what another agent has kept; the last turn that is allowed
- * is for an answer. Hooks are called in an order that is written down here, and checked.
+ * Around a mind: middleware counts tokens and rejects an answer once; instructions are filled from what another agent
+ * has kept; the last turn that is allowed is for an answer. Hooks are called in an order that is written down here, and
+ * checked.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, sequential, tool, type Middleware } from 'reeve'
@@ -39,11 +40,17 @@ const writer = agent({
   instructions: 'You write about {topic}. Other {braces} stay as they are.',
   templating: true, // `{topic}` is filled when the agent begins
   model: ({ messages }) => {
-    assert.equal(messages[0]!.content, 'You write about ravens. Other {braces} stay as they are.\n\nAnswer in at most five words.')
+    assert.equal(
+      messages[0]!.content,
+      'You write about ravens. Other {braces} stay as they are.\n\nAnswer in at most five words.',
+    )
     const told = messages.filter(({ role }) => role === 'user').length
     const rejected = messages.at(-1)!.content === 'Too long. At most five words.'
     assert.ok(told > 0)
-    return { text: rejected ? 'Ravens remember faces.' : 'It is well known that ravens remember faces.', usage: { input: 20, output: 8 } }
+    return {
+      text: rejected ? 'Ravens remember faces.' : 'It is well known that ravens remember faces.',
+      usage: { input: 20, output: 8 },
+    }
   },
   middleware: [meter, brief], // the first is outermost
 })
@@ -55,11 +62,14 @@ const searcher = agent({
   limits: { turns: 3 },
   lastAnswer: true, // the third turn is asked without tools, and told to answer from what there is
   tools: [tool({ name: 'search', effect: 'read', execute: () => 'nothing yet' })],
-  model: ({ tools }) => (tools.length > 0 ? { calls: [{ name: 'search', input: {} }] } : 'I found nothing in two searches.'),
+  model: ({ tools }) =>
+    tools.length > 0 ? { calls: [{ name: 'search', input: {} }] } : 'I found nothing in two searches.',
 })
 // #endregion
 
-await using runtime = await createRuntime({ agents: [sequential({ name: 'report', agents: [chooser, writer] }), searcher] })
+await using runtime = await createRuntime({
+  agents: [sequential({ name: 'report', agents: [chooser, writer] }), searcher],
+})
 const outcome = await runtime.run('report', 'One line, please.')
 console.log(outcome.status === 'completed' ? outcome.output : outcome)
 console.log(order.join('\n'))

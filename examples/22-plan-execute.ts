@@ -1,6 +1,7 @@
 /**
- * Plan, execute, look again: a planner makes a plan, then an executor does a step and a replanner looks at what came of it, until the replanner has an answer. Nothing
- * of it is a way of its own: it is a fixed order with a loop in it, and a tool that ends both the loop and the one who calls it.
+ * Plan, execute, look again: a planner makes a plan, then an executor does a step and a replanner looks at what came of
+ * it, until the replanner has an answer. Nothing of it is a way of its own: it is a fixed order with a loop in it, and
+ * a tool that ends both the loop and the one who calls it.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, loop, sequential, tool, type ModelFunction } from 'reeve'
@@ -9,11 +10,16 @@ import { z } from 'zod'
 /** What others have done so far, as a model is told it: in the third person, as a message of the user. */
 const stepsDone = ({ messages }: Parameters<ModelFunction>[0]): number =>
   messages.filter(
-    ({ role, content }) => role === 'user' && typeof content === 'string' && content.startsWith('For context: [executor] said:'),
+    ({ role, content }) =>
+      role === 'user' && typeof content === 'string' && content.startsWith('For context: [executor] said:'),
   ).length
 
 // #region members
-const planner = agent({ name: 'planner', instructions: 'Make a short plan.', model: () => '1. Look it up. 2. Write it down.' })
+const planner = agent({
+  name: 'planner',
+  instructions: 'Make a short plan.',
+  model: () => '1. Look it up. 2. Write it down.',
+})
 const executor = agent({
   name: 'executor',
   instructions: 'Do the next step of the plan that you are shown. Only that step.',
@@ -32,7 +38,9 @@ const replanner = agent({
   instructions: 'Say what is still to be done, or finish.',
   tools: [finish],
   model: (prompt) =>
-    stepsDone(prompt) < 2 ? 'Step 2 is left.' : { calls: [{ name: 'finish', input: { answer: 'Ravens remember faces.' } }] },
+    stepsDone(prompt) < 2
+      ? 'Step 2 is left.'
+      : { calls: [{ name: 'finish', input: { answer: 'Ravens remember faces.' } }] },
 })
 // #endregion
 
@@ -45,7 +53,8 @@ const planExecute = sequential({
 
 await using runtime = await createRuntime({ agents: [planExecute] })
 const run = await runtime.start(planExecute, 'What do ravens remember?')
-for await (const message of run.messages()) if (message.type === 'assistant') console.log(`${message.agent}: ${message.text}`)
+for await (const message of run.messages())
+  if (message.type === 'assistant') console.log(`${message.agent}: ${message.text}`)
 const outcome = await run.outcome()
 console.log(outcome.status === 'completed' ? outcome.output : outcome)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Ravens remember faces.')

@@ -1,6 +1,7 @@
 /**
- * Research and write, with every hook there is: the leader's own code says what may be delegated and how, what crosses, what becomes of each result, after each turn
- * whether it goes on, and when an answer is the end. Each hook runs once, also over a crash, and belongs to one level: a team below has its own.
+ * Research and write, with every hook there is: the leader's own code says what may be delegated and how, what crosses,
+ * what becomes of each result, after each turn whether it goes on, and when an answer is the end. Each hook runs once,
+ * also over a crash, and belongs to one level: a team below has its own.
  *
  * They think by rules: no model is needed.
  */
@@ -20,7 +21,8 @@ const search = tool({
   description: 'Searches the archive of a desk.',
   input: z.object({ query: z.string() }),
   effect: 'read',
-  execute: ({ query }, { caller }) => `${JSON.stringify(caller.metadata)}: "${query}" is told of by twelve people in Oslo. Call 555-0199.`,
+  execute: ({ query }, { caller }) =>
+    `${JSON.stringify(caller.metadata)}: "${query}" is told of by twelve people in Oslo. Call 555-0199.`,
 })
 const researcher = agent({
   name: 'researcher',
@@ -37,7 +39,8 @@ const writer = agent({
   name: 'writer',
   description: 'Writes a text from what is known.',
   instructions: 'Write one sentence.',
-  model: (prompt) => (shown(prompt, 'twelve people') && shown(prompt, 'Be brief.') ? 'Ravens remember faces.' : 'I know nothing.'),
+  model: (prompt) =>
+    shown(prompt, 'twelve people') && shown(prompt, 'Be brief.') ? 'Ravens remember faces.' : 'I know nothing.',
 })
 const publisher = agent({ name: 'publisher', description: 'Publishes at once.', model: () => 'Published.' })
 // #endregion
@@ -59,14 +62,21 @@ const editor = supervisor({
     // Before a worker is started: refuse, or change what it is asked, its turns, what its tools know of the caller.
     onStart: ({ worker, prompt }) => {
       if (worker === 'publisher') return { proceed: false, reason: 'nothing is published before it is read' }
-      return { ...(worker === 'writer' ? { prompt: `${prompt} Be brief.` } : {}), turns: 4, metadata: { desk: 'science' } }
+      return {
+        ...(worker === 'writer' ? { prompt: `${prompt} Be brief.` } : {}),
+        turns: 4,
+        metadata: { desk: 'science' },
+      }
     },
     // What of the conversation crosses. Without this option, only the brief does.
-    filterMessages: ({ messages, worker }) => (worker === 'writer' ? messages.filter(({ agent: name }) => name === 'researcher') : []),
+    filterMessages: ({ messages, worker }) =>
+      worker === 'writer' ? messages.filter(({ agent: name }) => name === 'researcher') : [],
     // What the leader's model is told. The journal keeps what the worker said.
     onComplete: ({ worker, text, usage = [] }) => {
       log.push(`${worker}: ${usage.reduce((sum, { calls }) => sum + calls, 0)} model calls`)
-      return worker === 'researcher' ? { result: text.replace(/ Call [\d-]+\./, ''), feedback: 'Print no telephone numbers.' } : undefined // `bail: true` would end everything here
+      return worker === 'researcher'
+        ? { result: text.replace(/ Call [\d-]+\./, ''), feedback: 'Print no telephone numbers.' }
+        : undefined // `bail: true` would end everything here
     },
   },
   // After each turn: go on, stop, or tell the model something.
@@ -75,7 +85,12 @@ const editor = supervisor({
   },
   // When an answer is the end. Who does not pass is told why, and has another turn.
   isComplete: {
-    scorers: [{ name: 'names-its-sources', score: ({ text }) => ({ score: text.includes('Oslo') ? 1 : 0, reason: 'say who says so' }) }],
+    scorers: [
+      {
+        name: 'names-its-sources',
+        score: ({ text }) => ({ score: text.includes('Oslo') ? 1 : 0, reason: 'say who says so' }),
+      },
+    ],
   },
   // #endregion
 })

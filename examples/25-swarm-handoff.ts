@@ -1,6 +1,7 @@
 /**
- * A swarm: agents that hand the conversation to each other. Triage hands a customer to sales or refunds, which may hand on themselves; nobody gives control back by rule, and the next
- * message of a session goes straight to whoever has it. What they know of the customer lies in session values, which all of them share.
+ * A swarm: agents that hand the conversation to each other. Triage hands a customer to sales or refunds, which may hand
+ * on themselves; nobody gives control back by rule, and the next message of a session goes straight to whoever has it.
+ * What they know of the customer lies in session values, which all of them share.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, router, sessionValue, tool, type ModelAnswerInput, type ModelFunction } from 'reeve'
@@ -8,27 +9,36 @@ import { z } from 'zod'
 
 // #region rules
 type Prompt = Parameters<ModelFunction>[0]
-const handTo = (agent_name: string): ModelAnswerInput => ({ calls: [{ name: 'transfer_to_agent', input: { agent_name } }] })
+const handTo = (agent_name: string): ModelAnswerInput => ({
+  calls: [{ name: 'transfer_to_agent', input: { agent_name } }],
+})
 const call = (name: string, input: Record<string, string> = {}): ModelAnswerInput => ({ calls: [{ name, input }] })
-const textOf = (message: Prompt['messages'][number] | undefined): string => (typeof message?.content === 'string' ? message.content : '')
+const textOf = (message: Prompt['messages'][number] | undefined): string =>
+  typeof message?.content === 'string' ? message.content : ''
 /** What the customer said last: what other agents said begins with "For context". */
 const asked = ({ messages }: Prompt): string =>
   textOf(messages.findLast((message) => message.role === 'user' && !textOf(message).startsWith('For context:')))
 /** The result of the tool that was called last, in this turn at the work. */
-const result = ({ messages }: Prompt): string | undefined => (messages.at(-1)?.role === 'tool' ? textOf(messages.at(-1)) : undefined)
+const result = ({ messages }: Prompt): string | undefined =>
+  messages.at(-1)?.role === 'tool' ? textOf(messages.at(-1)) : undefined
 /** What was bought, as the instructions say it. */
 const bought = ({ messages }: Prompt): string | undefined => /bought: (\w+)/.exec(textOf(messages[0]))?.[1]
 
 const rules = {
   triage: (prompt) =>
-    /buy/.test(asked(prompt)) ? handTo('sales') : /money back/.test(asked(prompt)) ? handTo('refunds') : 'How can we help you?',
+    /buy/.test(asked(prompt))
+      ? handTo('sales')
+      : /money back/.test(asked(prompt))
+        ? handTo('refunds')
+        : 'How can we help you?',
   sales: (prompt) =>
     result(prompt) ??
     (/money back/.test(asked(prompt))
       ? call('to_refunds', { why: asked(prompt) })
       : call('sell', { item: /a (\w+)/.exec(asked(prompt))![1]! })),
   refunds: (prompt) =>
-    result(prompt) ?? (/money back/.test(asked(prompt)) ? call('refund', { item: bought(prompt) ?? 'nothing' }) : handTo('triage')),
+    result(prompt) ??
+    (/money back/.test(asked(prompt)) ? call('refund', { item: bought(prompt) ?? 'nothing' }) : handTo('triage')),
 } satisfies Record<string, ModelFunction>
 // #endregion
 
@@ -98,4 +108,7 @@ assert.deepEqual(await says('It does not fit, I want my money back.'), {
   control: 'sales > refunds',
   answer: 'The price of your hat is on its way.',
 })
-assert.deepEqual(await says('Now I want to buy a scarf.'), { control: 'refunds > triage > sales', answer: 'Here is your scarf.' })
+assert.deepEqual(await says('Now I want to buy a scarf.'), {
+  control: 'refunds > triage > sales',
+  answer: 'Here is your scarf.',
+})

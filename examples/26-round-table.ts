@@ -1,12 +1,14 @@
 /**
- * Conversation-led teams. First a round table: a model lets a writer and a critic speak until the critic is content. Then the same kind of table led by a ledger: facts, a plan, a look at
- * the progress after every round, and a new plan when the work stands still.
+ * Conversation-led teams. First a round table: a model lets a writer and a critic speak until the critic is content.
+ * Then the same kind of table led by a ledger: facts, a plan, a look at the progress after every round, and a new plan
+ * when the work stands still.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, ledger, roundtable, type ModelFunction } from 'reeve'
 
 type Prompt = Parameters<ModelFunction>[0]
-const textOf = (message: Prompt['messages'][number] | undefined): string => (typeof message?.content === 'string' ? message.content : '')
+const textOf = (message: Prompt['messages'][number] | undefined): string =>
+  typeof message?.content === 'string' ? message.content : ''
 /** How often somebody has spoken, as the others are shown it. */
 const heard = (name: string, { messages }: Prompt): number =>
   messages.filter((message) => textOf(message).startsWith(`For context: [${name}] said:`)).length
@@ -29,7 +31,9 @@ const panel = roundtable({
   speaker: 'auto', // a model chooses by the descriptions and what was said; also 'round-robin', 'random', a function
   model: (prompt) =>
     JSON.stringify(
-      heard('writer', prompt) > heard('critic', prompt) ? { speaker: 'critic' } : { speaker: 'writer', instruction: 'One slogan.' },
+      heard('writer', prompt) > heard('critic', prompt)
+        ? { speaker: 'critic' }
+        : { speaker: 'writer', instruction: 'One slogan.' },
     ),
   until: ({ text }) => text.includes('APPROVED'),
   maxRounds: 8,
@@ -44,7 +48,8 @@ const leads: ModelFunction = (prompt) => {
   if (/survey/.test(question)) return '1. Given: a number is asked for. 2. To look up: the number, in the archive.'
   if (/whole list anew/.test(question))
     return '1. Given: a number is asked for. 2. To look up: the number. The archive is closed; the web may have it.'
-  if (/Answer with the plan only/.test(question)) return /closed/.test(question) ? '1. surfer looks it up.' : '1. archivist looks it up.'
+  if (/Answer with the plan only/.test(question))
+    return /closed/.test(question) ? '1. surfer looks it up.' : '1. archivist looks it up.'
   if (/Write the answer/.test(question)) return 'There are 42 of them.'
   const isFound = heard('surfer', prompt) > 0
   const next = prompt.messages.some((message) => textOf(message).includes('1. surfer')) ? 'surfer' : 'archivist'
@@ -70,7 +75,8 @@ const research = roundtable({
 await using runtime = await createRuntime({ agents: [panel, research] })
 // #region watch
 const run = await runtime.start(panel, 'A slogan for a lamp.')
-for await (const { agent: who, ...message } of run.messages()) if (message.type === 'assistant') console.log(`[${who}] ${message.text}`)
+for await (const { agent: who, ...message } of run.messages())
+  if (message.type === 'assistant') console.log(`[${who}] ${message.text}`)
 const slogan = await run.outcome()
 
 const search = await runtime.start(research, 'How many are there?')

@@ -1,6 +1,7 @@
 /**
- * Actor and critic: one writes, the other scores, until the critic is content or four drafts are written. The one who leads them is code: a supervisor with `run` has its team in its hand,
- * and each delegation goes through the same hooks, limits and journal as one that a model asks for.
+ * Actor and critic: one writes, the other scores, until the critic is content or four drafts are written. The one who
+ * leads them is code: a supervisor with `run` has its team in its hand, and each delegation goes through the same
+ * hooks, limits and journal as one that a model asks for.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, judge, supervisor } from 'reeve'
@@ -21,7 +22,9 @@ const critic = judge({
   model: ({ messages }) => {
     const asked = JSON.stringify(messages.at(-1))
     if (!asked.includes('field')) return '{"score": 0.2, "reason": "It is too short."}'
-    return asked.includes('black') ? '{"score": 1, "reason": ""}' : '{"score": 0.6, "reason": "There is no colour in it."}'
+    return asked.includes('black')
+      ? '{"score": 1, "reason": ""}'
+      : '{"score": 0.6, "reason": "There is no colour in it."}'
   },
 })
 // #endregion
@@ -36,7 +39,8 @@ const verses = supervisor({
     for (let draft = 1; ; draft++) {
       const line = await team.delegate('actor', `${brief}${note}`)
       const verdict = await team.delegate('critic', `The task:\n${brief}\n\nThe answer to be judged:\n${line.text}`)
-      const { score, reason } = verdict.outcome.status === 'completed' ? verdict.outcome.output : { score: 0, reason: '' }
+      const { score, reason } =
+        verdict.outcome.status === 'completed' ? verdict.outcome.output : { score: 0, reason: '' }
       if (score >= 1 || draft === 4) return team.forward('actor') // word for word
       note = `\n\nYour last draft: ${line.text}\nThe critic: ${reason}`
     }
@@ -46,7 +50,8 @@ const verses = supervisor({
 
 await using runtime = await createRuntime({ agents: [verses] })
 const run = await runtime.start(verses, 'A line about a raven.')
-for await (const message of run.messages()) if (message.type === 'assistant') console.log(`${message.agent}: ${message.text}`)
+for await (const message of run.messages())
+  if (message.type === 'assistant') console.log(`${message.agent}: ${message.text}`)
 const outcome = await run.outcome()
 console.log(outcome.status === 'completed' ? outcome.output : outcome)
 assert.equal(outcome.status === 'completed' && outcome.output, 'A black raven, a white field, a grey and silent sky.')

@@ -1,16 +1,22 @@
 /**
- * Reflection: an editor delegates a report, a critic scores what comes of it, and what did not pass is done again with the critic's reason. What was learned outlives the run: the
- * next time the editor is told which writer did well with requests like this one, and needs one attempt only.
+ * Reflection: an editor delegates a report, a critic scores what comes of it, and what did not pass is done again with
+ * the critic's reason. What was learned outlives the run: the next time the editor is told which writer did well with
+ * requests like this one, and needs one attempt only.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, judge, reflect, supervisor, type ModelFunction } from 'reeve'
 
 type Prompt = Parameters<ModelFunction>[0]
-const shown = ({ messages }: Prompt, text: string): boolean => messages.some(({ content }) => JSON.stringify(content).includes(text))
+const shown = ({ messages }: Prompt, text: string): boolean =>
+  messages.some(({ content }) => JSON.stringify(content).includes(text))
 
 // #region team
 const fast = agent({ name: 'fast', description: 'Writes quickly.', model: () => 'Ravens are black.' })
-const thorough = agent({ name: 'thorough', description: 'Writes slowly.', model: () => 'Ravens are black, plan ahead and remember faces.' })
+const thorough = agent({
+  name: 'thorough',
+  description: 'Writes slowly.',
+  model: () => 'Ravens are black, plan ahead and remember faces.',
+})
 const instructionsOf = ({ messages }: Prompt): string => (messages[0]?.role === 'system' ? messages[0].content : '')
 const editor = supervisor({
   name: 'editor',
@@ -27,7 +33,8 @@ const editor = supervisor({
 const critic = judge({
   name: 'critic',
   criteria: 'It says at least two things.',
-  model: (prompt) => (shown(prompt, 'remember faces') ? '{"score": 1, "reason": "good"}' : '{"score": 0.3, "reason": "It is too thin."}'),
+  model: (prompt) =>
+    shown(prompt, 'remember faces') ? '{"score": 1, "reason": "good"}' : '{"score": 0.3, "reason": "It is too thin."}',
 })
 // #endregion
 

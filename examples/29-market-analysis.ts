@@ -1,6 +1,7 @@
 /**
- * A market analysis by a planned team: four look at the market at once, one of them asks for a specialist while it works, one writes to a colleague who has not begun yet, then a strategist and a
- * writer make one report of it. No model, no key: the members are rules, and a minute of their work takes thirty milliseconds.
+ * A market analysis by a planned team: four look at the market at once, one of them asks for a specialist while it
+ * works, one writes to a colleague who has not begun yet, then a strategist and a writer make one report of it. No
+ * model, no key: the members are rules, and a minute of their work takes thirty milliseconds.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, planGraph, sleep, team, teammate } from 'reeve'
@@ -26,7 +27,11 @@ const researcher = agent({
   run: async (ctx) => {
     await sleep(ctx, 15 * minute)
     // whoever is to read it has not begun: mail waits
-    await teammate(ctx).send({ to: 'strategist_1', kind: 'info', content: 'Competitor X is about to launch an agent of its own.' })
+    await teammate(ctx).send({
+      to: 'strategist_1',
+      kind: 'info',
+      content: 'Competitor X is about to launch an agent of its own.',
+    })
     return 'The market grows by 40 % a year.'
   },
 })

@@ -1,5 +1,6 @@
 /**
- * A crew with a manager and fixed tasks, as CrewAI has it: agents with a role, a goal and a story, tasks in a given order, and a manager who looks at every result and may order more.
+ * A crew with a manager and fixed tasks, as CrewAI has it: agents with a role, a goal and a story, tasks in a given
+ * order, and a manager who looks at every result and may order more.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, team, type ModelFunction } from 'reeve'
@@ -11,7 +12,12 @@ const crewmate = (role: string, goal: string, story: string, model: ModelFunctio
 const crew = team({
   name: 'crew',
   roles: {
-    researcher: crewmate('researcher', 'Find what is new.', 'You have read everything.', () => 'Ravens plan ahead. They trade.'),
+    researcher: crewmate(
+      'researcher',
+      'Find what is new.',
+      'You have read everything.',
+      () => 'Ravens plan ahead. They trade.',
+    ),
     writer: crewmate('writer', 'Write what people like to read.', 'You never bore anybody.', ({ messages }) =>
       JSON.stringify(messages).includes('sources') ? 'Ravens plan ahead (Kabadayi 2017).' : 'Ravens plan ahead.',
     ),
@@ -25,7 +31,13 @@ const crew = team({
   // the manager: looks at every result, and may add tasks, recruit, retire, send mail
   lead: ({ ended, tasks }) =>
     ended.task === 'article' && tasks.length === 2
-      ? [{ add: [{ id: 'revision', role: 'writer', description: 'Once more, with sources.', dependencies: ['article'] }] }]
+      ? [
+          {
+            add: [
+              { id: 'revision', role: 'writer', description: 'Once more, with sources.', dependencies: ['article'] },
+            ],
+          },
+        ]
       : [],
   synthesize: ({ results }) => results.at(-1)?.output ?? null,
 })

@@ -1,6 +1,7 @@
 /**
- * Mail on a team: a researcher finds something that changes what an analyst is looking for, and says so while the analyst works. The analyst reads at its next stop, changes its focus, says thanks.
- * Nobody depends on anybody: the order of the work is as it was.
+ * Mail on a team: a researcher finds something that changes what an analyst is looking for, and says so while the
+ * analyst works. The analyst reads at its next stop, changes its focus, says thanks. Nobody depends on anybody: the
+ * order of the work is as it was.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, sleep, team, teammate } from 'reeve'
@@ -35,7 +36,12 @@ const analyst = agent({
       for (const mail of await me.inbox()) {
         // a safe point: advice changes how it works, never what it is to do
         focus = 'prices'
-        me.post({ to: mail.from, kind: 'accept', content: 'Thank you, prices it is.', correlationId: mail.correlationId ?? me.task })
+        me.post({
+          to: mail.from,
+          kind: 'accept',
+          content: 'Thank you, prices it is.',
+          correlationId: mail.correlationId ?? me.task,
+        })
       }
     }
     return `Looked at ${looked.join(', ')}.`
@@ -62,7 +68,8 @@ assert.equal(outcome.status, 'completed')
 console.log(outcome.output)
 // #region mailbox
 const { mailbox } = (await run.view()).teams[0]!
-for (const { seq, from, to, kind, content } of mailbox.messages) console.log(`${seq}. ${from} to ${to} (${kind}):`, content)
+for (const { seq, from, to, kind, content } of mailbox.messages)
+  console.log(`${seq}. ${from} to ${to} (${kind}):`, content)
 console.log(`${mailbox.accepted} taken, ${mailbox.dropped} given up, unread:`, mailbox.unread)
 // #endregion
 assert.match(outcome.output, /Looked at features, .*prices/)

@@ -1,6 +1,7 @@
 /**
- * A question is decomposed by a model (here a rule), and some of its parts fail. Up to half of them may: then the answer is partial, and says what is missing. Where nothing may fail, the plan is given
- * up, and what there is comes with the failure.
+ * A question is decomposed by a model (here a rule), and some of its parts fail. Up to half of them may: then the
+ * answer is partial, and says what is missing. Where nothing may fail, the plan is given up, and what there is comes
+ * with the failure.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, team, type ModelFunction } from 'reeve'

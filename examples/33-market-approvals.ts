@@ -1,5 +1,6 @@
 /**
- * Humans over a planned team: a market analysis whose result a human sees before anybody builds on it, and whose publication is an action of its own that nobody does unasked. No model, no key.
+ * Humans over a planned team: a market analysis whose result a human sees before anybody builds on it, and whose
+ * publication is an action of its own that nobody does unasked. No model, no key.
  *
  * It decides for itself, as a colleague would; with `--wait` it asks you, at this terminal.
  */
@@ -48,8 +49,21 @@ const analysts = team({
     subtasks: [
       { id: 'market', role: 'researcher', description: 'How large is the market?', review: true },
       { id: 'report', role: 'writer', description: 'The report.', dependencies: ['market'] },
-      { id: 'publish', role: 'publisher', description: 'Publish the report.', action: 'publish_report', dependencies: ['report'] },
-      { id: 'tell', role: 'publisher', description: 'Tell the press.', action: 'send_mail', required: false, dependencies: ['report'] },
+      {
+        id: 'publish',
+        role: 'publisher',
+        description: 'Publish the report.',
+        action: 'publish_report',
+        dependencies: ['report'],
+      },
+      {
+        id: 'tell',
+        role: 'publisher',
+        description: 'Tell the press.',
+        action: 'send_mail',
+        required: false,
+        dependencies: ['report'],
+      },
     ],
   },
 })
@@ -73,7 +87,8 @@ for (;;) {
 const outcome = await run.outcome()
 // #region result
 const [market] = (await run.view()).teams
-for (const { task, status, attempts, reason = '' } of market!.plan.tasks) console.log(`${task}: ${status} (${attempts}) ${reason}`)
+for (const { task, status, attempts, reason = '' } of market!.plan.tasks)
+  console.log(`${task}: ${status} (${attempts}) ${reason}`)
 console.log(planGraph(market!)) // the gates are in it
 // #endregion
 
@@ -81,7 +96,8 @@ console.log(planGraph(market!)) // the gates are in it
 async function word({ tool, context }: { readonly tool: string; readonly context?: unknown }): Promise<Word> {
   if (process.argv.includes('--wait')) return asked()
   if (tool === 'send_mail') return { decision: 'reject', comment: 'not to the press' }
-  if (tool === 'publish_report' && JSON.stringify(context).includes('many words')) return { decision: 'retry', comment: 'Shorter, please.' }
+  if (tool === 'publish_report' && JSON.stringify(context).includes('many words'))
+    return { decision: 'retry', comment: 'Shorter, please.' }
   return { decision: 'approve' }
 }
 

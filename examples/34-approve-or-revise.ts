@@ -1,6 +1,7 @@
 /**
- * Approve, and it is executed; reject, and the plan is revised with what was said, and shown again. Where a graph needs an interrupt, a checkpointer, a command that resumes and two nodes to go to, this
- * is one awaited call in a loop: a yes and a no are values, and the wait survives every restart.
+ * Approve, and it is executed; reject, and the plan is revised with what was said, and shown again. Where a graph needs
+ * an interrupt, a checkpointer, a command that resumes and two nodes to go to, this is one awaited call in a loop: a
+ * yes and a no are values, and the wait survives every restart.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, type Decision, type ModelFunction } from 'reeve'
@@ -27,7 +28,12 @@ const campaign = agent({
       const planned = await ctx.delegate(planner, brief)
       if (planned.status !== 'completed') throw new Error(`there is no plan: ${planned.status}`)
 
-      const word = await ctx.approve('send_campaign', { input: planned.output, schema: Plan, reason: 'it goes to people', risk: 'high' })
+      const word = await ctx.approve('send_campaign', {
+        input: planned.output,
+        schema: Plan,
+        reason: 'it goes to people',
+        risk: 'high',
+      })
       if (word.approved) {
         const { to, subject } = word.input // as it was planned, or as whoever approved it has edited it
         await ctx.step('send', () => void sent.push(`"${subject}" to ${to}`), { effect: 'once' })
@@ -47,7 +53,12 @@ const run = await runtime.start(campaign, 'Tell people of our spring sale.')
 /** What a person says to the first plan, and to the second. */
 const words: readonly ((approvalId: string) => Decision)[] = [
   (approvalId) => ({ approvalId, decision: 'reject', comment: 'only to customers', approver: 'ann' }),
-  (approvalId) => ({ approvalId, decision: 'edit', input: { to: 'customers', subject: 'Spring sale: 20 % off' }, approver: 'ann' }),
+  (approvalId) => ({
+    approvalId,
+    decision: 'edit',
+    input: { to: 'customers', subject: 'Spring sale: 20 % off' },
+    approver: 'ann',
+  }),
 ]
 for (const word of words) {
   const state = await run.until('waiting')
@@ -55,7 +66,9 @@ for (const word of words) {
   const [approval] = state.waiting
   const decision = word(approval!.id)
   console.log(`${approval!.path.join(' > ')} asks for ${approval!.tool}:`, approval!.input)
-  console.log(`  ${decision.approver}: ${decision.decision}${decision.comment === undefined ? '' : `, "${decision.comment}"`}`)
+  console.log(
+    `  ${decision.approver}: ${decision.decision}${decision.comment === undefined ? '' : `, "${decision.comment}"`}`,
+  )
   await run.decide(decision)
 }
 const outcome = await run.outcome()

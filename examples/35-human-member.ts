@@ -1,6 +1,7 @@
 /**
- * People on the team. Ann checks facts for whoever asks her, a model or a person; Eve leads: she sees her team and what came of it, and says what is next. To everybody else they are agents like all
- * others; while they think, the run costs no memory and holds up nobody.
+ * People on the team. Ann checks facts for whoever asks her, a model or a person; Eve leads: she sees her team and what
+ * came of it, and says what is next. To everybody else they are agents like all others; while they think, the run costs
+ * no memory and holds up nobody.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, human, supervisor, type Json, type Run } from 'reeve'
@@ -25,7 +26,11 @@ const desk = supervisor({
 // #endregion
 
 // #region leader
-const writer = agent({ name: 'writer', description: 'Writes a line on a subject.', model: () => 'Ravens remember faces.' })
+const writer = agent({
+  name: 'writer',
+  description: 'Writes a line on a subject.',
+  model: () => 'Ravens remember faces.',
+})
 const eve = human({ name: 'eve', workers: [writer, ann] })
 // #endregion
 
@@ -33,7 +38,10 @@ await using runtime = await createRuntime({ agents: [desk, eve] })
 
 // #region answers
 /** Answers one question after the other, as a person at a screen would. */
-async function people(run: Run<unknown> | Run, ...answers: readonly (readonly [who: string, value: Json])[]): Promise<void> {
+async function people(
+  run: Run<unknown> | Run,
+  ...answers: readonly (readonly [who: string, value: Json])[]
+): Promise<void> {
   for (const [who, value] of answers) {
     const state = await run.until('waiting')
     if (!('waiting' in state)) throw new Error('nobody was asked')

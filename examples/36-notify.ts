@@ -1,6 +1,6 @@
 /**
- * Telling people that something waits for them: over a terminal and a signed webhook, whose receiver fails at first. The run waits meanwhile, whatever becomes of the channels; a notice
- * shows, and only a decision decides.
+ * Telling people that something waits for them: over a terminal and a signed webhook, whose receiver fails at first.
+ * The run waits meanwhile, whatever becomes of the channels; a notice shows, and only a decision decides.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -65,4 +65,5 @@ const outcome = await run.outcome()
 receiver.close()
 receiver.closeAllConnections()
 console.log(outcome.status, sent, `told: ${told.sort().join(', ')}; tries of the webhook: ${tries}`)
-if (outcome.status !== 'completed' || told.join() !== 'desk,hook' || tries !== 2 || sent.length !== 1) process.exitCode = 1
+if (outcome.status !== 'completed' || told.join() !== 'desk,hook' || tries !== 2 || sent.length !== 1)
+  process.exitCode = 1

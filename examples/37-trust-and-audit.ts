@@ -1,13 +1,22 @@
 /**
- * An analyst earns trust run by run: at first a human approves everything, then what is sensitive, and an incident takes it back at once. Afterwards somebody who has neither the store nor Reeve's word
- * checks who decided what.
+ * An analyst earns trust run by run: at first a human approves everything, then what is sensitive, and an incident
+ * takes it back at once. Afterwards somebody who has neither the store nor Reeve's word checks who decided what.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, ed25519Signer, ed25519Verifier, newEd25519Key, tool, verifyAudit, type Run } from 'reeve'
 import { z } from 'zod'
 
-const read = tool({ name: 'read', effect: 'read', input: z.object({ of: z.string() }), execute: ({ of }) => `${of}: 42` })
-const publish = tool({ name: 'publish', input: z.object({ text: z.string() }), execute: ({ text }) => `published: ${text}` })
+const read = tool({
+  name: 'read',
+  effect: 'read',
+  input: z.object({ of: z.string() }),
+  execute: ({ of }) => `${of}: 42`,
+})
+const publish = tool({
+  name: 'publish',
+  input: z.object({ text: z.string() }),
+  execute: ({ text }) => `published: ${text}`,
+})
 
 // #region trust
 const analyst = agent({
@@ -57,10 +66,17 @@ console.log(`${level} (${mode})${next.ok ? '' : `, not yet ${next.target}: ${nex
 const run = await runtime.start(analyst, 'Publish the sales.')
 assert.deepEqual(await withAnn(run), ['publish']) // the proficient: for what is sensitive
 
-await runtime.incident({ trust: 'analysts', severity: 'serious', by: 'ann', note: 'the figures were of last year', run: run.id })
+await runtime.incident({
+  trust: 'analysts',
+  severity: 'serious',
+  by: 'ann',
+  note: 'the figures were of last year',
+  run: run.id,
+})
 const after = await runtime.trust('analysts')
 assert.deepEqual([after.level, after.completed], ['novice', 0]) // at once, in running runs from the next gate on
-for (const { what, from, to, by } of after.history) console.log(`- ${what}: ${from ?? ''} > ${to}${by === undefined ? '' : ` (${by})`}`)
+for (const { what, from, to, by } of after.history)
+  console.log(`- ${what}: ${from ?? ''} > ${to}${by === undefined ? '' : ` (${by})`}`)
 // #endregion
 
 // #region audit

@@ -1,9 +1,20 @@
 /**
- * What if the appraiser had said something else? A finished run is forked at its worker's end with another answer. Nothing that had ended is done again; what the origin had done after that
- * point (here: a letter) is not done again without a word. `diffOf` shows where the two runs part.
+ * What if the appraiser had said something else? A finished run is forked at its worker's end with another answer.
+ * Nothing that had ended is done again; what the origin had done after that point (here: a letter) is not done again
+ * without a word. `diffOf` shows where the two runs part.
  */
 import assert from 'node:assert/strict'
-import { agent, contentKeys, createRuntime, diffOf, sameContent, supervisor, tool, type Recorded, type Run } from 'reeve'
+import {
+  agent,
+  contentKeys,
+  createRuntime,
+  diffOf,
+  sameContent,
+  supervisor,
+  tool,
+  type Recorded,
+  type Run,
+} from 'reeve'
 import { z } from 'zod'
 
 const letters: string[] = []
@@ -14,14 +25,19 @@ const write = tool({
   execute: ({ text }) => ({ number: letters.push(text) }),
 })
 let appraisals = 0
-const appraiser = agent({ name: 'appraiser', description: 'Says what a house is worth.', run: () => `worth ${100 * ++appraisals}` })
+const appraiser = agent({
+  name: 'appraiser',
+  description: 'Says what a house is worth.',
+  run: () => `worth ${100 * ++appraisals}`,
+})
 const broker = supervisor({
   name: 'broker',
   workers: [appraiser],
   tools: [write],
   model: ({ messages }) => {
     const told = messages.flatMap((each) => (each.role === 'tool' ? [JSON.stringify(each.content)] : []))
-    if (told.length === 0) return { calls: [{ name: 'delegate', input: { worker: 'appraiser', instructions: 'The house by the lake.' } }] }
+    if (told.length === 0)
+      return { calls: [{ name: 'delegate', input: { worker: 'appraiser', instructions: 'The house by the lake.' } }] }
     return told.length === 1 ? { calls: [{ name: 'write_letter', input: { text: told[0]! } }] } : `Offered: ${told[0]}.`
   },
 })

@@ -1,6 +1,7 @@
 /**
- * How to write a good supervisor: instructions that name the resources, when each is used, in which order, and what a finished answer is; workers whose descriptions say what they do, what they
- * return, and when to use them; and the success criteria once more as code, where they do not depend on anybody's reading.
+ * How to write a good supervisor: instructions that name the resources, when each is used, in which order, and what a
+ * finished answer is; workers whose descriptions say what they do, what they return, and when to use them; and the
+ * success criteria once more as code, where they do not depend on anybody's reading.
  *
  * `node examples/39-good-supervisor.ts` thinks by rules; `--model openai/gpt-5-mini` lets a model think in their place.
  */
@@ -13,14 +14,18 @@ const id = at < 0 ? undefined : process.argv[at + 1]
 const brain = (rule: ModelFunction): ModelRef => id ?? rule
 const results = ({ messages }: Prompt): readonly string[] =>
   messages.flatMap(({ role, content }) => (role === 'tool' && typeof content === 'string' ? [content] : []))
-const delegate = (worker: string, instructions: string) => ({ calls: [{ name: 'delegate', input: { worker, instructions } }] })
+const delegate = (worker: string, instructions: string) => ({
+  calls: [{ name: 'delegate', input: { worker, instructions } }],
+})
 
 // #region team
 const researcher = agent({
   name: 'researcher',
   // what it does; what it returns; when to use it
-  description: 'Gathers facts and sources on one question. Returns bullet points, each with its source. Use it before anything is written.',
-  instructions: 'Find what is known. Answer with three bullet points; end each with its source in brackets. Only the points.',
+  description:
+    'Gathers facts and sources on one question. Returns bullet points, each with its source. Use it before anything is written.',
+  instructions:
+    'Find what is known. Answer with three bullet points; end each with its source in brackets. Only the points.',
   model: brain(() => '- Ravens plan ahead (Kabadayi 2017).'),
 })
 const writer = agent({
@@ -28,7 +33,9 @@ const writer = agent({
   description:
     'Turns given facts into paragraphs. Returns plain text. Use it only with the facts in the instructions: it looks up nothing.',
   instructions: 'Write one paragraph from the facts that you are given. Keep every source.',
-  model: brain(({ messages }) => `It is known that ${JSON.stringify(messages.at(-1)?.content).split('- ').at(-1)?.slice(0, -1)}`),
+  model: brain(
+    ({ messages }) => `It is known that ${JSON.stringify(messages.at(-1)?.content).split('- ').at(-1)?.slice(0, -1)}`,
+  ),
 })
 const newsroom = supervisor({
   name: 'newsroom',
@@ -46,7 +53,8 @@ You are done when:
 - the answer is a text, not notes.`,
   model: brain((prompt) => {
     const [facts, text] = results(prompt)
-    if (facts === undefined) return delegate('researcher', 'What is known about how ravens plan? Three points, with sources.')
+    if (facts === undefined)
+      return delegate('researcher', 'What is known about how ravens plan? Three points, with sources.')
     return text === undefined
       ? delegate('writer', `Write one paragraph. The facts:\n${facts}`)
       : { calls: [{ name: 'forward_message', input: { worker: 'writer' } }] }
@@ -54,7 +62,10 @@ You are done when:
   // what can be checked by code is not left to the instructions
   isComplete: {
     scorers: [
-      { name: 'has_sources', score: ({ text }) => ({ score: /\(.+\)/.test(text) ? 1 : 0, reason: 'no claim has its source in brackets' }) },
+      {
+        name: 'has_sources',
+        score: ({ text }) => ({ score: /\(.+\)/.test(text) ? 1 : 0, reason: 'no claim has its source in brackets' }),
+      },
     ],
   },
   limits: { turns: 10, minutes: 5 },

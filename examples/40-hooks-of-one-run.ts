@@ -1,14 +1,25 @@
 /**
- * Hooks of one run: what stands around the delegations and the answer of this run alone, by the names of functions that the runtime has; and a tool that its agent does not wait for.
+ * Hooks of one run: what stands around the delegations and the answer of this run alone, by the names of functions that
+ * the runtime has; and a tool that its agent does not wait for.
  *
  * `node examples/40-hooks-of-one-run.ts`
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, tool, type DelegationStart, type ModelFunction, type ScorerInput } from 'reeve'
+import {
+  agent,
+  createRuntime,
+  supervisor,
+  tool,
+  type DelegationStart,
+  type ModelFunction,
+  type ScorerInput,
+} from 'reeve'
 
 type Prompt = Parameters<ModelFunction>[0]
 const told = ({ messages }: Prompt): readonly string[] =>
-  messages.flatMap(({ role, content }) => (role === 'tool' ? [typeof content === 'string' ? content : JSON.stringify(content)] : []))
+  messages.flatMap(({ role, content }) =>
+    role === 'tool' ? [typeof content === 'string' ? content : JSON.stringify(content)] : [],
+  )
 
 // #region background
 const archive = tool({
@@ -35,7 +46,9 @@ const editor = supervisor({
           { name: 'delegate', input: { worker: 'publisher', instructions: 'Publish it.' } },
         ],
       }
-    return results.some((text) => text.includes('in the background')) ? 'Still looking.' : `${results[1]} (${results[0]})`
+    return results.some((text) => text.includes('in the background'))
+      ? 'Still looking.'
+      : `${results[1]} (${results[0]})`
   },
 })
 
@@ -43,7 +56,8 @@ const editor = supervisor({
 await using runtime = await createRuntime({
   agents: [editor],
   hooks: {
-    careful: ({ worker }: DelegationStart) => (worker === 'publisher' ? { proceed: false, reason: 'not in this run' } : undefined),
+    careful: ({ worker }: DelegationStart) =>
+      worker === 'publisher' ? { proceed: false, reason: 'not in this run' } : undefined,
     short: ({ text }: ScorerInput) => text.length < 500,
   },
 })

@@ -1,6 +1,7 @@
 /**
- * Several processes on one PostgreSQL: one line is different. It needs a database (`DATABASE_URL`) and the package `pg`. Two workers share the store; the one that has the run is
- * killed with SIGKILL in the middle of it, and the other one ends it: no chapter is written twice. They could as well be on two hosts.
+ * Several processes on one PostgreSQL: one line is different. It needs a database (`DATABASE_URL`) and the package
+ * `pg`. Two workers share the store; the one that has the run is killed with SIGKILL in the middle of it, and the other
+ * one ends it: no chapter is written twice. They could as well be on two hosts.
  */
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'

@@ -1,6 +1,8 @@
 /**
- * The same team on Temporal: one line is different. It needs the packages `@temporalio/client`, `@temporalio/worker`, `@temporalio/workflow` and `@temporalio/activity`, and a server
- * (`temporal server start-dev`, address in TEMPORAL_ADDRESS). While that is away the processes of the store go on by themselves, a few seconds later, with a warning: so this ends without one, too.
+ * The same team on Temporal: one line is different. It needs the packages `@temporalio/client`, `@temporalio/worker`,
+ * `@temporalio/workflow` and `@temporalio/activity`, and a server (`temporal server start-dev`, address in
+ * TEMPORAL_ADDRESS). While that is away the processes of the store go on by themselves, a few seconds later, with a
+ * warning: so this ends without one, too.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'

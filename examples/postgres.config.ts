@@ -1,4 +1,7 @@
-/** A config for workers and for the command line on PostgreSQL, where more is to be said than an address. Importing it opens nothing. */
+/**
+ * A config for workers and for the command line on PostgreSQL, where more is to be said than an address. Importing it
+ * opens nothing.
+ */
 import { agent, supervisor } from 'reeve'
 
 const writer = agent({ name: 'writer', description: 'Writes one paragraph.', model: 'openai/gpt-5-mini' })

@@ -1,4 +1,7 @@
-/** What `reeve resume <run>` needs to go on with a run of your own: the store, and the agents. Importing it runs nothing. */
+/**
+ * What `reeve resume <run>` needs to go on with a run of your own: the store, and the agents. Importing it runs
+ * nothing.
+ */
 import { agent, supervisor } from 'reeve'
 
 // #region config

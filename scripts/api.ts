@@ -1,6 +1,7 @@
 /**
- * Writes `api/reeve.api.md`: every name the public doors export, with its signature as a user's compiler sees it. With `--check` it writes
- * nothing and fails when the page is stale, when an exported name has no doc comment, or when the declarations need a package users do not get.
+ * Writes `api/reeve.api.md`: every name the public doors export, with its signature as a user's compiler sees it. With
+ * `--check` it writes nothing and fails when the page is stale, when an exported name has no doc comment, or when the
+ * declarations need a package users do not get.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -59,9 +60,13 @@ try {
 
 function report(): { due: string; undocumented: string[] } {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', emitted], {
-    stdio: 'ignore',
-  })
+  spawnSync(
+    process.execPath,
+    [compiler, '-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', emitted],
+    {
+      stdio: 'ignore',
+    },
+  )
   const sections = [
     '# The public API\n\nWritten by `npm run api` from the declarations a user gets. A difference here is a change of the API.',
   ]
@@ -81,17 +86,23 @@ function report(): { due: string; undocumented: string[] } {
     )
     if (silent.length > 0) shown.push(`### Named above, not exported\n\n${silent.join(', ')}`)
     sections.push(`## \`${door}\` (${found.length})`, ...shown)
-    for (const [name, origin] of found) if (origin.in && !isDocumented(origin)) undocumented.push(`${name} (${origin.in.path})`)
+    for (const [name, origin] of found)
+      if (origin.in && !isDocumented(origin)) undocumented.push(`${name} (${origin.in.path})`)
   }
   return { due: `${sections.join('\n\n')}\n`, undocumented: [...new Set(undocumented)] }
 }
 
 /** Packages the declarations import that an install of ours does not bring: their types would silently be `any`. */
 function strangers(): string[] {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object; peerDependencies: object }
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: object
+    peerDependencies: object
+  }
   const brought = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
   return [...loaded.values()].flatMap(({ path, body }) => {
-    const specifiers = body.flatMap((statement) => ('source' in statement && statement.source ? [statement.source.value] : []))
+    const specifiers = body.flatMap((statement) =>
+      'source' in statement && statement.source ? [statement.source.value] : [],
+    )
     const strange = specifiers.filter(
       (each) => !/^\.|^node:/.test(each) && !brought.some((name) => each === name || each.startsWith(`${name}/`)),
     )
@@ -108,11 +119,17 @@ function load(path: string): Declarations {
   for (const statement of module.body) {
     if (statement.type === 'ImportDeclaration') {
       for (const each of statement.specifiers) {
-        const name = each.type === 'ImportSpecifier' ? nameOf(each.imported) : each.type === 'ImportDefaultSpecifier' ? 'default' : '*'
+        const name =
+          each.type === 'ImportSpecifier'
+            ? nameOf(each.imported)
+            : each.type === 'ImportDefaultSpecifier'
+              ? 'default'
+              : '*'
         module.imported.set(each.local.name, { from: statement.source.value, name })
       }
     }
-    for (const name of declaredBy(statement)) module.declared.set(name, [...(module.declared.get(name) ?? []), statement])
+    for (const name of declaredBy(statement))
+      module.declared.set(name, [...(module.declared.get(name) ?? []), statement])
   }
   loaded.set(path, module)
   return module
@@ -121,9 +138,12 @@ function load(path: string): Declarations {
 /** The names a statement declares, exported or not. */
 function declaredBy(statement: Statement): string[] {
   const node =
-    statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration' ? statement.declaration : statement
+    statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration'
+      ? statement.declaration
+      : statement
   if (!node) return []
-  if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
+  if (node.type === 'VariableDeclaration')
+    return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
   return 'id' in node && node.id && 'name' in node.id ? [node.id.name] : []
 }
 
@@ -133,7 +153,8 @@ function exportsOf(path: string): Map<string, Origin> {
   for (const statement of module.body) {
     if (statement.type === 'ExportAllDeclaration') {
       const all = exportsFrom(module, statement.source.value)
-      if (statement.exported) found.set(nameOf(statement.exported), { name: '*', in: undefined, from: statement.source.value })
+      if (statement.exported)
+        found.set(nameOf(statement.exported), { name: '*', in: undefined, from: statement.source.value })
       else for (const [name, origin] of all) if (name !== 'default') found.set(name, origin)
     } else if (statement.type === 'ExportNamedDeclaration') {
       for (const name of declaredBy(statement)) found.set(name, { name, in: module, from: path })
@@ -141,7 +162,9 @@ function exportsOf(path: string): Map<string, Origin> {
         const name = nameOf(local)
         found.set(
           nameOf(exported),
-          statement.source ? originFrom(module, statement.source.value, name) : (originOf(module, name) ?? missing(module, name)),
+          statement.source
+            ? originFrom(module, statement.source.value, name)
+            : (originOf(module, name) ?? missing(module, name)),
         )
       }
     }
@@ -190,7 +213,10 @@ function isDocumented({ name, in: module }: Origin): boolean {
   const start = module?.declared.get(name)?.[0]?.start ?? 0
   const before = module?.comments.findLast(({ end }) => end <= start)
   return (
-    before !== undefined && before.type === 'Block' && before.value.startsWith('*') && module?.text.slice(before.end, start).trim() === ''
+    before !== undefined &&
+    before.type === 'Block' &&
+    before.value.startsWith('*') &&
+    module?.text.slice(before.end, start).trim() === ''
   )
 }
 
@@ -198,7 +224,10 @@ function keyOf(origin: Origin): string {
   return `${origin.in?.path}#${origin.name}`
 }
 
-/** Types of ours that exported declarations name, though no door exports them: a user can receive one but not write it down. */
+/**
+ * Types of ours that exported declarations name, though no door exports them: a user can receive one but not write it
+ * down.
+ */
 function silentTypes(exported: Origin[], known: ReadonlySet<string>): string[] {
   const silent = new Map<string, string>()
   for (const { name, in: module } of exported) {
@@ -220,7 +249,9 @@ function typesNamedIn(node: Node): string[] {
     return [node.expression.name, ...(node.typeArguments ? typesNamedIn(node.typeArguments) : [])]
   return (visitorKeys[node.type] ?? []).flatMap((key) => {
     const child = (node as unknown as Record<string, unknown>)[key]
-    return (Array.isArray(child) ? (child as unknown[]) : [child]).flatMap((each) => (isNode(each) ? typesNamedIn(each) : []))
+    return (Array.isArray(child) ? (child as unknown[]) : [child]).flatMap((each) =>
+      isNode(each) ? typesNamedIn(each) : [],
+    )
   })
 }
 

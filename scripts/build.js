@@ -21,7 +21,9 @@ for (const needed of [join(root, 'src', 'index.ts'), compiler]) {
 }
 
 const next = join(root, `dist.${process.pid}`)
-const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', next], { stdio: 'inherit' })
+const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', next], {
+  stdio: 'inherit',
+})
 if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   renameSync(next, join(root, 'dist'))

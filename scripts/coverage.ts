@@ -1,8 +1,10 @@
 /**
- * Writes `docs/coverage.md`: which numbered cases of the behaviour specifications have a test, which are void, which wait for a part of Reeve that is not built.
- * A case counts as tested if the title of a test begins with its specification and number: `delegation 14: …`, `collaboration 47, 48: …`, `team C79: …`.
+ * Writes `docs/coverage.md`: which numbered cases of the behaviour specifications have a test, which are void, which
+ * wait for a part of Reeve that is not built. A case counts as tested if the title of a test begins with its
+ * specification and number: `delegation 14: …`, `collaboration 47, 48: …`, `team C79: …`.
  *
- * Owns: the table of cases below (the specifications give them; the numbering has gaps), what is said about each. `node scripts/coverage.ts` writes the page.
+ * Owns: the table of cases below (the specifications give them; the numbering has gaps), what is said about each. `node
+ * scripts/coverage.ts` writes the page.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -112,7 +114,8 @@ function numbers(text: string): readonly string[] {
   })
 }
 
-const title = /(['"`])((?:collaboration|delegation|team) C?\d+[a-z]?(?:, (?:(?:collaboration|delegation|team) )?C?\d+[a-z]?)*):/g
+const title =
+  /(['"`])((?:collaboration|delegation|team) C?\d+[a-z]?(?:, (?:(?:collaboration|delegation|team) )?C?\d+[a-z]?)*):/g
 
 /** The cases that the titles in these sources name, as `spec number`. */
 function namedIn(sources: readonly string[]): ReadonlySet<string> {
@@ -159,12 +162,20 @@ function sorted(spec: Spec, section: Section, named: ReadonlySet<string>): Sorte
   }
 }
 
-function specPart(spec: Spec, named: ReadonlySet<string>): { readonly text: string; readonly tested: number; readonly all: number } {
-  const say = (cases: readonly string[]): string => (cases.length === 0 ? '–' : cases.map((number) => spec.prefix + number).join(' '))
+function specPart(
+  spec: Spec,
+  named: ReadonlySet<string>,
+): { readonly text: string; readonly tested: number; readonly all: number } {
+  const say = (cases: readonly string[]): string =>
+    cases.length === 0 ? '–' : cases.map((number) => spec.prefix + number).join(' ')
   const rows = spec.sections.map((section) => ({ section, of: sorted(spec, section, named) }))
   const count = (pick: (of: Sorted) => number): number => rows.reduce((sum, { of }) => sum + pick(of), 0)
   const waits = count((of) => of.waiting.reduce((sum, [, cases]) => sum + cases.length, 0))
-  const [tested, voids, open] = [count((of) => of.tested.length), count((of) => of.void.length), count((of) => of.open.length)]
+  const [tested, voids, open] = [
+    count((of) => of.tested.length),
+    count((of) => of.void.length),
+    count((of) => of.open.length),
+  ]
   const reasons = (of: { readonly [number: string]: string }): string[] =>
     Object.entries(of).map(([number, why]) => `- ${spec.prefix}${number}: ${why}`)
   const lines = [
@@ -179,7 +190,9 @@ function specPart(spec: Spec, named: ReadonlySet<string>): { readonly text: stri
       return `| ${section.title} | ${say(of.tested)} | ${say(of.void)} | ${waiting === '' ? '–' : waiting} | ${say(of.open)} |`
     }),
     ...(Object.keys(spec.void).length === 0 ? [] : ['', 'Void:', '', ...reasons(spec.void)]),
-    ...(Object.keys(spec.partly).length === 0 ? [] : ['', 'Tested, but for less than the case asks:', '', ...reasons(spec.partly)]),
+    ...(Object.keys(spec.partly).length === 0
+      ? []
+      : ['', 'Tested, but for less than the case asks:', '', ...reasons(spec.partly)]),
     '',
   ]
   return { text: lines.join('\n'), tested, all: tested + voids + waits + open }
@@ -190,7 +203,9 @@ export function coveragePage(): string {
   const named = namedIn(testSources())
   const parts = specs.map((spec) => ({ spec, part: specPart(spec, named) }))
   const known = new Set(
-    specs.flatMap((spec) => spec.sections.flatMap((section) => numbers(section.cases).map((number) => `${spec.name} ${number}`))),
+    specs.flatMap((spec) =>
+      spec.sections.flatMap((section) => numbers(section.cases).map((number) => `${spec.name} ${number}`)),
+    ),
   )
   const strange = [...named].filter((name) => !known.has(name))
   if (strange.length > 0) throw new Error(`titles of tests name cases that do not exist: ${strange.join(', ')}`)

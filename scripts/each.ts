@@ -1,7 +1,9 @@
 /**
- * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts checks|examples`.
+ * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts
+ * checks|examples`.
  *
- * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with nobody at the keyboard.
+ * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with
+ * nobody at the keyboard.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,7 +29,9 @@ const minutes = 5
 const empty = mkdtempSync(join(tmpdir(), 'reeve-each-'))
 
 function checks(): Job[] {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
   const names = Object.keys(scripts).filter((name) => name.startsWith('check:'))
   return names.map((name) => ({ name, command: 'npm', args: ['--prefix', root, 'run', '--silent', name] }))
 }
@@ -74,14 +78,19 @@ function passes({ name, command, args }: Job): boolean {
   const started = performance.now()
   const { status, signal, stdout, stderr } = spawnSync(command, args, {
     cwd: empty,
-    env: { ...process.env, ...restate?.env, ...(postgres && { DATABASE_URL: `${postgres.server}?schema=${postgres.schema}` }) },
+    env: {
+      ...process.env,
+      ...restate?.env,
+      ...(postgres && { DATABASE_URL: `${postgres.server}?schema=${postgres.schema}` }),
+    },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: minutes * 60_000,
   })
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
-  if (status !== 0) console.log(`${stdout}${stderr}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
+  if (status !== 0)
+    console.log(`${stdout}${stderr}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
   return status === 0
 }
 

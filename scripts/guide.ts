@@ -1,13 +1,21 @@
 /**
- * Keeps the excerpts in the pages of `docs/` those of files that run: a block after `<!-- example: 02-approval.ts#tool -->` is the region `tool` of
- * `examples/02-approval.ts`, without its indentation. `node scripts/guide.ts` writes them, a test compares.
+ * Keeps the excerpts in the pages of `docs/` those of files that run: a block after `<!-- example: 02-approval.ts#tool
+ * -->` is the region `tool` of `examples/02-approval.ts`, without its indentation. `node scripts/guide.ts` writes them,
+ * a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const root = dirname(import.meta.dirname)
 /** Pages whose code comes from examples. */
-export const pages = ['guide.md', 'engines.md', 'collaboration.md', 'delegation.md', 'teams.md', 'oversight.md'] as const
+export const pages = [
+  'guide.md',
+  'engines.md',
+  'collaboration.md',
+  'delegation.md',
+  'teams.md',
+  'oversight.md',
+] as const
 type Page = (typeof pages)[number]
 const pathOf = (page: Page): string => join(root, 'docs', page)
 const block = /<!-- example: ([\w.-]+)#([\w-]+) -->\n+```ts\n[\s\S]*?```/g
@@ -19,7 +27,9 @@ function region(file: string, name: string): string {
   const end = lines.findIndex((line, i) => i > begin && line.trim() === '// #endregion')
   if (begin < 0 || end < 0) throw new Error(`examples/${file} has no region "${name}"`)
   const inside = lines.slice(begin + 1, end)
-  const indent = Math.min(...inside.filter((line) => line.trim() !== '').map((line) => line.length - line.trimStart().length))
+  const indent = Math.min(
+    ...inside.filter((line) => line.trim() !== '').map((line) => line.length - line.trimStart().length),
+  )
   return inside.map((line) => line.slice(indent)).join('\n')
 }
 

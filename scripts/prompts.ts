@@ -1,6 +1,7 @@
 /**
- * Writes `docs/prompts.md`: every text that Reeve itself says to a model, as the model gets it. Small teams are run with models that keep what they are asked;
- * nothing is copied from the source by hand. `node scripts/prompts.ts` writes the page, a test compares.
+ * Writes `docs/prompts.md`: every text that Reeve itself says to a model, as the model gets it. Small teams are run
+ * with models that keep what they are asked; nothing is copied from the source by hand. `node scripts/prompts.ts`
+ * writes the page, a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -54,12 +55,17 @@ const researcher = agent({
   description: 'Finds facts; returns bullet points with sources.',
   run: () => '- They plan ahead.',
 })
-const writer = agent({ name: 'writer', description: 'Turns facts into a report of three paragraphs.', run: () => 'Ravens plan ahead.' })
+const writer = agent({
+  name: 'writer',
+  description: 'Turns facts into a report of three paragraphs.',
+  run: () => 'Ravens plan ahead.',
+})
 
 const prompts: readonly Prompt[] = [
   {
     title: 'A supervisor',
-    about: 'Behind the `instructions`. `guidance` replaces the first sentences; the list of workers stands where it says `{workers}`.',
+    about:
+      'Behind the `instructions`. `guidance` replaces the first sentences; the list of workers stands where it says `{workers}`.',
     asked: () =>
       firstAsked(['Done.'], (model) =>
         supervisor({ name: 'newsroom', instructions: 'You run a newsroom.', workers: [researcher, writer], model }),
@@ -70,7 +76,12 @@ const prompts: readonly Prompt[] = [
     about: 'Behind the `instructions` of the lead, and of each worker that may hand control on by choice. It is fixed.',
     asked: () =>
       firstAsked(['Done.'], (model) =>
-        router({ name: 'desk', instructions: 'You answer questions about birds.', workers: [researcher, writer], model }),
+        router({
+          name: 'desk',
+          instructions: 'You answer questions about birds.',
+          workers: [researcher, writer],
+          model,
+        }),
       ),
   },
   {
@@ -112,7 +123,8 @@ const prompts: readonly Prompt[] = [
   },
   {
     title: 'A ledger: the facts',
-    about: '`speaker: ledger({ model })`. The plan, the look at the progress and the answer are asked for in turns of their own.',
+    about:
+      '`speaker: ledger({ model })`. The plan, the look at the progress and the answer are asked for in turns of their own.',
     asked: () =>
       firstAsked(['Nothing.'], (model) =>
         roundtable({ name: 'panel', agents: [researcher, writer], speaker: ledger({ model }), maxRounds: 1 }),
@@ -123,8 +135,15 @@ const prompts: readonly Prompt[] = [
     about: '`judge({ model, criteria })`, as a scorer or for `reflect`.',
     asked: () => {
       const { model, requests } = keeper(JSON.stringify({ score: 1, reason: 'It is.' }))
-      const isAboutRavens = judge({ name: 'about_ravens', model, criteria: ['It is about ravens.', 'It is one paragraph.'] })
-      return ran(agent({ name: 'poet', model: () => 'Ravens plan ahead.', isComplete: { scorers: [isAboutRavens] } }), requests)
+      const isAboutRavens = judge({
+        name: 'about_ravens',
+        model,
+        criteria: ['It is about ravens.', 'It is one paragraph.'],
+      })
+      return ran(
+        agent({ name: 'poet', model: () => 'Ravens plan ahead.', isComplete: { scorers: [isAboutRavens] } }),
+        requests,
+      )
     },
   },
   {
@@ -137,7 +156,13 @@ const prompts: readonly Prompt[] = [
         { calls: [{ name: 'look_up', input: {} }] },
         'They plan.',
       )
-      const poet = agent({ name: 'poet', instructions: 'You write.', model, tools: [look], compaction: { above: 60, keep: 1 } })
+      const poet = agent({
+        name: 'poet',
+        instructions: 'You write.',
+        model,
+        tools: [look],
+        compaction: { above: 60, keep: 1 },
+      })
       return ran(poet, requests, ({ tools }) => tools.length === 0)
     },
   },
@@ -157,7 +182,9 @@ async function ran(
 }
 
 function shown({ messages, tools }: ModelRequest): string {
-  const said = messages.map(({ role, content }) => `[${role}]\n${typeof content === 'string' ? content : JSON.stringify(content, null, 2)}`)
+  const said = messages.map(
+    ({ role, content }) => `[${role}]\n${typeof content === 'string' ? content : JSON.stringify(content, null, 2)}`,
+  )
   const offered = tools.map(({ name, description }) => `[tool ${name}]\n${description ?? ''}`)
   return ['````text', [...said, ...offered].join('\n\n'), '````'].join('\n')
 }

@@ -1,6 +1,7 @@
 /**
- * Tells unsteady tests from broken ones: runs a vitest command, then the files in which something failed once more, one after the other. What
- * passes then is named and counts as passed. After an error that belongs to no test everything is run once more. `node scripts/steady.ts npm test --silent --`. The last line says how many passed and failed.
+ * Tells unsteady tests from broken ones: runs a vitest command, then the files in which something failed once more, one
+ * after the other. What passes then is named and counts as passed. After an error that belongs to no test everything is
+ * run once more. `node scripts/steady.ts npm test --silent --`. The last line says how many passed and failed.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +12,11 @@ import { join, relative } from 'node:path'
 interface FileReport {
   readonly name: string
   readonly status: 'passed' | 'failed'
-  readonly assertionResults: readonly { readonly ancestorTitles: readonly string[]; readonly title: string; readonly status: string }[]
+  readonly assertionResults: readonly {
+    readonly ancestorTitles: readonly string[]
+    readonly title: string
+    readonly status: string
+  }[]
 }
 
 /** How a test ended; or a file as such, which fails where no test does: at its import, in a hook. */
@@ -49,7 +54,10 @@ function endsIn({ name: path, status, assertionResults }: FileReport): End[] {
 }
 
 /** What failed and passes now; what still fails; and what fails only now. */
-function compare(failures: readonly End[], now: readonly End[]): { unsteady: readonly End[]; broken: number; fresh: readonly End[] } {
+function compare(
+  failures: readonly End[],
+  now: readonly End[],
+): { unsteady: readonly End[]; broken: number; fresh: readonly End[] } {
   const well = new Set(now.filter(({ status }) => status === 'passed').map(({ name }) => name))
   const ill = now.filter(({ status }) => status === 'failed')
   const illNames = new Set(ill.map(({ name }) => name))
@@ -59,7 +67,8 @@ function compare(failures: readonly End[], now: readonly End[]): { unsteady: rea
 }
 
 let first = run([])
-// An error that belongs to no test (a worker that died, a promise that nobody handled) names no file: all of them are run once more.
+// An error that belongs to no test (a worker that died, a promise that nobody handled) names no file: all of them are
+// run once more.
 if (first.status !== 0 && !first.ends.some(({ status }) => status === 'failed')) {
   console.log('\n== once more, as a whole: an error belongs to no test\n')
   first = run([])

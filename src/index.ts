@@ -235,7 +235,15 @@ export type {
 } from './team/index.ts'
 export { approve, evaluateEscalation, interrupt, sensitiveWords } from './oversight/index.ts'
 export type { Escalation, Subject } from './oversight/index.ts'
-export { auditOf, canUpgrade, modeOfLevel, recordIncident, signAudit, trustPresets, verifyAudit } from './oversight/index.ts'
+export {
+  auditOf,
+  canUpgrade,
+  modeOfLevel,
+  recordIncident,
+  signAudit,
+  trustPresets,
+  verifyAudit,
+} from './oversight/index.ts'
 export type {
   AuditActor,
   AuditCheck,
@@ -257,8 +265,23 @@ export type {
   UpgradeMiss,
   UpgradeWord,
 } from './oversight/index.ts'
-export type { ApprovalGrant, ApprovalRequest, Granting, InterruptOptions, Risk, SessionGrant, Verdict } from './oversight/index.ts'
-export { ed25519Signer, ed25519Verifier, hmacSigner, newEd25519Key, signCapability, verifyCapability } from './oversight/index.ts'
+export type {
+  ApprovalGrant,
+  ApprovalRequest,
+  Granting,
+  InterruptOptions,
+  Risk,
+  SessionGrant,
+  Verdict,
+} from './oversight/index.ts'
+export {
+  ed25519Signer,
+  ed25519Verifier,
+  hmacSigner,
+  newEd25519Key,
+  signCapability,
+  verifyCapability,
+} from './oversight/index.ts'
 export type {
   Capability,
   CapabilityExpected,
@@ -269,7 +292,14 @@ export type {
   Verifier,
   VerifyOptions,
 } from './oversight/index.ts'
-export type { ControlOp, ControlState, TakeoverContext, TakeoverPlan, TakeoverStep, TakeoverSuggestion } from './oversight/index.ts'
+export type {
+  ControlOp,
+  ControlState,
+  TakeoverContext,
+  TakeoverPlan,
+  TakeoverStep,
+  TakeoverSuggestion,
+} from './oversight/index.ts'
 export type { Channel, Notice } from './oversight/index.ts'
 
 export type {

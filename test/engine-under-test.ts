@@ -1,8 +1,10 @@
 /**
- * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate`, default `embedded`.
+ * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate`,
+ * default `embedded`.
  *
- * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a name: two runtimes of one store are two
- * processes of one system. Does not own: which files and titles cannot run on another engine (postgres/suites.ts, restate/suites.ts).
+ * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a
+ * name: two runtimes of one store are two processes of one system. Does not own: which files and titles cannot run on
+ * another engine (postgres/suites.ts, restate/suites.ts).
  */
 import { afterAll } from 'vitest'
 import type { RestateOptions } from '../src/adapters/restate/index.ts'
@@ -29,11 +31,18 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
 /** The same options; what is for files alone is left out. */
 async function onPostgres(options: RuntimeOptions): Promise<Runtime> {
   const { store = ':memory:', durability: _durability, busyMs: _busyMs, writer: _writer, ...others } = options
-  return createRuntime({ onWarning: () => {}, ...others, store: await (store === ':memory:' ? newSchema() : schemaOf(store)) })
+  return createRuntime({
+    onWarning: () => {},
+    ...others,
+    store: await (store === ':memory:' ? newSchema() : schemaOf(store)),
+  })
 }
 
-/** What another process names as its `store` to share one with `runtimeUnderTest`, where that is a file or an address. */
-export const storeUnderTest = async (store: string): Promise<string> => (engineUnderTest() === 'embedded' ? store : schemaOf(store))
+/**
+ * What another process names as its `store` to share one with `runtimeUnderTest`, where that is a file or an address.
+ */
+export const storeUnderTest = async (store: string): Promise<string> =>
+  engineUnderTest() === 'embedded' ? store : schemaOf(store)
 
 const schemas = new Map<string, Promise<string>>()
 
@@ -53,7 +62,14 @@ async function newSchema(): Promise<string> {
 
 /** The same options, to the engine instead; what is for files alone is left out. */
 async function onRestate(options: RuntimeOptions): Promise<Runtime> {
-  const { store = ':memory:', durability: _durability, busyMs: _busyMs, writer: _writer, engine: _engine, ...others } = options
+  const {
+    store = ':memory:',
+    durability: _durability,
+    busyMs: _busyMs,
+    writer: _writer,
+    engine: _engine,
+    ...others
+  } = options
   const {
     agents,
     earlier,
@@ -71,7 +87,20 @@ async function onRestate(options: RuntimeOptions): Promise<Runtime> {
   } = others
   const { onUnknownVersion = engine.strict === true ? 'refuse' : undefined, ...host } = engine
   const { restate } = await import('../src/adapters/restate/index.ts')
-  const asked = { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus, mayDecide, limits, hooks }
+  const asked = {
+    agents,
+    earlier,
+    drive,
+    onMissingVersion,
+    channels,
+    memory,
+    trust,
+    versions,
+    defaultStatus,
+    mayDecide,
+    limits,
+    hooks,
+  }
   return createRuntime({
     ...given({ ...asked, onUnknownVersion, clock: host.clock }),
     engine: restate({ onWarning: () => {}, ...host, ...(await placeOf(store)) }),
@@ -80,7 +109,9 @@ async function onRestate(options: RuntimeOptions): Promise<Runtime> {
 
 /** Without what was not given. */
 const given = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
 
 type Place = Pick<RestateOptions, 'store' | 'ingress' | 'admin' | 'namespace' | 'listen'>
 
@@ -99,7 +130,13 @@ function placeOf(store: string): Promise<Place> {
 async function newPlace(store: Promise<string>): Promise<Place> {
   const { freePort, restateServer } = await import('./restate/harness.ts')
   const { ingress, admin } = await restateServer()
-  return { store: await store, ingress, admin, namespace: `suite${process.pid}-${++count}`, listen: { port: await freePort() } }
+  return {
+    store: await store,
+    ingress,
+    admin,
+    namespace: `suite${process.pid}-${++count}`,
+    listen: { port: await freePort() },
+  }
 }
 
 if (engineUnderTest() !== 'embedded') {

@@ -1,4 +1,7 @@
-/** The suites of test/scenario and test/runtime make their runtimes so that they can run on other engines, and what cannot is named with a reason. */
+/**
+ * The suites of test/scenario and test/runtime make their runtimes so that they can run on other engines, and what
+ * cannot is named with a reason.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -12,14 +15,18 @@ describe.each([
   ['PostgreSQL', onPostgres],
   ['Restate', onRestate],
 ])('on %s', (_engine, exceptions) => {
-  test.each(exceptions)('$file: $title: it is there, and why it cannot run is said', ({ file, title, why, instead }) => {
-    expect(suiteFiles).toContain(file)
-    // A title of test.each stands there with its placeholders: up to the first one is enough.
-    const written = title === undefined ? '' : title.split(': ').length > 2 ? title.split(': ').slice(0, 2).join(': ') : title
-    expect(textOf(file)).toContain(written)
-    expect(why.length).toBeGreaterThan(20)
-    expect(instead === undefined || existsSync(join(import.meta.dirname, instead))).toBe(true)
-  })
+  test.each(exceptions)(
+    '$file: $title: it is there, and why it cannot run is said',
+    ({ file, title, why, instead }) => {
+      expect(suiteFiles).toContain(file)
+      // A title of test.each stands there with its placeholders: up to the first one is enough.
+      const written =
+        title === undefined ? '' : title.split(': ').length > 2 ? title.split(': ').slice(0, 2).join(': ') : title
+      expect(textOf(file)).toContain(written)
+      expect(why.length).toBeGreaterThan(20)
+      expect(instead === undefined || existsSync(join(import.meta.dirname, instead))).toBe(true)
+    },
+  )
 
   test('every other file makes its runtimes on the engine under test', () => {
     const whole = new Set(exceptions.filter(({ title }) => title === undefined).map(({ file }) => file))

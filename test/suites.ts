@@ -1,7 +1,9 @@
 /**
- * The suites of test/scenario and test/runtime on another engine than the embedded one: which titles cannot run there, and why. Everything that is not named runs.
+ * The suites of test/scenario and test/runtime on another engine than the embedded one: which titles cannot run there,
+ * and why. Everything that is not named runs.
  *
- * Owns: what such a list is, and which files there are. Does not own: the lists (restate/suites.ts, postgres/suites.ts), which engine it is (engine-under-test.ts).
+ * Owns: what such a list is, and which files there are. Does not own: the lists (restate/suites.ts,
+ * postgres/suites.ts), which engine it is (engine-under-test.ts).
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,4 +28,6 @@ export const suiteFiles: readonly string[] = ['runtime', 'scenario'].flatMap((fo
 
 /** Why a test cannot run; undefined if it can. */
 export const exceptionOf = (exceptions: readonly Exception[], file: string, title: string): Exception | undefined =>
-  exceptions.find((each) => file.endsWith(`/test/${each.file}`) && (each.title === undefined || title.startsWith(each.title)))
+  exceptions.find(
+    (each) => file.endsWith(`/test/${each.file}`) && (each.title === undefined || title.startsWith(each.title)),
+  )

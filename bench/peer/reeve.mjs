@@ -31,17 +31,25 @@ export async function create({ script, maxDelegations, stream: streaming = false
     }
     return text
   }
-  const workers = script.workers.map((name) => agent({ name, description: 'does a task', model: streaming ? stream : answer }))
+  const workers = script.workers.map((name) =>
+    agent({ name, description: 'does a task', model: streaming ? stream : answer }),
+  )
   const lead = supervisor({
     name: 'lead',
     workers,
     limits: { turns: 2 * maxDelegations + 2 },
     model: async ({ messages }) => {
       const { text = '', calls = [] } = await script.supervisor(textsOf(messages), messages.length)
-      return { text, calls: calls.map(({ id, worker, task }) => ({ id, name: 'delegate', input: { worker, instructions: task } })) }
+      return {
+        text,
+        calls: calls.map(({ id, worker, task }) => ({ id, name: 'delegate', input: { worker, instructions: task } })),
+      }
     },
   })
-  const runtime = await createRuntime({ agents: [lead], ...(durable === undefined ? {} : { store: join(durable.dir, 'reeve.db') }) })
+  const runtime = await createRuntime({
+    agents: [lead],
+    ...(durable === undefined ? {} : { store: join(durable.dir, 'reeve.db') }),
+  })
   /** @param {import('reeve').RunOutcome} outcome */
   const textOf = (outcome) => {
     if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
@@ -54,7 +62,8 @@ export async function create({ script, maxDelegations, stream: streaming = false
     async stream({ id, prompt }, onChunk) {
       const run = await runtime.start(lead, prompt, { runId: id })
       for await (const { activation, part } of run.parts()) {
-        if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part) onChunk(asText(part.text))
+        if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part)
+          onChunk(asText(part.text))
       }
       return textOf(await run.outcome())
     },

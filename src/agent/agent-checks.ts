@@ -1,5 +1,6 @@
 /**
- * The check of a whole set of agents, before anything runs: every problem of every agent in one error (DESIGN §6, names).
+ * The check of a whole set of agents, before anything runs: every problem of every agent in one error (DESIGN §6,
+ * names).
  *
  * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
  */
@@ -8,16 +9,18 @@ import type { Limits } from '../edge/index.ts'
 import { isAgent, isName, isToolAgentName, listProblems, usdCapOf, type Agent } from './definition.ts'
 
 /**
- * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty` or `budget.no-price` if that is the only one.
- * Names, two different agents under one name, missing descriptions of workers, empty teams, tools that share a name, dollar limits without prices.
+ * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty`
+ * or `budget.no-price` if that is the only one. Names, two different agents under one name, missing descriptions of
+ * workers, empty teams, tools that share a name, dollar limits without prices.
  */
 export function checkAgents(roots: readonly Agent[]): void {
   refuseTeam(agentProblems(roots))
 }
 
 /**
- * Throws what is wrong with a team or a flow that is being made, and if that is nothing, what its tree makes wrong: one name for two different agents, however deep. Of a team that is given as a
- * function nobody knows yet who is in it: it is looked at when a runtime is made.
+ * Throws what is wrong with a team or a flow that is being made, and if that is nothing, what its tree makes wrong: one
+ * name for two different agents, however deep. Of a team that is given as a function nobody knows yet who is in it: it
+ * is looked at when a runtime is made.
  */
 export function refuseTree(root: Agent): void {
   refuseTeam(root.problems())
@@ -28,7 +31,12 @@ export function refuseTree(root: Agent): void {
 export function refuseTeam(problems: readonly string[]): void {
   if (problems.length === 0) return
   const only = problems.length === 1 ? problems[0]! : undefined
-  const code = only?.includes(noWorkers) === true ? 'team.empty' : only?.includes(noPrice) === true ? 'budget.no-price' : 'team.invalid'
+  const code =
+    only?.includes(noWorkers) === true
+      ? 'team.empty'
+      : only?.includes(noPrice) === true
+        ? 'budget.no-price'
+        : 'team.invalid'
   throw new ReeveError(code, problems.join('\n'), {
     hint:
       problems.length === 1
@@ -49,7 +57,8 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     if (!isAgent(agent)) continue
     const own = agent.problems()
     for (const problem of own) problems.add(problem)
-    if (own.length === 0) for (const problem of listProblems(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
+    if (own.length === 0)
+      for (const problem of listProblems(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
       problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
   }
@@ -79,7 +88,10 @@ export function twiceNamed(agents: readonly Agent[]): readonly string[] {
   return [...problems]
 }
 
-/** The agents and everybody they can reach, each once, in the order in which they are met. `asks`: whether an agent is asked whom it can reach. */
+/**
+ * The agents and everybody they can reach, each once, in the order in which they are met. `asks`: whether an agent is
+ * asked whom it can reach.
+ */
 export function reachable(roots: readonly Agent[], asks: (agent: Agent) => boolean = () => true): readonly Agent[] {
   const met = new Set<Agent>(roots)
   for (const agent of met) if (isAgent(agent) && asks(agent)) for (const next of agent.related()) met.add(next)
@@ -100,10 +112,15 @@ function priceProblems(agent: Agent): readonly string[] {
   // an option that caps the agent itself is where its limit comes from
   const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
   const caps = [...own, ...given]
-  return caps.flatMap(({ option, agents }) => unpricedModels(agents).map((whose) => unkept(`agent "${agent.name}": ${option}`, whose)))
+  return caps.flatMap(({ option, agents }) =>
+    unpricedModels(agents).map((whose) => unkept(`agent "${agent.name}": ${option}`, whose)),
+  )
 }
 
-/** The models without a known price with which these agents, and all below them, think; each with the agent that asks it. `model`: what an agent thinks with in this run. */
+/**
+ * The models without a known price with which these agents, and all below them, think; each with the agent that asks
+ * it. `model`: what an agent thinks with in this run.
+ */
 export function unpricedModels(
   roots: readonly Agent[],
   model: (agent: Agent) => Agent['model'] = (agent) => agent.model,

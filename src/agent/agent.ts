@@ -1,8 +1,9 @@
 /**
  * agent(): a model with tools, or code, as an `Agent`.
  *
- * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works (model-agent.ts, turn-loop.ts), leaders (../supervisor).
- * Definitions are immutable: nothing of a run is ever written to one.
+ * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works
+ * (model-agent.ts, turn-loop.ts), leaders (../supervisor). Definitions are immutable: nothing of a run is ever written
+ * to one.
  */
 import {
   completed,
@@ -44,7 +45,11 @@ import { End, OwnTalk, type Talk } from './code/talk.ts'
 import { agentContext, type AgentContext } from './code/verbs.ts'
 
 /** An agent that thinks with a model. */
-export interface ModelAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined>
+export interface ModelAgentOptions<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+>
   extends AgentFacts<Name, In, Out>, MindFacts {
   readonly run?: never
 }
@@ -57,8 +62,10 @@ export interface CodeAgentOptions<
   O,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The work: orchestration, so everything uncertain goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`, `ctx.approve`, `ctx.sleep`). Returns the output; what it throws is its
-   * failure, a FailureError exactly that one. In a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or `breakLoop`.
+   * The work: orchestration, so everything uncertain goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`,
+   * `ctx.approve`, `ctx.sleep`). Returns the output; what it throws is its failure, a FailureError exactly that one. In
+   * a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or
+   * `breakLoop`.
    */
   readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => O | Promise<O>
   /** Whom it may delegate to; they are registered along with it. */
@@ -71,8 +78,9 @@ type Answer<Out, O> = [Out] extends [undefined] ? Said<Awaited<O>> : Infer<Out>
 type Said<O> = O extends End<infer Answered> ? Answered : O
 
 /**
- * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a model that is none; names, descriptions and
- * everything else that depends on the team are checked together when a runtime is made.
+ * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a
+ * model that is none; names, descriptions and everything else that depends on the team are checked together when a
+ * runtime is made.
  */
 export function agent<
   const Name extends string,
@@ -109,8 +117,8 @@ const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unk
 }
 
 /**
- * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`, beside which a model may stand. Says with it which names are
- * not known.
+ * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`,
+ * beside which a model may stand. Says with it which names are not known.
  */
 export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
   const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
@@ -141,7 +149,17 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     version: () =>
       versionOf(
         options.version,
-        dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits, oversight, outputKey, options }),
+        dataOf({
+          instructions,
+          model: model.id,
+          tools,
+          input: inputSchema,
+          output: outputSchema,
+          limits,
+          oversight,
+          outputKey,
+          options,
+        }),
       ),
     definition: options,
     mind: { ...mind, open: (_desk, system) => ({ system, toolbox }) },
@@ -164,7 +182,10 @@ const nobodyToHandTo = (name: string, to: string): Failure =>
     hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
   })
 
-/** Runs code as the work of an agent. Rejects with `Cancelled`, and with what the code throws where nobody is to hear what it has said. */
+/**
+ * Runs code as the work of an agent. Rejects with `Cancelled`, and with what the code throws where nobody is to hear
+ * what it has said.
+ */
 export async function runCode(
   { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
   ctx: Context,
@@ -196,11 +217,18 @@ export async function runCode(
 function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: End | undefined): Outcome {
   if (end?.action?.type === 'transfer' && output === null) return completed('')
   const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
-  if (problem !== undefined) return failed(failure('output.invalid', `the output of "${name}" is not JSON: ${problem}`, 'validation'))
+  if (problem !== undefined)
+    return failed(failure('output.invalid', `the output of "${name}" is not JSON: ${problem}`, 'validation'))
   const fits = fitting(output as Json, schema)
   return fits.ok
     ? completed(fits.value)
-    : failed(failure('output.invalid', `the output of "${name}" does not have the promised form: ${fits.problem}`, 'validation'))
+    : failed(
+        failure(
+          'output.invalid',
+          `the output of "${name}" does not have the promised form: ${fits.problem}`,
+          'validation',
+        ),
+      )
 }
 
 /** Code as an agent. */

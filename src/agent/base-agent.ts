@@ -1,7 +1,8 @@
 /**
  * Defined: what every kind of agent keeps of its definition. The kinds differ in how they work, not in this.
  *
- * Owns: these members, and that a version is made once, when it is first asked for: workers may be declared later than their leader. Does not own: what a version is made of, the work.
+ * Owns: these members, and that a version is made once, when it is first asked for: workers may be declared later than
+ * their leader. Does not own: what a version is made of, the work.
  */
 import type { Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
@@ -25,7 +26,10 @@ export interface Defined {
   readonly reaches?: unknown
   readonly hooked?: Agent['hooked'] | undefined
   readonly background?: boolean
-  /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
+  /**
+   * Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a
+   * worker it has one only if it states limits: an account costs.
+   */
   readonly rootTurns?: number
   /** Its last turn is for an answer only. */
   readonly lastAnswer?: boolean
@@ -78,7 +82,8 @@ export abstract class DefinedAgent implements Agent {
     if (limits !== undefined) this.limits = limits
     if (rootTurns !== undefined) this.lastAnswer = lastAnswer
     // who says how many turns are its own has said how many there are
-    if (rootTurns !== undefined && limits?.ownTurns === undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
+    if (rootTurns !== undefined && limits?.ownTurns === undefined)
+      this.defaults = { limits: { turns: rootTurns, ...limits } }
     else if (limits !== undefined) this.defaults = { limits }
     if (oversight !== undefined) this.oversight = oversight
     if (assess !== undefined) this.assess = assess

@@ -1,5 +1,6 @@
 /**
- * Agent: a name, a description and a run (DESIGN §1.1). What every mind, rule, function, team or remote service is to everybody else.
+ * Agent: a name, a description and a run (DESIGN §1.1). What every mind, rule, function, team or remote service is to
+ * everybody else.
  *
  * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
  * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (agent-checks.ts).
@@ -13,44 +14,69 @@ import type { Assess } from './approval/assessment.ts'
 declare const types: unique symbol
 
 /**
- * Somebody who can be given work. `I` is what it takes, `O` what its completed outcome holds; both only exist for the compiler.
- * Definitions are immutable and hold no state of a run: one may work under several leaders and in many runs at once.
+ * Somebody who can be given work. `I` is what it takes, `O` what its completed outcome holds; both only exist for the
+ * compiler. Definitions are immutable and hold no state of a run: one may work under several leaders and in many runs
+ * at once.
  */
 export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly kind: 'agent'
   readonly name: Name
   /** What it is good for, in the words its leaders choose by. Empty only for agents that nobody leads. */
   readonly description: string
-  /** Declared version (default `1`), `+`, and 12 hexadecimal digits of the data part's digest. Recorded with every activation and pinned. */
+  /**
+   * Declared version (default `1`), `+`, and 12 hexadecimal digits of the data part's digest. Recorded with every
+   * activation and pinned.
+   */
   readonly version: string
   /** Of an agent that is code: the text of its function, which is no part of its version. For checks alone. */
   source?(): string
   /** What its input must look like; with it, leaders give a typed input instead of instructions. */
   readonly inputSchema?: Schema<I>
-  /** Its work is given what its input schema makes of the input, with defaults and transforms. Absent: it reads the input as it was given, and the schema only says whether it fits. */
+  /**
+   * Its work is given what its input schema makes of the input, with defaults and transforms. Absent: it reads the
+   * input as it was given, and the schema only says whether it fits.
+   */
   readonly parsesInput?: true
   /** What its output must look like; without it, the output is a text. */
   readonly outputSchema?: Schema<O>
   /**
-   * The work itself: deterministic orchestration (K3). Resolves to how it ended; a failure of the work is an outcome, not a rejection.
-   * Rejects only with `Cancelled` or for a defect in the code, which the engine records as a failure.
+   * The work itself: deterministic orchestration (K3). Resolves to how it ended; a failure of the work is an outcome,
+   * not a rejection. Rejects only with `Cancelled` or for a defect in the code, which the engine records as a failure.
    */
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
-  /** Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named `<agent>.<tool>`. */
+  /**
+   * Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named
+   * `<agent>.<tool>`.
+   */
   related(): readonly Agent[]
   /** Some of its tools work in the background: so does it, where its leader says nothing else of it. */
   readonly background?: true
-  /** Which hooks of a start it asks: those after its turns (`onIterationComplete`, `isComplete`), those around its delegations. Absent: none. */
+  /**
+   * Which hooks of a start it asks: those after its turns (`onIterationComplete`, `isComplete`), those around its
+   * delegations. Absent: none.
+   */
   readonly hooked?: readonly Hooked[]
-  /** Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are defined later. */
+  /**
+   * Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are
+   * defined later.
+   */
   readonly open?: true
   /** What is wrong with its definition, one sentence each. Cheap enough to ask at every build; empty if nothing. */
   problems(): readonly string[]
-  /** The names of its workers as they are now; only for those that lead. The edge records them, so a later change strands no run. */
+  /**
+   * The names of its workers as they are now; only for those that lead. The edge records them, so a later change
+   * strands no run.
+   */
   team?(): readonly string[]
-  /** Who works in it where control is handed on; only for those that have an order of their own. Nobody may be found again below itself. */
+  /**
+   * Who works in it where control is handed on; only for those that have an order of their own. Nobody may be found
+   * again below itself.
+   */
   members?(): readonly Agent[]
-  /** Whether its last turn is for an answer only; one turn of its limit is kept for that. Absent: it takes no turns of its own. */
+  /**
+   * Whether its last turn is for an answer only; one turn of its limit is kept for that. Absent: it takes no turns of
+   * its own.
+   */
   readonly lastAnswer?: boolean
   /** Limits that its definition states; they hold wherever it works. */
   readonly limits?: Limits
@@ -60,7 +86,10 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly channels?: readonly string[]
   /** What it says of its own results. */
   readonly assess?: Assess
-  /** Its options that cap US dollars besides its own limits, and whose work each caps: those agents, and all below them, need a price. Default: none. */
+  /**
+   * Its options that cap US dollars besides its own limits, and whose work each caps: those agents, and all below them,
+   * need a price. Default: none.
+   */
   usdCaps?(): readonly UsdCap[]
   /** Models that it asks besides `model`, such as a planner's. A limit in US dollars needs their price, too. */
   readonly otherModels?: readonly { readonly id: string; readonly price?: ModelPrice }[]
@@ -96,7 +125,10 @@ export type OutputOf<A> = A extends Agent<infer _N, infer _I, infer O> ? O : nev
 const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 const orchestrationTool = /^[A-Za-z_][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** True for names that agents and tools may have: a letter or `_`, then up to 63 letters, digits, `_` or `-` (what every provider takes). */
+/**
+ * True for names that agents and tools may have: a letter or `_`, then up to 63 letters, digits, `_` or `-` (what every
+ * provider takes).
+ */
 export const isName = (text: unknown): boolean => typeof text === 'string' && identifier.test(text)
 
 /** True for a text that says nothing, and for what is no text. */
@@ -106,7 +138,8 @@ export const isBlank = (text: unknown): boolean => typeof text !== 'string' || t
 export const isToolAgentName = (text: string): boolean => orchestrationTool.test(text)
 
 /** The version of a definition: the declared one and a digest of everything in it that is data. */
-export const versionOf = (declared: string | undefined, data: Json): string => `${declared ?? '1'}+${digestJson(data).slice(0, 12)}`
+export const versionOf = (declared: string | undefined, data: Json): string =>
+  `${declared ?? '1'}+${digestJson(data).slice(0, 12)}`
 
 /** True for anything that keeps the `Agent` interface, of any copy of the package. */
 export function isAgent(given: unknown): given is Agent {
@@ -124,9 +157,12 @@ export function listProblems(given: unknown, where: string): string[] {
   return Array.from(given as readonly unknown[]).flatMap((each, i) => {
     if (isAgent(each)) return []
     const instead = described(each)
-    return [`${where}[${i}] is not an agent, but ${instead}${instead.startsWith('the tool ') ? ', which belongs in tools' : ''}`]
+    return [
+      `${where}[${i}] is not an agent, but ${instead}${instead.startsWith('the tool ') ? ', which belongs in tools' : ''}`,
+    ]
   })
 }
 
 /** The list of agents that was meant, or none; `listProblems` says what is wrong with it. */
-export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] => (Array.isArray(given) ? (given as readonly Agent[]) : [])
+export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] =>
+  Array.isArray(given) ? (given as readonly Agent[]) : []

@@ -1,8 +1,10 @@
 /**
- * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has cost so far.
+ * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has
+ * cost so far.
  *
- * Owns: the view, the sum. Does not own: what differs and why (work-review.ts), accounts and limits (the engine).
- * Each run of the code has locals of its own: what it counts begins anew when work is done again. Costs are added up from arrivals, so replay makes the same sum (K3).
+ * Owns: the view, the sum. Does not own: what differs and why (work-review.ts), accounts and limits (the engine). Each
+ * run of the code has locals of its own: what it counts begins anew when work is done again. Costs are added up from
+ * arrivals, so replay makes the same sum (K3).
  */
 import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
 import type { Edge } from '../edge/index.ts'
@@ -26,7 +28,11 @@ export class Spent {
   heard(arrival: Arrival): void {
     if (arrival.type === 'worker.settled')
       for (const { usd, calls, unpriced } of arrival.usage) this.#add(calls > unpriced ? usd : undefined)
-    else if (arrival.type === 'step.settled' && this.#models.delete(arrival.id) && arrival.outcome.status === 'completed') {
+    else if (
+      arrival.type === 'step.settled' &&
+      this.#models.delete(arrival.id) &&
+      arrival.outcome.status === 'completed'
+    ) {
       const { output } = arrival.outcome
       const usage = isObject(output) ? output['usage'] : undefined
       const usd = isObject(usage) ? usage['usd'] : undefined

@@ -1,8 +1,10 @@
 /**
- * Exchanges: what was asked and what was answered, kept on values so that somebody later is shown it: the turns of a session, the work of one worker.
+ * Exchanges: what was asked and what was answered, kept on values so that somebody later is shown it: the turns of a
+ * session, the work of one worker.
  *
- * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are, when one is kept (sessions: runtime, threads of workers: ../supervisor).
- * An exchange is stored once; what grows with every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (line.ts).
+ * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are,
+ * when one is kept (sessions: runtime, threads of workers: ../supervisor). An exchange is stored once; what grows with
+ * every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (line.ts).
  */
 import { asText, isObject, type Json, type Outcome } from '../core/index.ts'
 import { edgeMessagesProblem, type EdgeMessage } from '../edge/index.ts'
@@ -21,7 +23,10 @@ export interface Exchange {
   readonly told?: string
 }
 
-/** The words by which an end is remembered: an answer, or what there was when a hook or a limit ended the work. Undefined: nothing that should be taken for an answer later. */
+/**
+ * The words by which an end is remembered: an answer, or what there was when a hook or a limit ended the work.
+ * Undefined: nothing that should be taken for an answer later.
+ */
 export function rememberedAnswer(outcome: Outcome): string | undefined {
   if (outcome.status === 'completed') return asText(outcome.output)
   const text = outcome.status === 'bailed' ? outcome.text : outcome.status === 'limited' ? (outcome.partial ?? '') : ''
@@ -36,7 +41,9 @@ export interface Shelf {
 
 /** The most that anybody is shown. */
 export const mostExchanges = 100
-/** One slot more than are shown: the next one is written before it is counted, and must not overwrite one that counts. */
+/**
+ * One slot more than are shown: the next one is written before it is counted, and must not overwrite one that counts.
+ */
 export const exchangeSlots = mostExchanges + 1
 
 /** How many there were. */
@@ -69,7 +76,12 @@ export async function newestExchanges(
 }
 
 /** Keeps one more. Returns it as it is kept. */
-export async function addExchange(values: SessionValues, { count, slot }: Shelf, before: number, exchange: Exchange): Promise<Exchange> {
+export async function addExchange(
+  values: SessionValues,
+  { count, slot }: Shelf,
+  before: number,
+  exchange: Exchange,
+): Promise<Exchange> {
   const kept = await values.update(slot(before), () => exchange as unknown as Json)
   await values.update(count, () => before + 1)
   return kept as unknown as Exchange

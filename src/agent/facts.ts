@@ -1,7 +1,9 @@
 /**
- * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what minds are told besides.
+ * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what minds are told
+ * besides.
  *
- * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
+ * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them
+ * (agent.ts, flow, ../supervisor).
  */
 import {
   askTool,
@@ -38,8 +40,14 @@ import { retryCheck } from './retry.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
 /** What every kind of agent is told. */
-export interface AgentFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> {
-  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. Two different agents of a runtime may not share one. */
+export interface AgentFacts<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+> {
+  /**
+   * A letter or `_`, then up to 63 letters, digits, `_` or `-`. Two different agents of a runtime may not share one.
+   */
   readonly name: Name
   /** What it is good for; leaders choose by it. Required for workers. */
   readonly description?: string
@@ -49,20 +57,29 @@ export interface AgentFacts<Name extends string, In extends SchemaLike | undefin
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: 20 turns, and nothing else, where it is a root. */
   readonly limits?: Limits
-  /** How closely humans look at its work and everything below it: what they are asked, who is asked, over which channels. Never less than whoever leads it says. Default: only what tools and edges ask for themselves. */
+  /**
+   * How closely humans look at its work and everything below it: what they are asked, who is asked, over which
+   * channels. Never less than whoever leads it says. Default: only what tools and edges ask for themselves.
+   */
   readonly oversight?: Oversight
   /**
-   * What it says of its own results: how sure it is, what one costs, what is to be done with it next, what it cannot do. A function of the output and the brief, run once as a recorded step;
-   * one that throws says nothing, and the journal has `hook.failed`. `report`: its model is offered the tool `report` and says so itself. What is said is recorded (`result.assessed`), and where
-   * there is `oversight` a human may have to look before the result counts. Default: it says nothing.
+   * What it says of its own results: how sure it is, what one costs, what is to be done with it next, what it cannot
+   * do. A function of the output and the brief, run once as a recorded step; one that throws says nothing, and the
+   * journal has `hook.failed`. `report`: its model is offered the tool `report` and says so itself. What is said is
+   * recorded (`result.assessed`), and where there is `oversight` a human may have to look before the result counts.
+   * Default: it says nothing.
    */
   readonly assess?: Assess
   /**
-   * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer, a tool's action, code, whoever ended a flow. Written last, after
-   * every hook of a middleware; who does not complete, or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
+   * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer,
+   * a tool's action, code, whoever ended a flow. Written last, after every hook of a middleware; who does not complete,
+   * or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
    */
   readonly outputKey?: string
-  /** Declared version. Default `1`. Everything that is data is part of the version anyway; raise it when functions change their meaning. */
+  /**
+   * Declared version. Default `1`. Everything that is data is part of the version anyway; raise it when functions
+   * change their meaning.
+   */
   readonly version?: string
 }
 
@@ -84,22 +101,28 @@ export interface MindFacts {
   readonly settings?: ModelSettings
   /** Prices by model id, before the built-in list. */
   readonly prices?: Prices
-  /** How often its model is asked again after a failure that may pass. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, never sooner than the provider says. */
+  /**
+   * How often its model is asked again after a failure that may pass. Default: 3 attempts in all, 1 s doubling up to 30
+   * s with jitter, never sooner than the provider says.
+   */
   readonly retry?: RetryPolicy
   /** What stands around its work; the first is outermost. Default: nothing. */
   readonly middleware?: readonly Middleware[]
   /**
-   * Fills `{key}` in its instructions, and in those that middlewares add, from session values, read when it begins. Keys without a value and all other braces stay as they
-   * are. Default false. What stands in a value becomes system text: keep there only what you would write into the instructions yourself.
+   * Fills `{key}` in its instructions, and in those that middlewares add, from session values, read when it begins.
+   * Keys without a value and all other braces stay as they are. Default false. What stands in a value becomes system
+   * text: keep there only what you would write into the instructions yourself.
    */
   readonly templating?: boolean
   /**
-   * The last turn that its `limits.turns` allow is asked without tools, and with a note to answer from what it has, so that it ends with an answer and not at its limit. Default
-   * false. Its workers cannot use that turn up where the limit is its own; where a leader's is reached, it ends at that limit, with the text so far.
+   * The last turn that its `limits.turns` allow is asked without tools, and with a note to answer from what it has, so
+   * that it ends with an answer and not at its limit. Default false. Its workers cannot use that turn up where the
+   * limit is its own; where a leader's is reached, it ends at that limit, with the text so far.
    */
   readonly lastAnswer?: boolean
   /**
-   * Asked after each turn, once, also over resume; after the scorers of `isComplete`, and not while the model has answered and work in the background is awaited.
+   * Asked after each turn, once, also over resume; after the scorers of `isComplete`, and not while the model has
+   * answered and work in the background is awaited.
    *
    * | it says | after a turn with calls | where the model has answered |
    * |---|---|---|
@@ -109,20 +132,26 @@ export interface MindFacts {
    * | `{ feedback }`, also with `continue: true` | the model is told, another turn | the model is told, another turn while there are some left |
    * | `{ feedback, continue: false }` | the model is told, and has one more turn without tools: its answer is the end | the end: the answer stands, and nobody is asked again for the sake of a note; one more turn without tools if `isComplete` refused it |
    *
-   * The answer of a turn granted so must fit `output` and pass `isComplete`, else the work ends `bailed` with it; the hook is told of that turn, and its word changes nothing any more.
-   * Without a turn left, feedback is told to nobody: what it is asked after counts. A forward is an answer like any other; an exit, a transfer, the action of a tool, and an output that failed for good stay the end.
-   * A hook that throws, or says something else, has said nothing, and the journal has `hook.failed`.
+   * The answer of a turn granted so must fit `output` and pass `isComplete`, else the work ends `bailed` with it; the
+   * hook is told of that turn, and its word changes nothing any more. Without a turn left, feedback is told to nobody:
+   * what it is asked after counts. A forward is an answer like any other; an exit, a transfer, the action of a tool,
+   * and an output that failed for good stay the end. A hook that throws, or says something else, has said nothing, and
+   * the journal has `hook.failed`.
    */
   readonly onIterationComplete?: OnIterationComplete
   /**
-   * When an answer is the end. It is measured where the work would end with it: words without a call, or a forward; it fits `output`, and after words nothing goes on in the background. An exit, a transfer and the action of a tool are not measured. If it does not pass, the model is
-   * told who said what, as a user's note, and has another turn; if it never passes, the work ends at its limit of turns, with the last text. Default: every answer is the end.
+   * When an answer is the end. It is measured where the work would end with it: words without a call, or a forward; it
+   * fits `output`, and after words nothing goes on in the background. An exit, a transfer and the action of a tool are
+   * not measured. If it does not pass, the model is told who said what, as a user's note, and has another turn; if it
+   * never passes, the work ends at its limit of turns, with the last text. Default: every answer is the end.
    */
   readonly isComplete?: Completion
   /**
-   * What becomes of a conversation that grows too long: before a turn it goes on as a summary and its last messages. Its instructions and what it was asked to do always stay, and what is
-   * still under way is said again after each summary. Only its own model is shown the summary: whoever comes after it, hooks and scorers see what was said. If a summary fails, the work
-   * goes on without one, and the journal has `hook.failed`. Middlewares do not see the call that summarizes. Default: it stays whole.
+   * What becomes of a conversation that grows too long: before a turn it goes on as a summary and its last messages.
+   * Its instructions and what it was asked to do always stay, and what is still under way is said again after each
+   * summary. Only its own model is shown the summary: whoever comes after it, hooks and scorers see what was said. If a
+   * summary fails, the work goes on without one, and the journal has `hook.failed`. Middlewares do not see the call
+   * that summarizes. Default: it stays whole.
    */
   readonly compaction?: Compaction
 }
@@ -147,7 +176,14 @@ export function dataOf(parts: {
     readonly assess?: Assess
   }
 }): Json {
-  const { middleware = [], templating = false, lastAnswer = false, isComplete, compaction, assess } = parts.options ?? {}
+  const {
+    middleware = [],
+    templating = false,
+    lastAnswer = false,
+    isComplete,
+    compaction,
+    assess,
+  } = parts.options ?? {}
   return {
     instructions: parts.instructions ?? null,
     model: parts.model ?? null,
@@ -168,8 +204,9 @@ export function dataOf(parts: {
 }
 
 /**
- * The part of options that is data, for a version: who has control, what is shown, what is allowed. An agent is its name; of a function, which is not durable, only that there is one counts.
- * Undefined where nothing is said, so that a definition that says nothing keeps its version.
+ * The part of options that is data, for a version: who has control, what is shown, what is allowed. An agent is its
+ * name; of a function, which is not durable, only that there is one counts. Undefined where nothing is said, so that a
+ * definition that says nothing keeps its version.
  */
 export function dataIn(given: unknown): Json | undefined {
   if (given === undefined) return undefined
@@ -240,7 +277,10 @@ export const mindChecks: Checks<MindFacts> = {
 
 /** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
 export function factProblems(
-  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>,
+  options: Pick<
+    AgentFacts<string, undefined, undefined>,
+    'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'
+  >,
   where = `agent "${options.name}"`,
 ): string[] {
   const { name, description, limits, oversight, assess, outputKey } = options
@@ -254,7 +294,9 @@ export function factProblems(
     ...assessProblems(assess, where, thinks(options)),
     ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
       ? []
-      : [`${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`]),
+      : [
+          `${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`,
+        ]),
   ]
 }
 
@@ -277,7 +319,12 @@ export const asidesOf = ({
   [...scorerAgents(isComplete), compaction?.summarize].filter(isAgent)
 
 /** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
-export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set(), assess?: Assess): string[] {
+export function toolProblems(
+  agentName: string,
+  tools: readonly Tool[],
+  taken: ReadonlySet<string> = new Set(),
+  assess?: Assess,
+): string[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name }) => {
     const problem =

@@ -1,12 +1,16 @@
 /**
- * FIFO lock: whose turn it is at what only one may have at a time. It is a line of those who have it and wait for it, kept as one session value: an activation joins the line and leaves it.
+ * FIFO lock: whose turn it is at what only one may have at a time. It is a line of those who have it and wait for it,
+ * kept as one session value: an activation joins the line and leaves it.
  *
- * Owns: joining, waiting, leaving, telling the next one. Does not own: what there is to have (sessions: runtime, threads of workers: ../supervisor).
- * It is orchestration over the verbs: a crash of whoever has the turn loses nothing, since it resumes and still has it. K4: the names of its steps are persistent format.
+ * Owns: joining, waiting, leaving, telling the next one. Does not own: what there is to have (sessions: runtime,
+ * threads of workers: ../supervisor). It is orchestration over the verbs: a crash of whoever has the turn loses
+ * nothing, since it resumes and still has it. K4: the names of its steps are persistent format.
  *
- * S1: the first in a lane has the turn, and only the line says so. S2: whoever joins and leaves does so with one compare-and-set each, so whoever leaves sees everybody who
- * waits, and tells the new first one. S3: it is left in every ending of the code that joined it. S4: one that has gone without leaving is taken out by whoever waits: they look by and by.
- * S5: where waits are noted, each is noted before it begins and struck out when it is over, and whoever is noted is in the line: so S4 holds for the notes, too.
+ * S1: the first in a lane has the turn, and only the line says so. S2: whoever joins and leaves does so with one
+ * compare-and-set each, so whoever leaves sees everybody who waits, and tells the new first one. S3: it is left in
+ * every ending of the code that joined it. S4: one that has gone without leaving is taken out by whoever waits: they
+ * look by and by. S5: where waits are noted, each is noted before it begins and struck out when it is over, and whoever
+ * is noted is in the line: so S4 holds for the notes, too.
  */
 import type { ActivationId, Json } from '../core/index.ts'
 import { Channel, type Arrival, type Context } from '../engine/index.ts'
@@ -22,7 +26,9 @@ export interface LockEntry {
   readonly above?: readonly string[]
 }
 
-/** A lock as it is stored. `passedBy` says who took whom out of the head of a lane last, so that a replay knows it too. */
+/**
+ * A lock as it is stored. `passedBy` says who took whom out of the head of a lane last, so that a replay knows it too.
+ */
 export interface StoredLock {
   readonly all: readonly LockEntry[]
   readonly passedBy?: string
@@ -58,7 +64,8 @@ export interface FifoLock {
 const lookAfterMs = 5_000
 const longestLookMs = 600_000
 
-const firstOf = ({ lane }: LockEntry, all: readonly LockEntry[]): LockEntry | undefined => all.find((each) => each.lane === lane)
+const firstOf = ({ lane }: LockEntry, all: readonly LockEntry[]): LockEntry | undefined =>
+  all.find((each) => each.lane === lane)
 const isIn = (me: LockEntry, all: readonly LockEntry[]): boolean => all.some(({ id }) => id === me.id)
 
 /** A wait for a lock. `over`: it waits no longer; `wake` tells it so. */
@@ -67,7 +74,10 @@ export interface LockWait {
   wake?: (() => void) | undefined
 }
 
-/** Joins the line and waits until it is my turn. Resolves to who has it: me, unless I may not wait, or do not want to any more. Then I am not in the line. */
+/**
+ * Joins the line and waits until it is my turn. Resolves to who has it: me, unless I may not wait, or do not want to
+ * any more. Then I am not in the line.
+ */
 export async function acquireLock(
   ctx: Context,
   lock: FifoLock,
@@ -121,7 +131,9 @@ async function join(ctx: Context, lock: FifoLock, me: LockEntry): Promise<readon
   return lock.read(joined).all
 }
 
-/** Takes somebody out of the line who may be noted as waiting: me, before I have the turn, or one that has gone (S4). */
+/**
+ * Takes somebody out of the line who may be noted as waiting: me, before I have the turn, or one that has gone (S4).
+ */
 export async function removeFromLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
   await lock.waits?.strike(ctx, gone)
   await releaseLock(ctx, lock, gone, me)
@@ -139,7 +151,8 @@ export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry,
     }),
   )
   const next = firstOf(gone, left.all)
-  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy) turnsIn(lock).send(ctx, next.at, { id: next.id })
+  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy)
+    turnsIn(lock).send(ctx, next.at, { id: next.id })
 }
 
 /** That it is somebody's turn. */
@@ -163,7 +176,8 @@ async function told(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wai
 }
 
 /** Without an id it is for whoever is at that address. */
-const isMyTurn = (turn: Turn | undefined, me: LockEntry): boolean => turn !== undefined && (turn.id === undefined || turn.id === me.id)
+const isMyTurn = (turn: Turn | undefined, me: LockEntry): boolean =>
+  turn !== undefined && (turn.id === undefined || turn.id === me.id)
 
 /** How long the refusal of a message may take. Milliseconds. */
 const refusalMs = 1_000
@@ -171,7 +185,10 @@ const refusalMs = 1_000
 /** No activation looks at these: what counts is whether they are refused. */
 const looks = new Channel<object>('$line.look', () => ({}))
 
-/** Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is there never looks at it. */
+/**
+ * Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is
+ * there never looks at it.
+ */
 export async function isOver(ctx: Context, activation: ActivationId): Promise<boolean> {
   const sent = looks.send(ctx, activation, {})
   const timer = ctx.ask('look', { until: new Date(ctx.now().getTime() + refusalMs) })

@@ -1,8 +1,8 @@
 /**
  * Human: a person as an agent. Its work is an interrupt: the brief is shown, the answer is the output.
  *
- * Owns: what every person is told of and asked with, the person who does the work alone. Does not own: how a question is put and answered (oversight/interrupt.ts), the person who leads
- * (../supervisor/human.ts).
+ * Owns: what every person is told of and asked with, the person who does the work alone. Does not own: how a question
+ * is put and answered (oversight/interrupt.ts), the person who leads (../supervisor/human.ts).
  * Holds: K3: whatever comes from the person arrives as the end of a question, so it is recorded, and asked once.
  */
 import {
@@ -31,16 +31,22 @@ import { fitting } from './output.ts'
 import { End, saidBy, transferTo, type Talk } from './code/talk.ts'
 
 /** What every person is told of and asked with. */
-export interface HumanFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> extends AgentFacts<
-  Name,
-  In,
-  Out
-> {
-  /** Where they are told that something waits for them: channels of the runtime, by name. Default: those of `oversight.approval.notify`. */
+export interface HumanFacts<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+> extends AgentFacts<Name, In, Out> {
+  /**
+   * Where they are told that something waits for them: channels of the runtime, by name. Default: those of
+   * `oversight.approval.notify`.
+   */
   readonly channel?: string | readonly string[]
   /** Milliseconds that they have for one answer; one that does not fit leaves them the rest. Default: no limit. */
   readonly timeoutMs?: number
-  /** What becomes of an answer that does not come in time. `fail` (default): the work fails with `effect.timed-out`. `{ answer }`: this is taken for it. */
+  /**
+   * What becomes of an answer that does not come in time. `fail` (default): the work fails with `effect.timed-out`. `{
+   * answer }`: this is taken for it.
+   */
   readonly onTimeout?: 'fail' | { readonly answer: Json }
   /** What they are shown as the brief. Pure. Default: the brief as it is. */
   readonly prompt?: (brief: Infer<In>) => Json
@@ -76,7 +82,8 @@ const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
 export const humanNames = { ...factNames, ...ownChecks }
 
 /** Where a person is told. */
-export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] => (typeof channel === 'string' ? [channel] : channel)
+export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] =>
+  typeof channel === 'string' ? [channel] : channel
 
 /** What is wrong with how a person is asked, one sentence each. */
 export function humanProblems(options: AnyHuman, output: Schema | undefined, where: string): string[] {
@@ -130,7 +137,9 @@ function questionOf({ prompt }: AnyHuman, { type, brief, talk, output, more }: S
     brief: prompt === undefined ? (brief as Json) : prompt(brief),
     ...(history.length === 0 ? undefined : { history }),
     ...more,
-    ...(candidates.length === 0 ? undefined : { candidates: candidates.map(({ name, description }) => ({ name, description })) }),
+    ...(candidates.length === 0
+      ? undefined
+      : { candidates: candidates.map(({ name, description }) => ({ name, description })) }),
     ...(output === undefined ? undefined : { output: output.json }),
   }
 }
@@ -146,16 +155,21 @@ function heard(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
   return last !== undefined && !('agent' in last) && last.text === asText(brief) ? said.slice(0, -1) : said
 }
 
-/** `{ transfer, task? }` where there is somebody to hand over to: control goes there. Undefined: the answer says nothing of it. */
+/**
+ * `{ transfer, task? }` where there is somebody to hand over to: control goes there. Undefined: the answer says nothing
+ * of it.
+ */
 export function handingOver(answer: Json, candidates: readonly Candidate[]): Checked<End> | undefined {
   if (candidates.length === 0 || !isObject(answer) || !('transfer' in answer)) return undefined
   const { transfer: to, task, ...others } = answer
   const names = candidates.map(({ name }) => name)
   if (typeof to !== 'string' || !names.includes(to))
     return { ok: false, problem: `"transfer" is ${described(to)}, expected one of ${names.join(', ')}` }
-  if (task !== undefined && typeof task !== 'string') return { ok: false, problem: `"task" is ${described(task)}, expected a text` }
+  if (task !== undefined && typeof task !== 'string')
+    return { ok: false, problem: `"task" is ${described(task)}, expected a text` }
   const [strange] = Object.keys(others)
-  if (strange !== undefined) return { ok: false, problem: `beside "transfer" there may only be "task", and not "${strange}"` }
+  if (strange !== undefined)
+    return { ok: false, problem: `beside "transfer" there may only be "task", and not "${strange}"` }
   return { ok: true, value: transferTo(to, task === undefined ? {} : { task }) }
 }
 

@@ -4,7 +4,15 @@ export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOp
 export type { Assess, Assessment } from './approval/assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
 export { askSideQuery, type SideQuery, type Brain } from './loop/side-query.ts'
-export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './tool/binding.ts'
+export {
+  fixedToolbox,
+  refuse,
+  type Background,
+  type Binding,
+  type CallResult,
+  type Opening,
+  type Toolbox,
+} from './tool/binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './extensions/compaction.ts'
 export {
   completionProblems,

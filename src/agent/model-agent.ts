@@ -1,10 +1,20 @@
 /**
- * Minds as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a supervisor has more to call.
+ * Minds as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a
+ * supervisor has more to call.
  *
- * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public constructors (agent.ts, ../supervisor).
+ * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public
+ * constructors (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
+import {
+  briefValue,
+  turnsOf,
+  type Edge,
+  type Limits,
+  type Oversight,
+  type Schema,
+  type SchemaLike,
+} from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
@@ -30,7 +40,9 @@ export function mindOf(
 ): Omit<Mind, 'open'> {
   const { settings, retry, templating = false, lastAnswer = false } = options
   // what is wrong with it is said with everything else that is wrong
-  const middleware = Array.isArray(options.middleware) ? (options.middleware as readonly Middleware[]).filter(hasNames) : []
+  const middleware = Array.isArray(options.middleware)
+    ? (options.middleware as readonly Middleware[]).filter(hasNames)
+    : []
   return {
     agent: name,
     model: modelOf(name, options.model, options.prices),
@@ -148,10 +160,16 @@ export class MindAgent extends DefinedAgent {
   }
 }
 
-/** The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told apart in usage. */
+/**
+ * The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told
+ * apart in usage.
+ */
 function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
   const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
-  return resolveModel(ref, { ...(prices === undefined ? undefined : { prices }), ...(unnamed ? { id: `rule/${agent}` } : undefined) })
+  return resolveModel(ref, {
+    ...(prices === undefined ? undefined : { prices }),
+    ...(unnamed ? { id: `rule/${agent}` } : undefined),
+  })
 }
 
 /** Why a brief is not what an agent takes; undefined if it is. */
@@ -159,7 +177,11 @@ export function inputRefusal(agent: string, schema: Schema | undefined, edge: Ed
   const checked = schema?.check(briefValue(edge.brief))
   return checked === undefined || checked.ok
     ? undefined
-    : failure('input.invalid', `the input does not fit the input schema of "${agent}": ${checked.problem}`, 'validation')
+    : failure(
+        'input.invalid',
+        `the input does not fit the input schema of "${agent}": ${checked.problem}`,
+        'validation',
+      )
 }
 
 /** Orchestration tools as agents named `<agent>.<tool>`, so that the engine can start them. */

@@ -1,7 +1,8 @@
 /**
  * Output: from a model's last text to the output that the definition promises.
  *
- * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own: how often it is corrected (turn-loop.ts).
+ * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own:
+ * how often it is corrected (turn-loop.ts).
  */
 import { failure, jsonIn, jsonProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
@@ -18,7 +19,9 @@ export function outputOf(text: string, schema: Schema | undefined): Checked<Json
   return asText ?? { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 
-/** Checks a value against an output schema. What a schema makes of it must be JSON again, because it is recorded. Pure. */
+/**
+ * Checks a value against an output schema. What a schema makes of it must be JSON again, because it is recorded. Pure.
+ */
 export function fitting(value: Json, schema: Schema | undefined): Checked<Json> {
   if (schema === undefined) return { ok: true, value }
   const checked = schema.check(value)

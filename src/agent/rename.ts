@@ -15,14 +15,22 @@ export function renamable<A extends Agent>(agent: A, again: (name: string) => Ag
 }
 
 /**
- * The same agent under another name: all that it was defined with, its tools too. Whoever joined or left a team since is not among its workers. Throws `agent.invalid` for what is no agent, or
- * was made without one of Reeve's constructors, and what its constructor throws for the name.
+ * The same agent under another name: all that it was defined with, its tools too. Whoever joined or left a team since
+ * is not among its workers. Throws `agent.invalid` for what is no agent, or was made without one of Reeve's
+ * constructors, and what its constructor throws for the name.
  */
-export function rename<A extends Agent, const Name extends string>(agent: A, name: Name): Agent<Name, InputOf<A>, OutputOf<A>> {
+export function rename<A extends Agent, const Name extends string>(
+  agent: A,
+  name: Name,
+): Agent<Name, InputOf<A>, OutputOf<A>> {
   const again = isAgent(agent) ? recipes.get(agent) : undefined
   if (again === undefined)
-    throw new ReeveError('agent.invalid', `rename() was given ${described(agent)}, which no constructor of Reeve has made`, {
-      hint: 'Give it its name where it is defined.',
-    })
+    throw new ReeveError(
+      'agent.invalid',
+      `rename() was given ${described(agent)}, which no constructor of Reeve has made`,
+      {
+        hint: 'Give it its name where it is defined.',
+      },
+    )
   return again(name) as unknown as Agent<Name, InputOf<A>, OutputOf<A>>
 }

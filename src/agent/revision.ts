@@ -1,8 +1,9 @@
 /**
  * Revised: a mind as one of its revisions has it.
  *
- * Owns: what of a mind a revision changes. Does not own: revisions as such (../edge), which one holds in a run (runtime), limits besides turns (they are in the edge).
- * Pure: the revision is in the edge, so replay works with the same one.
+ * Owns: what of a mind a revision changes. Does not own: revisions as such (../edge), which one holds in a run
+ * (runtime), limits besides turns (they are in the edge). Pure: the revision is in the edge, so replay works with the
+ * same one.
  */
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
@@ -46,6 +47,8 @@ function modelOf(agent: string, id: string, prices: Prices | undefined): Mind['m
   try {
     return resolveModel(id, prices === undefined ? {} : { prices })
   } catch (thrown) {
-    throw new FailureError(failure('model.invalid-id', `the revision of "${agent}": ${messageOf(thrown)}`, 'validation'))
+    throw new FailureError(
+      failure('model.invalid-id', `the revision of "${agent}": ${messageOf(thrown)}`, 'validation'),
+    )
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Templating: instructions with places that are filled from session values, where an agent asks for it.
  *
- * Owns: what a place looks like, and that everything else in braces is only text. Does not own: the values (the engine).
+ * Owns: what a place looks like, and that everything else in braces is only text. Does not own: the values (the
+ * engine).
  * Holds: K3 (the values are one recorded read per activation).
  */
 import { asText, type Json } from '../core/index.ts'
@@ -10,11 +11,13 @@ import type { Context } from '../engine/index.ts'
 const place = /\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
 
 /** The keys that instructions name, each once. Pure. */
-const keysIn = (instructions: string): readonly string[] => [...new Set([...instructions.matchAll(place)].map((found) => found[1]!))]
+const keysIn = (instructions: string): readonly string[] => [
+  ...new Set([...instructions.matchAll(place)].map((found) => found[1]!)),
+]
 
 /**
- * The instructions with values in place of `{key}`: texts as they are, everything else as JSON. A key without a value stays as it stands, and so do all other braces;
- * what a value brings is not filled again.
+ * The instructions with values in place of `{key}`: texts as they are, everything else as JSON. A key without a value
+ * stays as it stands, and so do all other braces; what a value brings is not filled again.
  */
 export async function filled(instructions: string, ctx: Context): Promise<string> {
   const keys = keysIn(instructions)

@@ -1,7 +1,9 @@
 /**
- * What is asked of an approver, as text: approvals with the exact arguments that are decided about, questions with where they are answered.
+ * What is asked of an approver, as text: approvals with the exact arguments that are decided about, questions with
+ * where they are answered.
  *
- * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own: which characters are visible (core), who is asked (watch.ts), deciding (command/).
+ * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own:
+ * which characters are visible (core), who is asked (watch.ts), deciding (command/).
  */
 import { quoted } from './context.ts'
 import {
@@ -18,7 +20,9 @@ import {
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 
-/** How much is shown: of a value on a line, of a value that is decided about, of its lines, of the number of arguments. */
+/**
+ * How much is shown: of a value on a line, of a value that is decided about, of its lines, of the number of arguments.
+ */
 const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
 
 const measured = (text: string, characters: number, where: string): string =>
@@ -28,7 +32,10 @@ const measured = (text: string, characters: number, where: string): string =>
 export const shortly = (value: unknown, where = '', characters: number = most.brief): string =>
   measured(visibleJson(value), characters, where)
 
-/** The name of an argument; one that is more than a name stands in quotation marks, so that it can be taken for no value. */
+/**
+ * The name of an argument; one that is more than a name stands in quotation marks, so that it can be taken for no
+ * value.
+ */
 const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : shortly(name))
 
 /** The arguments of a call on one line: each of them shortened for itself, so that a long one hides no other. */
@@ -52,15 +59,19 @@ export const answerCommand = (id: string, where: string): string => `reeve answe
 const inFull = '; reeve show --json has them all'
 
 /**
- * What is asked, for people: each argument on a line of its own. A line that is wider than the terminal goes on behind a bar, as does a text of several lines: what stands in a value stands right of
- * the bar, and never where our own lines begin. What is left out is counted.
+ * What is asked, for people: each argument on a line of its own. A line that is wider than the terminal goes on behind
+ * a bar, as does a text of several lines: what stands in a value stands right of the bar, and never where our own lines
+ * begin. What is left out is counted.
  */
 export function approvalLines(approval: Approval, columns = 100): readonly string[] {
   const { tool, path, reason, risk, input, id } = approval
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
   const more = fields.length - most.arguments
   return [
-    ...wrapped(`${path.map(visible).join(' › ')} asks to run ${visible(tool)} (${risk} risk): ${visibleLine(reason)}`, columns),
+    ...wrapped(
+      `${path.map(visible).join(' › ')} asks to run ${visible(tool)} (${risk} risk): ${visibleLine(reason)}`,
+      columns,
+    ),
     ...fields
       .slice(0, most.arguments)
       .flatMap(([name, value]) =>
@@ -76,10 +87,22 @@ export function approvalLines(approval: Approval, columns = 100): readonly strin
 
 type Asked = Pick<
   Approval,
-  'kind' | 'task' | 'delegation' | 'brief' | 'hits' | 'approvers' | 'excludes' | 'fourEyes' | 'tier' | 'options' | 'until'
+  | 'kind'
+  | 'task'
+  | 'delegation'
+  | 'brief'
+  | 'hits'
+  | 'approvers'
+  | 'excludes'
+  | 'fourEyes'
+  | 'tier'
+  | 'options'
+  | 'until'
 >
 
-/** Why a human is to look, who may decide and until when, one line each. Nothing where anybody may and nothing is said. */
+/**
+ * Why a human is to look, who may decide and until when, one line each. Nothing where anybody may and nothing is said.
+ */
 export function whoLines({
   kind,
   task,
@@ -99,12 +122,18 @@ export function whoLines({
     kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
     delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
     brief === undefined ? undefined : `its brief: ${visibleLine(brief)}`,
-    hits.length === 0 ? undefined : `escalated: ${hits.map(({ code, priority }) => `${visible(code)} (${priority})`).join(', ')}`,
+    hits.length === 0
+      ? undefined
+      : `escalated: ${hits.map(({ code, priority }) => `${visible(code)} (${priority})`).join(', ')}`,
     asked === undefined ? undefined : `${asked}${which}`,
-    excludes === undefined ? undefined : `approved by ${excludes.map(visible).join(' and ')} already: somebody else has to look`,
+    excludes === undefined
+      ? undefined
+      : `approved by ${excludes.map(visible).join(' and ')} already: somebody else has to look`,
     fourEyes === true && excludes === undefined ? 'two people have to approve it' : undefined,
     options === undefined ? undefined : `may be decided: ${options.join(', ')}`,
-    until === undefined || (asked === undefined && fourEyes !== true) ? undefined : `until ${new Date(until).toISOString()}`,
+    until === undefined || (asked === undefined && fourEyes !== true)
+      ? undefined
+      : `until ${new Date(until).toISOString()}`,
   ].flatMap((line) => (line === undefined ? [] : [line]))
 }
 
@@ -115,11 +144,19 @@ function textLines(text: string, columns: number): readonly string[] {
   const behind = (some: readonly string[]): readonly string[] => some.flatMap((line) => wrapped(line, columns, bar))
   if (left <= 0) return behind(lines)
   const half = most.lines / 2
-  return [...behind(lines.slice(0, half)), `    … ${left} of ${lines.length} lines are left out${inFull}`, ...behind(lines.slice(-half))]
+  return [
+    ...behind(lines.slice(0, half)),
+    `    … ${left} of ${lines.length} lines are left out${inFull}`,
+    ...behind(lines.slice(-half)),
+  ]
 }
 
 /** A question that is no approval: what it is, and how it is answered. */
-export function questionLines({ kind, id, body }: RunWaiting['questions'][number], run: string, where: string): readonly string[] {
+export function questionLines(
+  { kind, id, body }: RunWaiting['questions'][number],
+  run: string,
+  where: string,
+): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer it: ${answerCommand(id, where)}`,
@@ -127,7 +164,10 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
     'in-doubt': `Answer it from code: runtime.handle('${run}').settleDoubt({ … }): say whether it happened`,
     diverged: `Answer it from code: runtime.handle('${run}').settleDivergence({ … }): say what became of it`,
   }[kind]
-  return [`The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull, most.value)}`}`, `  ${answer}`]
+  return [
+    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull, most.value)}`}`,
+    `  ${answer}`,
+  ]
 }
 
 /** What an operator can do about a run that is set aside. */

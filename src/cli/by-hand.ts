@@ -1,4 +1,7 @@
-/** The commands by which a human goes on by hand: their arguments, options, help. Own: nothing else; what they do is in command/taking-over.ts. */
+/**
+ * The commands by which a human goes on by hand: their arguments, options, help. Own: nothing else; what they do is in
+ * command/taking-over.ts.
+ */
 import { Option, type Command } from 'commander'
 import { complete, finish, handback, takeover } from './command/taking-over.ts'
 import type { CommandContext } from './context.ts'
@@ -30,7 +33,9 @@ export function addByHand(program: Command, { carry, seconds, examples }: Ways):
     .addOption(wait())
     .addOption(new Option('--json', 'the whole document as JSON'))
     .addHelpText('after', examples('reeve takeover run_5fz2… --reason "I know this customer"'))
-    .action((run: string, options: Parameters<typeof takeover>[2]) => carry((context) => takeover(context, run, options)))
+    .action((run: string, options: Parameters<typeof takeover>[2]) =>
+      carry((context) => takeover(context, run, options)),
+    )
   program
     .command('handback')
     .description('hand a run back that was taken over, with an edited plan if there is one')
@@ -41,7 +46,9 @@ export function addByHand(program: Command, { carry, seconds, examples }: Ways):
     .option(...reason)
     .addOption(wait())
     .addHelpText('after', examples('reeve handback run_5fz2…', 'reeve handback run_5fz2… --plan edit.json'))
-    .action((run: string, options: Parameters<typeof handback>[2]) => carry((context) => handback(context, run, options)))
+    .action((run: string, options: Parameters<typeof handback>[2]) =>
+      carry((context) => handback(context, run, options)),
+    )
   program
     .command('complete')
     .description('finish one step by hand: whoever waits for it goes on with what you give')
@@ -66,5 +73,7 @@ export function addByHand(program: Command, { carry, seconds, examples }: Ways):
     .option(...reason)
     .addOption(wait())
     .addHelpText('after', examples('reeve finish run_5fz2… "Done by phone."'))
-    .action((run: string, value: string, options: Parameters<typeof finish>[3]) => carry((context) => finish(context, run, value, options)))
+    .action((run: string, value: string, options: Parameters<typeof finish>[3]) =>
+      carry((context) => finish(context, run, value, options)),
+    )
 }

@@ -1,7 +1,8 @@
 /**
  * What a command works with.
  *
- * Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here, and how long they stay.
+ * Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here,
+ * and how long they stay.
  */
 import { userInfo } from 'node:os'
 import type { StoreOptions } from './store.ts'
@@ -16,18 +17,24 @@ export interface CommandContext {
   readonly interrupted: AbortSignal
 }
 
-/** The options to repeat in a printed command so that it means the same store or engine: empty if it is found without. */
+/**
+ * The options to repeat in a printed command so that it means the same store or engine: empty if it is found without.
+ */
 export function whereOf({ store, config }: StoreOptions): string {
-  const option = (name: string, value: string | undefined): string => (value === undefined ? '' : ` --${name} ${quoted(value)}`)
+  const option = (name: string, value: string | undefined): string =>
+    value === undefined ? '' : ` --${name} ${quoted(value)}`
   return option('store', store === undefined ? undefined : shownStore(store)) + option('config', config)
 }
 
 /** A store as it may be shown: of an address without its password. */
 export const shownStore = (store: string): string =>
-  store.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, '$1:***@').replaceAll(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1***')
+  store
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, '$1:***@')
+    .replaceAll(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1***')
 
 /** A path as a shell takes it. */
-export const quoted = (text: string): string => (/^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Resolves when the signal comes. */
 export function aborted(signal: AbortSignal): Promise<'aborted'> {

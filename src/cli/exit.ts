@@ -13,7 +13,11 @@ export type Exit = (typeof exits)[keyof typeof exits]
 
 /** The exit code for the end of a run. */
 export function exitOf(status: OutcomeStatus): Exit {
-  return status === 'completed' || status === 'bailed' ? exits.done : status === 'cancelled' ? exits.cancelled : exits.failed
+  return status === 'completed' || status === 'bailed'
+    ? exits.done
+    : status === 'cancelled'
+      ? exits.cancelled
+      : exits.failed
 }
 
 /** A command that cannot be carried out as it was given. Nothing was changed. */
@@ -58,4 +62,5 @@ const usageCodes: ReadonlySet<string> = new Set([
 ])
 
 /** The exit code for an error: 2 if the command was at fault, 1 if its surroundings were. */
-export const exitOfError = (error: unknown): Exit => (ReeveError.is(error) && usageCodes.has(error.code) ? exits.usage : exits.failed)
+export const exitOfError = (error: unknown): Exit =>
+  ReeveError.is(error) && usageCodes.has(error.code) ? exits.usage : exits.failed

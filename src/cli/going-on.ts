@@ -1,7 +1,8 @@
 /**
  * Going on: the command that lets a run go on after a word to it that nobody may be there to read.
  *
- * Owns: which command that is, and whether it needs a config that this one did not. Does not own: giving the word (command/).
+ * Owns: which command that is, and whether it needs a config that this one did not. Does not own: giving the word
+ * (command/).
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +40,8 @@ export async function goesOnWith(further: Further): Promise<string> {
   return `Unless ${driver} already, let the run go on with:\n  ${await furtherCommand(further)}`
 }
 
-const isOfDemo = async ({ runtime, run }: Further): Promise<boolean> => isDemoAgent((await runtime.handle(run).view()).agent)
+const isOfDemo = async ({ runtime, run }: Further): Promise<boolean> =>
+  isDemoAgent((await runtime.handle(run).view()).agent)
 
 /** Looking and deciding need no config; whoever drives needs the one that has the agents. */
 async function driverOptions(further: Further): Promise<string> {

@@ -1,8 +1,10 @@
 /**
- * The plan of a team as a picture for a terminal: tasks in levels, each below what it waits for, with signs, times, and bars that show who worked when.
+ * The plan of a team as a picture for a terminal: tasks in levels, each below what it waits for, with signs, times, and
+ * bars that show who worked when.
  *
- * Owns: the levels, what a line says of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text (journal's planGraph), what else there is to know of a team
- * (remarks.ts). Pure: a function of the view and the time.
+ * Owns: the levels, what a line says of a task, fitting it to the terminal. Does not own: the view (journal), the
+ * Mermaid text (journal's planGraph), what else there is to know of a team (remarks.ts). Pure: a function of the view
+ * and the time.
  */
 import { cut, visibleLine } from '../core/index.ts'
 import type { TaskStatus } from '../core/index.ts'
@@ -26,7 +28,10 @@ const signs: Readonly<Record<TaskStatus, { readonly sign: string; readonly style
 }
 
 /** The picture of one team: what it is about, its tasks level by level, what else there is to know. */
-export function graphLines(team: TeamView, { now, columns, style = (_style, text) => text }: GraphOptions): readonly string[] {
+export function graphLines(
+  team: TeamView,
+  { now, columns, style = (_style, text) => text }: GraphOptions,
+): readonly string[] {
   const rows = levels(team)
   const widths = widthsOf(rows.flat(), columns)
   const membersOf = Map.groupBy(team.members, ({ task }) => task)
@@ -87,8 +92,14 @@ function anchorsOf({ members, plan: { tasks } }: TeamView): ReadonlyMap<string, 
   return anchors
 }
 
-/** The longest way to each task. Whoever stands on a circle is on the first level: plans have none, but a picture must not hang. */
-function levelOf({ plan: { tasks }, topics }: TeamView, anchors: ReadonlyMap<string, string>): ReadonlyMap<string, number> {
+/**
+ * The longest way to each task. Whoever stands on a circle is on the first level: plans have none, but a picture must
+ * not hang.
+ */
+function levelOf(
+  { plan: { tasks }, topics }: TeamView,
+  anchors: ReadonlyMap<string, string>,
+): ReadonlyMap<string, number> {
   const producers = new Map(topics.map(({ topic, producers: of }) => [topic, of]))
   const known = new Set(tasks.map(({ task }) => task))
   const after = new Map<string, { readonly task: string; readonly length: number }[]>()
@@ -141,7 +152,13 @@ function widthsOf(places: readonly Place[], columns: number): Widths {
   return { name: Math.min(name, room - narrow), who: narrow, bar: 0 }
 }
 
-function taskLine(place: Place, team: TeamView, widths: Widths, now: number, style: (style: Style, text: string) => string): string {
+function taskLine(
+  place: Place,
+  team: TeamView,
+  widths: Widths,
+  now: number,
+  style: (style: Style, text: string) => string,
+): string {
   const { task, depth } = place
   const { sign, style: colour } = signs[task.status]
   const before = depth === 0 ? '  ' : `${' '.repeat(indentOf(place) - 3)}╰╌ `
@@ -157,7 +174,8 @@ function taskLine(place: Place, team: TeamView, widths: Widths, now: number, sty
 }
 
 /** Who does it; the member of a recruit is called what its task is called. */
-const whoOf = ({ member, recruit }: TaskView): string => (recruit === undefined ? shown(member) : `recruited by ${shown(recruit.by)}`)
+const whoOf = ({ member, recruit }: TaskView): string =>
+  recruit === undefined ? shown(member) : `recruited by ${shown(recruit.by)}`
 
 /** When somebody worked on it, on a line that is as long as the team has been at work. */
 function barOf({ startedAt, endedAt }: TaskView, team: TeamView, columns: number, now: number): string {
@@ -171,10 +189,13 @@ function barOf({ startedAt, endedAt }: TaskView, team: TeamView, columns: number
 
 /** What else there is to know of a task, one line each. `members`: all who have it or had it. */
 function details(task: TaskView, members: TeamView['members']): readonly string[] {
-  const { dependencies, joined, consumes, produces, waitsFor, missing, failure, reason, attempts, status, critical } = task
+  const { dependencies, joined, consumes, produces, waitsFor, missing, failure, reason, attempts, status, critical } =
+    task
   const list = (names: readonly string[]): string => names.map(shown).join(', ')
   const before = [...dependencies, ...joined]
-  const gate = [task.action, task.risk === undefined ? undefined : `${task.risk} risk`].filter((each) => each !== undefined)
+  const gate = [task.action, task.risk === undefined ? undefined : `${task.risk} risk`].filter(
+    (each) => each !== undefined,
+  )
   const failed = status === 'failed' || (failure !== undefined && status !== 'succeeded')
   const passed = members.map(({ member }) => member).filter((member) => member !== task.member)
   return [
@@ -200,7 +221,8 @@ function details(task: TaskView, members: TeamView['members']): readonly string[
 /** Where the plan is, in a sentence. */
 function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: number): string {
   const { tasks, maxFailures, failed, concurrency } = plan
-  const count = (...statuses: readonly TaskStatus[]): number => tasks.filter(({ status }) => statuses.includes(status)).length
+  const count = (...statuses: readonly TaskStatus[]): number =>
+    tasks.filter(({ status }) => statuses.includes(status)).length
   const recruits = tasks.filter(({ recruit }) => recruit !== undefined).length
   const parts = [
     `${coverage.succeeded} of ${coverage.planned} tasks succeeded`,

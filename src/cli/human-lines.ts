@@ -1,7 +1,9 @@
 /**
- * Lines about humans: who has a run and what they did by hand, what they were to look at, what became of trust, one line for an event.
+ * Lines about humans: who has a run and what they did by hand, what they were to look at, what became of trust, one
+ * line for an event.
  *
- * Owns: what such a line says. Does not own: which events of other families have one (lines.ts), approvals and questions (lines.ts).
+ * Owns: what such a line says. Does not own: which events of other families have one (lines.ts), approvals and
+ * questions (lines.ts).
  */
 import { cut, visibleLine } from '../core/index.ts'
 import type { JournalEvent } from '../runtime/index.ts'
@@ -23,7 +25,9 @@ export function humanLine(event: JournalEvent, agent: string): string | undefine
     case 'run.handed-back':
       return `${who(event.by)} hands the run back${why(event.reason)}`
     case 'run.pausing':
-      return event.escalated === true ? 'run pausing: what is in flight is called back' : `run pausing${by(event.by)}${why(event.reason)}`
+      return event.escalated === true
+        ? 'run pausing: what is in flight is called back'
+        : `run pausing${by(event.by)}${why(event.reason)}`
     case 'run.paused':
       return 'run paused'
     case 'run.resumed':
@@ -84,7 +88,12 @@ function edited(event: Extract<JournalEvent, { type: 'plan.edited' }>): string {
   return said.length === 0 ? '' : `: ${said.join('; ')}`
 }
 
-function assessed({ confidence, costUsd, proposedAction, cannotDo }: Extract<JournalEvent, { type: 'result.assessed' }>): string {
+function assessed({
+  confidence,
+  costUsd,
+  proposedAction,
+  cannotDo,
+}: Extract<JournalEvent, { type: 'result.assessed' }>): string {
   const said = [
     confidence === undefined ? undefined : `confidence ${confidence}`,
     costUsd === undefined ? undefined : `costs $${costUsd}`,

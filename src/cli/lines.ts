@@ -9,7 +9,10 @@ import { answeredText, argumentsLine, shortly } from './asking.ts'
 import { humanLine } from './human-lines.ts'
 import { teamLine } from './team-lines.ts'
 
-/** The lines of a run, for its events from the first on: a function that remembers who is who. Undefined for events that only matter to the engine. */
+/**
+ * The lines of a run, for its events from the first on: a function that remembers who is who. Undefined for events that
+ * only matter to the engine.
+ */
 export function eventLines(): (recorded: Recorded) => string | undefined {
   const agents = new Map<string, string>()
   const asked = new Map<string, string>()
@@ -78,7 +81,9 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
         ? `${agent}: nobody knows whether ${event.address} happened (${event.id})`
         : `${agent}: the run ${event.doneIn} has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
     case 'model.requested':
-      return event.refused?.details?.['later'] === true ? `${agent} waits: ${visibleLine(event.refused.message)}` : undefined
+      return event.refused?.details?.['later'] === true
+        ? `${agent} waits: ${visibleLine(event.refused.message)}`
+        : undefined
     case 'agent.moved':
       return `${agent} goes on with version ${event.to}`
     default:
@@ -111,12 +116,18 @@ function whatStoodAround(event: Recorded['event'], agent: string): string | unde
 const byHand = (outcome: Outcome): string =>
   outcome.status === 'completed' && outcome.by !== undefined ? `: done by hand by ${visibleLine(outcome.by)}` : ''
 
-/** A path is recorded where control was handed on; one that is on it already works again, and is shown what it said before. */
+/**
+ * A path is recorded where control was handed on; one that is on it already works again, and is shown what it said
+ * before.
+ */
 const isBack = ({ agent, path }: Extract<Recorded['event'], { type: 'activation.started' }>): boolean =>
   path?.slice(0, -1).includes(agent) === true
 
 /** The one whose event it is leads; what comes back to it by rule nobody chose. */
-function handedOver({ from, to, by, task }: Extract<Recorded['event'], { type: 'agent.transferred' }>, leader: string): string {
+function handedOver(
+  { from, to, by, task }: Extract<Recorded['event'], { type: 'agent.transferred' }>,
+  leader: string,
+): string {
   if (by !== 'rule') return `${from} hands over to ${to}${task === undefined ? '' : `: ${visibleLine(task)}`}`
   return to === leader ? `${from} gives control back to ${to}` : `${from} is followed by ${to}`
 }

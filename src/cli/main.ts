@@ -1,8 +1,8 @@
 /**
  * The entry of the command line: this process's terminal, Ctrl-C and exit code around the program.
  *
- * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C leaves the run parked, a second one ends at
- * once; either way the journal has everything that was recorded.
+ * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C leaves the
+ * run parked, a second one ends at once; either way the journal has everything that was recorded.
  */
 import { readFileSync } from 'node:fs'
 import { exits } from './exit.ts'
@@ -30,7 +30,9 @@ process.on('warning', (warning: NodeJS.ErrnoException) => {
   else for (const show of shownByNode) show(warning)
 })
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 // A command stays until it says that it is done, even if an engine that only waits holds nothing open.
 setInterval(() => undefined, 2 ** 31 - 1)
 const exit = await main(process.argv.slice(2), {

@@ -1,7 +1,8 @@
 /**
  * The commands of oversight that belong to no single run's course: trust, audits.
  *
- * Owns: their arguments, options, help and examples. Does not own: what they do (command/), how a command's end becomes an exit code (program.ts).
+ * Owns: their arguments, options, help and examples. Does not own: what they do (command/), how a command's end becomes
+ * an exit code (program.ts).
  */
 import { Option, type Command } from 'commander'
 import { audit, auditKey, auditVerify } from './command/audit.ts'
@@ -11,7 +12,8 @@ import type { Exit } from './exit.ts'
 
 type Carry = (work: (context: CommandContext) => Promise<Exit>) => Promise<void>
 
-const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+const examples = (...lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 
 /** Adds them to the program. */
 export function addOverseeing(program: Command, carry: Carry): void {
@@ -48,13 +50,19 @@ function addTrust(program: Command, carry: Carry): void {
 }
 
 const keyOption = (what: string): Option =>
-  new Option('--key <file>', what).argParser((file: string, all: readonly string[] | undefined) => [...(all ?? []), file])
-const againstOption = (): Option => new Option('--against <file>', 'an earlier audit, or its head: everything in it must still be there')
+  new Option('--key <file>', what).argParser((file: string, all: readonly string[] | undefined) => [
+    ...(all ?? []),
+    file,
+  ])
+const againstOption = (): Option =>
+  new Option('--against <file>', 'an earlier audit, or its head: everything in it must still be there')
 
 function addAudit(program: Command, carry: Carry): void {
   const command = program
     .command('audit')
-    .description('show who decided what in a run, when, and on what evidence; hash-chained, and signed with a key of yours')
+    .description(
+      'show who decided what in a run, when, and on what evidence; hash-chained, and signed with a key of yours',
+    )
     .argument('<run>', 'the id of the run')
     .option('--out <file>', 'write the audit to a file')
     .addOption(keyOption('sign its head with this key, which stands outside the store'))
@@ -81,7 +89,9 @@ Exit codes: 0 done, nothing is wrong; 1 something is wrong with it, and what.`,
     .option('--json', 'what was found as one JSON document')
     .addHelpText('after', examples('reeve audit verify run_5fz2.audit.json --key audit.key.pub'))
     // what both have, the command above takes
-    .action((file: string, _own: unknown, self: Command) => carry((context) => auditVerify(context, file, self.optsWithGlobals())))
+    .action((file: string, _own: unknown, self: Command) =>
+      carry((context) => auditVerify(context, file, self.optsWithGlobals())),
+    )
   command
     .command('key')
     .description('make a pair of keys: the private one in the file, the public one in <file>.pub')

@@ -32,12 +32,22 @@ import type { Terminal } from './terminal.ts'
 /** Parses the arguments and carries the command out. Never throws. */
 export async function main(
   args: readonly string[],
-  world: { readonly terminal: Terminal; readonly cwd: string; readonly interrupted: AbortSignal; readonly version: string },
+  world: {
+    readonly terminal: Terminal
+    readonly cwd: string
+    readonly interrupted: AbortSignal
+    readonly version: string
+  },
 ): Promise<Exit> {
   const { terminal } = world
   let exit: Exit = exits.done
   const program = buildProgram(world.version, terminal, async (work) => {
-    exit = await work({ terminal, cwd: world.cwd, options: program.opts<StoreOptions>(), interrupted: world.interrupted })
+    exit = await work({
+      terminal,
+      cwd: world.cwd,
+      options: program.opts<StoreOptions>(),
+      interrupted: world.interrupted,
+    })
   })
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -52,7 +62,8 @@ function complain(error: unknown, terminal: Terminal): Exit {
   const isOurs = ReeveError.is(error)
   terminal.note(`${terminal.style('red', 'reeve:')} ${messageOf(error)}`)
   if (isOurs && error.hint !== undefined) terminal.note(`  ${error.hint}`)
-  if (!isOurs && error instanceof Error && error.stack !== undefined) terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
+  if (!isOurs && error instanceof Error && error.stack !== undefined)
+    terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
   return exitOfError(error)
 }
 
@@ -80,7 +91,9 @@ const wholeNumber = (text: string): number => {
 
 function buildProgram(version: string, terminal: Terminal, carry: Carry): Command {
   const program = new Command('reeve')
-    .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
+    .description(
+      'Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.',
+    )
     .version(version, '-V, --version')
     .option(
       '--store <store>',
@@ -110,21 +123,26 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
 }
 
 const portNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port (1 to 65535).')
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It is not a port (1 to 65535).')
   return Number(text)
 }
 const namespaceName = (text: string): string => {
-  if (!/^[A-Za-z][\w-]{0,63}$/.test(text)) throw new InvalidArgumentError('It begins with a letter; letters, digits, - and _ may follow.')
+  if (!/^[A-Za-z][\w-]{0,63}$/.test(text))
+    throw new InvalidArgumentError('It begins with a letter; letters, digits, - and _ may follow.')
   return text
 }
 
-const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+const examples = (...lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 const jsonOption = (): Option => new Option('--json', 'events as NDJSON on standard output')
 
 function addDriving(program: Command, carry: Carry): void {
   program
     .command('demo')
-    .description('survey a folder with a supervised team: parallel workers, a recruited specialist, a report that you approve')
+    .description(
+      'survey a folder with a supervised team: parallel workers, a recruited specialist, a report that you approve',
+    )
     .argument('[folder]', 'the folder to survey', '.')
     .option('--yes', 'approve the report without asking')
     .option('--model <id>', 'let a model lead instead of rules: ollama/qwen3, anthropic/claude-…, openai/gpt-…')
@@ -134,7 +152,9 @@ function addDriving(program: Command, carry: Carry): void {
     .action((folder: string, options: Parameters<typeof demo>[2]) => carry((context) => demo(context, folder, options)))
   program
     .command('resume')
-    .description('resume a run that was interrupted, paused or is waiting; with an engine: tell its workers to resume it, and watch')
+    .description(
+      'resume a run that was interrupted, paused or is waiting; with an engine: tell its workers to resume it, and watch',
+    )
     .argument('<run>', 'the id of the run')
     .option('--yes', 'approve whatever it asks for')
     .addOption(jsonOption())
@@ -172,7 +192,11 @@ function addLooking(program: Command, carry: Carry): void {
     )
     .addHelpText(
       'after',
-      examples('reeve show run_5fz2…', 'reeve show run_5fz2… --graph', 'reeve show run_5fz2… --graph mermaid > plan.mmd'),
+      examples(
+        'reeve show run_5fz2…',
+        'reeve show run_5fz2… --graph',
+        'reeve show run_5fz2… --graph mermaid > plan.mmd',
+      ),
     )
     .action((run: string, options: Parameters<typeof show>[2]) => carry((context) => show(context, run, options)))
   program
@@ -193,7 +217,11 @@ function addForking(program: Command, carry: Carry): void {
     .argument('<run>', 'the id of the run')
     .option('--at <n>', 'a position of `reeve events --json` (default: all that there is)', positiveNumber)
     .option('--run <id>', 'the id of the fork; the same id again is the same fork')
-    .addOption(new Option('--output <value>', 'what ended at that position gave this instead: JSON, or a text').conflicts('input'))
+    .addOption(
+      new Option('--output <value>', 'what ended at that position gave this instead: JSON, or a text').conflicts(
+        'input',
+      ),
+    )
     .option('--input <value>', 'the run begins with this: JSON, or a text')
     .option('--reason <text>', 'recorded with it')
     .addHelpText(
@@ -213,11 +241,16 @@ function addForking(program: Command, carry: Carry): void {
     .option('--limit <n>', 'at most so many differences', positiveNumber, 20)
     .addOption(new Option('--json', 'all of it as one JSON document'))
     .addHelpText('after', examples('reeve diff run_5fz2… run_8ab1…'))
-    .action((one: string, other: string, options: Parameters<typeof diff>[3]) => carry((context) => diff(context, one, other, options)))
+    .action((one: string, other: string, options: Parameters<typeof diff>[3]) =>
+      carry((context) => diff(context, one, other, options)),
+    )
 }
 
 function addDeciding(program: Command, carry: Carry): void {
-  const approver = ['--approver <name>', 'who decides (default: whoever is logged in here, by the name of the operating system)'] as const
+  const approver = [
+    '--approver <name>',
+    'who decides (default: whoever is logged in here, by the name of the operating system)',
+  ] as const
   const by = ['--by <name>', 'the same as --approver'] as const
   program
     .command('approve')
@@ -246,7 +279,9 @@ function addDeciding(program: Command, carry: Carry): void {
     .option(...approver)
     .option(...by)
     .addHelpText('after', examples(`reeve edit apr_8k2… '{"amount": 5}'`))
-    .action((id: string, given: string, options: DecidingOptions) => carry((context) => edit(context, id, given, options)))
+    .action((id: string, given: string, options: DecidingOptions) =>
+      carry((context) => edit(context, id, given, options)),
+    )
   program
     .command('retry')
     .description('send a pending request back: the agent is told to change it and try again')
@@ -269,9 +304,15 @@ function addSaying(program: Command, carry: Carry): void {
     .option('--by <name>', 'who answers (default: the user of this process)')
     .addHelpText(
       'after',
-      examples('reeve answer int_3vn… 120', 'reeve answer int_3vn… "as soon as you can"', 'reeve answer int_3vn… --text 120'),
+      examples(
+        'reeve answer int_3vn… 120',
+        'reeve answer int_3vn… "as soon as you can"',
+        'reeve answer int_3vn… --text 120',
+      ),
     )
-    .action((id: string, value: string, options: Parameters<typeof answer>[3]) => carry((context) => answer(context, id, value, options)))
+    .action((id: string, value: string, options: Parameters<typeof answer>[3]) =>
+      carry((context) => answer(context, id, value, options)),
+    )
   program
     .command('pause')
     .description('pause a run before its next effect (continue it with resume)')
@@ -320,7 +361,9 @@ function addSaying(program: Command, carry: Carry): void {
 }
 
 const waitOption = (): Option =>
-  new Option('--wait <seconds>', 'how long to wait for the decision; the wish stands after that').argParser(positiveNumber).default(10)
+  new Option('--wait <seconds>', 'how long to wait for the decision; the wish stands after that')
+    .argParser(positiveNumber)
+    .default(10)
 
 function addStaffing(program: Command, carry: Carry): void {
   program
@@ -353,7 +396,10 @@ Exit codes: 0 somebody joins, 1 nobody does, 3 nothing was decided yet.`,
     .addOption(waitOption())
     .addHelpText(
       'after',
-      examples('reeve retire run_5fz2… analyst_1', 'reeve retire run_5fz2… analyst_1 --force --reason "goes round in circles"'),
+      examples(
+        'reeve retire run_5fz2… analyst_1',
+        'reeve retire run_5fz2… analyst_1 --force --reason "goes round in circles"',
+      ),
     )
     .action((run: string, member: string, options: Parameters<typeof retire>[3]) =>
       carry((context) => retire(context, run, member, options)),
@@ -386,12 +432,16 @@ function addUpkeep(program: Command, carry: Carry): void {
 Stop the old workers first. The old store is only read. The command may be broken off and called again.
 Exit codes: 0 everything is there, 1 some runs cannot be migrated.`,
     )
-    .action((from: string, to: string, options: Parameters<typeof migrate>[3]) => carry((context) => migrate(context, from, to, options)))
+    .action((from: string, to: string, options: Parameters<typeof migrate>[3]) =>
+      carry((context) => migrate(context, from, to, options)),
+    )
 }
 
 /** Loaded only when it is asked for: the other commands need nothing of it. */
 function addRestate(program: Command, carry: Carry): void {
-  const restate = program.command('restate').description('work with the Restate engine: run a server on this machine, show its state')
+  const restate = program
+    .command('restate')
+    .description('work with the Restate engine: run a server on this machine, show its state')
   restate
     .command('dev')
     .description('start a Restate server for development, and keep it until Ctrl-C')
@@ -399,7 +449,10 @@ function addRestate(program: Command, carry: Carry): void {
     .option('--ingress-port <n>', 'for calls', portNumber, 8080)
     .option('--admin-port <n>', 'for the operator, and its pages', portNumber, 9070)
     .option('--node-port <n>', 'for other nodes', portNumber, 5122)
-    .addHelpText('after', examples('reeve restate dev', 'reeve restate dev --dir /tmp/restate --ingress-port 18080 --admin-port 19070'))
+    .addHelpText(
+      'after',
+      examples('reeve restate dev', 'reeve restate dev --dir /tmp/restate --ingress-port 18080 --admin-port 19070'),
+    )
     .action((options: Parameters<typeof restateDev>[1]) =>
       carry(async (context) => (await import('./command/restate.ts')).restateDev(context, options)),
     )

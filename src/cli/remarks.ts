@@ -1,5 +1,6 @@
 /**
- * Remarks: what there is to know of a team besides its tasks, one sentence each: its mail, its budget, who could not join, who waited for whom.
+ * Remarks: what there is to know of a team besides its tasks, one sentence each: its mail, its budget, who could not
+ * join, who waited for whom.
  *
  * Owns: what is worth a sentence. Does not own: the tasks (graph.ts), what happened when (team-lines.ts). Pure.
  */
@@ -13,14 +14,20 @@ export function remarks(team: TeamView): readonly string[] {
   const { plan, recruiting, waits, advice, memory, answer } = team
   const { aborted, fallback, rejected, warnings } = plan
   return [
-    ...(aborted === undefined ? [] : [`given up: ${aborted.failed} of ${aborted.total} tasks failed${why[aborted.reason]}`]),
-    ...(fallback === undefined ? [] : [`no plan could be made, so the whole question is one task: ${shown(fallback.message)}`]),
+    ...(aborted === undefined
+      ? []
+      : [`given up: ${aborted.failed} of ${aborted.total} tasks failed${why[aborted.reason]}`]),
+    ...(fallback === undefined
+      ? []
+      : [`no plan could be made, so the whole question is one task: ${shown(fallback.message)}`]),
     ...rejected.map(({ problems }) => `a plan was refused before: ${problems.map(shown).join('; ')}`),
     ...warnings.map((warning) => `warning: ${shown(warning)}`),
     ...waits.map(({ kind, message }) => `${kind}: ${shown(message)}`),
     ...recruiting.flatMap(({ role, by, admitted, reason, message }) =>
       admitted === false
-        ? [`no ${shown(role)} joined${by === undefined ? '' : ` for ${shown(by)}`}: ${shown(message ?? reason ?? 'refused')}`]
+        ? [
+            `no ${shown(role)} joined${by === undefined ? '' : ` for ${shown(by)}`}: ${shown(message ?? reason ?? 'refused')}`,
+          ]
         : [],
     ),
     ...budgetRemarks(team),
@@ -31,7 +38,10 @@ export function remarks(team: TeamView): readonly string[] {
           `advice: ${shown(advice.strategy)} (${advice.confidence}${advice.overrides ? ', decides' : ', a hint'})`,
           ...advice.warnings.map((each) => `advice: ${shown(each)}`),
         ]),
-    ...memory.map(({ wanted, failure }) => `the memory could not be ${wanted === 'recall' ? 'asked' : 'told'}: ${shown(failure.message)}`),
+    ...memory.map(
+      ({ wanted, failure }) =>
+        `the memory could not be ${wanted === 'recall' ? 'asked' : 'told'}: ${shown(failure.message)}`,
+    ),
     ...(answer === undefined ? [] : answerRemarks(answer)),
   ]
 }
@@ -55,7 +65,9 @@ function budgetRemarks({ budget: { limits, spent, reserved, waiting, unknown, wa
       ? []
       : [`budget: ${waiting.map(shown).join(', ')} ${waiting.length === 1 ? 'waits' : 'wait'} until there is room`]),
     ...(unknown === 0 ? [] : [`budget: nobody knows what ${unknown} of the calls used`]),
-    ...(warned.length === 0 ? [] : [`budget: it may not be enough for ${[...new Set(warned.map(({ task }) => shown(task)))].join(', ')}`]),
+    ...(warned.length === 0
+      ? []
+      : [`budget: it may not be enough for ${[...new Set(warned.map(({ task }) => shown(task)))].join(', ')}`]),
   ]
 }
 

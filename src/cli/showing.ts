@@ -1,8 +1,8 @@
 /**
  * Showing a run while it goes on: as a tree in place, as plain lines, or as NDJSON.
  *
- * Owns: which of the three, that what was shown is complete up to where it stops, the redrawing. Does not own: what is decided (watch.ts), what a line
- * says (lines.ts, tree.ts). Showing changes nothing (K9).
+ * Owns: which of the three, that what was shown is complete up to where it stops, the redrawing. Does not own: what is
+ * decided (watch.ts), what a line says (lines.ts, tree.ts). Showing changes nothing (K9).
  */
 import { stopwatch } from '../core/index.ts'
 import type { Run } from '../runtime/index.ts'
@@ -70,7 +70,15 @@ function asTree(run: Run, { terminal, interrupted }: ShowingOptions): Showing {
   const draw = async (): Promise<boolean> => {
     const view = await run.view()
     const frame = Math.floor((stopwatch() - begun) / frameMs)
-    painter.draw(treeLines(view, { now: Date.now(), columns: terminal.columns, rows: terminal.rows - 2, style: terminal.style, frame }))
+    painter.draw(
+      treeLines(view, {
+        now: Date.now(),
+        columns: terminal.columns,
+        rows: terminal.rows - 2,
+        style: terminal.style,
+        frame,
+      }),
+    )
     shown = view.position
     return view.endedAt !== undefined
   }

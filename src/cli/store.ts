@@ -1,8 +1,9 @@
 /**
  * Stores, engines and configs: where the runs are that a command means, and which agents belong to them.
  *
- * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: what is in a store.
- * A config is code. `work` and `resume`, which run agents, take the `reeve.config.ts` of the folder they are called in; every other command loads a config only where it is named. A bad argument creates no store.
+ * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own:
+ * what is in a store. A config is code. `work` and `resume`, which run agents, take the `reeve.config.ts` of the folder
+ * they are called in; every other command loads a config only where it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -19,16 +20,27 @@ export interface StoreOptions {
 
 type Engine = NonNullable<RuntimeOptions['engine']>
 
-/** Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine that a config makes whenever one is needed. */
-export type Place = ({ readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }) & {
+/**
+ * Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine
+ * that a config makes whenever one is needed.
+ */
+export type Place = (
+  { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
+) & {
   /** What the config says of a runtime besides, if one was loaded: rules of redaction, who may decide, … */
   readonly options?: ConfigOptions
 }
 
-/** Everything that `createRuntime` takes, but for where the runs are and whether this process drives them: that is the command's. */
+/**
+ * Everything that `createRuntime` takes, but for where the runs are and whether this process drives them: that is the
+ * command's.
+ */
 export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 'crash'>
 
-/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config, or an address) or `engine` (a function), and any other option of `createRuntime`. */
+/**
+ * What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config, or an
+ * address) or `engine` (a function), and any other option of `createRuntime`.
+ */
 export interface ReeveConfig {
   readonly place: Place
   readonly agents: NonNullable<RuntimeOptions['agents']>
@@ -41,15 +53,22 @@ export const storeBelow = (folder: string): string => join(folder, '.reeve', 're
 export const configName = 'reeve.config.ts'
 
 /**
- * The folder that a store of ours is in. A link there would lead what is written out of the folder it is in. Throws `cli.usage`; creates nothing.
+ * The folder that a store of ours is in. A link there would lead what is written out of the folder it is in. Throws
+ * `cli.usage`; creates nothing.
  */
 export function mustBeOwn(store: string): void {
   for (const path of [dirname(store), store])
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-      throw usage(`${path} is a link, and would be written to where it leads`, 'Remove it, or name a store: --store <store>')
+      throw usage(
+        `${path} is a link, and would be written to where it leads`,
+        'Remove it, or name a store: --store <store>',
+      )
 }
 
-/** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here. Loads a config only where it is named. */
+/**
+ * The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here. Loads a config only where it is
+ * named.
+ */
 export async function findPlace(options: StoreOptions, cwd: string): Promise<Place> {
   const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
   if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
@@ -67,9 +86,15 @@ export async function findPlace(options: StoreOptions, cwd: string): Promise<Pla
   )
 }
 
-/** For commands that run agents: where nothing is named and there is no store, the config of the folder is as good as named, also in the commands that are printed. */
+/**
+ * For commands that run agents: where nothing is named and there is no store, the config of the folder is as good as
+ * named, also in the commands that are printed.
+ */
 export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =>
-  options.store === undefined && options.config === undefined && !isFile(storeBelow(cwd)) && isFile(join(cwd, configName))
+  options.store === undefined &&
+  options.config === undefined &&
+  !isFile(storeBelow(cwd)) &&
+  isFile(join(cwd, configName))
     ? { ...options, config: configName }
     : options
 
@@ -85,7 +110,10 @@ export const isDatabase = (store: string): boolean => placeNamed(store) === 'pos
 
 function existing(place: Place): Place {
   if ('engine' in place || isDatabase(place.store) || isFile(place.store)) return place
-  throw usage(`there is no store at ${place.store}`, 'Nothing was created. Check the path given with --store, or in the config.')
+  throw usage(
+    `there is no store at ${place.store}`,
+    'Nothing was created. Check the path given with --store, or in the config.',
+  )
 }
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile()
@@ -94,7 +122,10 @@ const isFile = (path: string): boolean => existsSync(path) && statSync(path).isF
 export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig> {
   const file = resolve(cwd, path)
   if (!isFile(file))
-    throw usage(`there is no config at ${file}`, `Name one with --config <file>; it exports \`agents\`, and \`store\` or \`engine\`.`)
+    throw usage(
+      `there is no config at ${file}`,
+      `Name one with --config <file>; it exports \`agents\`, and \`store\` or \`engine\`.`,
+    )
   const loaded = await importConfig(file)
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
   const place = placeOf(given, file)
@@ -110,7 +141,9 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
 function optionsOf(given: Exports): ConfigOptions {
   const theirs: ReadonlySet<string> = new Set(['store', 'engine', 'drive', 'crash'])
   return Object.fromEntries(
-    Object.keys(runtimeOptions).flatMap((name) => (theirs.has(name) || given[name] === undefined ? [] : [[name, given[name]]])),
+    Object.keys(runtimeOptions).flatMap((name) =>
+      theirs.has(name) || given[name] === undefined ? [] : [[name, given[name]]],
+    ),
   )
 }
 
@@ -185,8 +218,15 @@ export async function openRuntime(place: Place, options: Omit<RuntimeOptions, 's
   }
 }
 
-/** Opens the place that is meant for looking, deciding and control only: nothing in it is run, and this process is no worker. */
-export async function look<T>(options: StoreOptions, cwd: string, work: (runtime: Runtime, place: Place) => Promise<T>): Promise<T> {
+/**
+ * Opens the place that is meant for looking, deciding and control only: nothing in it is run, and this process is no
+ * worker.
+ */
+export async function look<T>(
+  options: StoreOptions,
+  cwd: string,
+  work: (runtime: Runtime, place: Place) => Promise<T>,
+): Promise<T> {
   const place = await findPlace(options, cwd)
   await using runtime = await openRuntime(place, { drive: false })
   return await work(runtime, place)

@@ -14,7 +14,9 @@ const list = (names: readonly string[]): string => names.map(shown).join(', ')
 const by = (who: string | undefined): string => (who === undefined ? '' : ` by ${shown(who)}`)
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** What a team's fact says; undefined for all other events, and for those that say nothing to people. `agent`: the team. */
+/**
+ * What a team's fact says; undefined for all other events, and for those that say nothing to people. `agent`: the team.
+ */
 export function teamLine(event: JournalEvent, agent: string): string | undefined {
   switch (event.type) {
     case 'plan.created':
@@ -43,7 +45,8 @@ export function teamLine(event: JournalEvent, agent: string): string | undefined
 function taskEnded(event: Extract<JournalEvent, { type: 'task.settled' }>): string {
   const { task, status, attempts, failure, reason, missing = [] } = event
   if (event.by !== undefined && status === 'succeeded') return `${shown(task)} is done by hand${by(event.by)}`
-  const what = failure === undefined ? (reason === undefined ? '' : `: ${brief(reason)}`) : `: ${brief(failure.message)}`
+  const what =
+    failure === undefined ? (reason === undefined ? '' : `: ${brief(reason)}`) : `: ${brief(failure.message)}`
   const tries = attempts > 1 ? ` after ${attempts} tries` : ''
   return `${shown(task)} ${status}${tries}${what}${missing.length === 0 ? '' : ` (without ${list(missing)})`}`
 }
@@ -58,7 +61,8 @@ function membersLine(event: JournalEvent, agent: string): string | undefined {
     case 'recruit.requested':
       return `${shown(event.by ?? agent)} asks for a ${shown(event.role)}: ${brief(event.description)}`
     case 'recruit.decided':
-      if (event.admitted) return `${shown(event.member ?? '?')} ${event.duplicate === true ? 'does that already' : 'may join'}`
+      if (event.admitted)
+        return `${shown(event.member ?? '?')} ${event.duplicate === true ? 'does that already' : 'may join'}`
       return `nobody joins (${event.reason ?? 'refused'})${event.message === undefined ? '' : `: ${brief(event.message)}`}`
     case 'retire.refused':
       return `${shown(event.member)} stays (${event.reason}): ${brief(event.message)}`
@@ -88,12 +92,14 @@ function joined(
 }
 
 /** Numbers of mail: `mail 3, 4` or, where there are many, how many. */
-const mailNumbers = (seqs: readonly number[]): string => (seqs.length > 8 ? plural(seqs.length, 'message') : `mail ${seqs.join(', ')}`)
+const mailNumbers = (seqs: readonly number[]): string =>
+  seqs.length > 8 ? plural(seqs.length, 'message') : `mail ${seqs.join(', ')}`
 
 /** What there is, or is used, of either: `8000 tokens, 0.5 usd`. */
 const amounts = (of: { readonly tokens?: number; readonly usd?: number }): string =>
-  (['tokens', 'usd'] as const).flatMap((each) => (of[each] === undefined || of[each] === 0 ? [] : [`${of[each]} ${each}`])).join(', ') ||
-  'nothing'
+  (['tokens', 'usd'] as const)
+    .flatMap((each) => (of[each] === undefined || of[each] === 0 ? [] : [`${of[each]} ${each}`]))
+    .join(', ') || 'nothing'
 
 /** Topics, budgets, the past, the answer, and who went round in circles. */
 function aroundLine(event: JournalEvent, agent: string): string | undefined {

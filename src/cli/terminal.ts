@@ -2,8 +2,9 @@
  * The terminal: where a command writes, whether somebody sits at it, and how text is coloured.
  *
  * Owns: the seam between commands and the process, so that tests can stand in for both. Does not own: what is written.
- * Everything is made visible as it is written, so that no command can forget it: of what is written, only our own styles and line ends reach the terminal as they are.
- * Colours: only on a terminal, and not under NO_COLOR (util.styleText holds to both).
+ * Everything is made visible as it is written, so that no command can forget it: of what is written, only our own
+ * styles and line ends reach the terminal as they are. Colours: only on a terminal, and not under NO_COLOR
+ * (util.styleText holds to both).
  */
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
@@ -66,8 +67,13 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Styles as marks that nobody who wrote a text can have written, and what becomes of a text with them when it is written. */
-function styles(given: (style: Style, text: string) => string): Pick<Terminal, 'shown'> & { readonly styled: Terminal['style'] } {
+/**
+ * Styles as marks that nobody who wrote a text can have written, and what becomes of a text with them when it is
+ * written.
+ */
+function styles(
+  given: (style: Style, text: string) => string,
+): Pick<Terminal, 'shown'> & { readonly styled: Terminal['style'] } {
   const secret = randomBytes(8).toString('hex')
   // `\0` before a digit would be another character
   const mark = new RegExp(`\\x00${secret}(\\w+);`)

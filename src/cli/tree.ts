@@ -1,8 +1,8 @@
 /**
  * The run tree: a run's view as lines, and a painter that draws them in place.
  *
- * Owns: what a line says about an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view (journal), when it is
- * drawn (watch.ts). The lines are a pure function of the view and the time.
+ * Owns: what a line says about an agent, cutting to the width and height of the terminal, redrawing. Does not own: the
+ * view (journal), when it is drawn (watch.ts). The lines are a pure function of the view and the time.
  */
 import { cut, visible, visibleLine } from '../core/index.ts'
 import type { ActivationView, OpenOperation, RunView } from '../runtime/index.ts'
@@ -68,7 +68,10 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
   return !goesOn ? '' : agent === leader.agent ? '↩ ' : '→ '
 }
 
-function agentLine({ activation, prefix, arrow }: Place, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
+function agentLine(
+  { activation, prefix, arrow }: Place,
+  { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
+): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
   const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
@@ -84,7 +87,8 @@ function whatItDoes(activation: ActivationView): string {
   const { outcome } = activation
   if (outcome?.status === 'failed') return visibleLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return visibleLine(outcome.reason)
-  if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return visibleLine(outcome.message)
+  if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed')
+    return visibleLine(outcome.message)
   const { shortOf } = activation
   if (shortOf !== undefined) return `waits for room in the limit of ${shortOf.max} ${visible(shortOf.limit)}`
   const shown = activation.open.filter((each) => each.kind !== 'worker')

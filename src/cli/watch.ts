@@ -1,8 +1,8 @@
 /**
  * Watching a run from a terminal until it needs somebody or has ended.
  *
- * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile (showing.ts), nor the run:
- * leaving it parks it, and what is printed says how to go on.
+ * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile
+ * (showing.ts), nor the run: leaving it parks it, and what is printed says how to go on.
  */
 import { describeOutcome, messageOf, ReeveError, visibleLine } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
@@ -48,7 +48,8 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
       const open = state.status === 'waiting' ? state.waiting.filter(({ id }) => !tried.has(id)) : []
       for (const { id } of open) tried.add(id)
       if (yes && open.length > 0) {
-        for (const approval of open) if (await decideQuietly(run, approval, true, '--yes', terminal)) decided.add(approval.id)
+        for (const approval of open)
+          if (await decideQuietly(run, approval, true, '--yes', terminal)) decided.add(approval.id)
         continue
       }
       const from = await showing.stop()
@@ -61,9 +62,15 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
   }
 }
 
-async function interrupted(run: Run, { terminal, where, elsewhere = false }: WatchOptions, showing: Showing): Promise<Exit> {
+async function interrupted(
+  run: Run,
+  { terminal, where, elsewhere = false }: WatchOptions,
+  showing: Showing,
+): Promise<Exit> {
   await showing.stop().catch(() => undefined)
-  const left = elsewhere ? 'The run goes on where a worker drives it; watch it with' : 'The run is parked where it is; go on with'
+  const left = elsewhere
+    ? 'The run goes on where a worker drives it; watch it with'
+    : 'The run is parked where it is; go on with'
   terminal.note(`\nLeft. ${left}:\n  reeve resume ${quoted(run.id)}${where}`)
   return exits.interrupted
 }
@@ -85,7 +92,12 @@ function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
 const textOf = (output: unknown): string => (typeof output === 'string' ? output : JSON.stringify(output, undefined, 2))
 
 /** Asks whoever sits here for each decision. False if they want to decide later, or there is nothing to decide. */
-async function askedHere(run: Run, open: readonly Approval[], decided: Set<string>, options: WatchOptions): Promise<boolean> {
+async function askedHere(
+  run: Run,
+  open: readonly Approval[],
+  decided: Set<string>,
+  options: WatchOptions,
+): Promise<boolean> {
   for (const approval of open) {
     const said = await askFor(approval, options)
     if (said === undefined) return false
@@ -95,7 +107,13 @@ async function askedHere(run: Run, open: readonly Approval[], decided: Set<strin
 }
 
 /** Somebody else may have been faster: then theirs counts, and that is said. True: it is decided now. */
-async function decideQuietly(run: Run, approval: Approval, yes: boolean, approver: string, terminal: Terminal): Promise<boolean> {
+async function decideQuietly(
+  run: Run,
+  approval: Approval,
+  yes: boolean,
+  approver: string,
+  terminal: Terminal,
+): Promise<boolean> {
   try {
     await run.decide({ approvalId: approval.id, decision: yes ? 'approve' : 'reject', approver })
     return true
@@ -105,7 +123,10 @@ async function decideQuietly(run: Run, approval: Approval, yes: boolean, approve
   }
 }
 
-async function askFor(approval: Approval, { terminal, interrupted: signal }: WatchOptions): Promise<boolean | undefined> {
+async function askFor(
+  approval: Approval,
+  { terminal, interrupted: signal }: WatchOptions,
+): Promise<boolean | undefined> {
   terminal.line()
   for (const line of approvalLines(approval, terminal.columns)) terminal.line(line)
   try {
@@ -116,8 +137,12 @@ async function askFor(approval: Approval, { terminal, interrupted: signal }: Wat
   }
 }
 
-/** Stuck, and there is nothing to say to it: an approval that is still listed may have its answer, which nobody can read. */
-const lacksCode = ({ status, questions }: RunWaiting): boolean => status === 'stuck' && questions.every(({ kind }) => kind !== 'diverged')
+/**
+ * Stuck, and there is nothing to say to it: an approval that is still listed may have its answer, which nobody can
+ * read.
+ */
+const lacksCode = ({ status, questions }: RunWaiting): boolean =>
+  status === 'stuck' && questions.every(({ kind }) => kind !== 'diverged')
 
 function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere = false }: WatchOptions): Exit {
   if (json) return exits.waiting
@@ -125,8 +150,11 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   say('')
   if (state.queued !== undefined) {
     const { behind, needs } = state.queued
-    say(`The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`)
-  } else if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${quoted(run.id)}${where}`)
+    say(
+      `The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`,
+    )
+  } else if (state.status === 'paused')
+    say(`The run is paused. Let it go on with:\n  reeve resume ${quoted(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
@@ -140,9 +168,11 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
     if (state.waiting.length > 0) {
       say(`The run waits for approval; it is safe to close this terminal.`)
-      for (const approval of state.waiting) for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
+      for (const approval of state.waiting)
+        for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
-      for (const { id } of state.waiting) say(`  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`)
+      for (const { id } of state.waiting)
+        say(`  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`)
     }
     for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
     if (!elsewhere && state.questions.length > 0)

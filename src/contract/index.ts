@@ -1,5 +1,6 @@
 /**
- * The contracts that an engine and a store must hold, as cases that any test runner can bind, and an engine that keeps them in the worst way allowed.
+ * The contracts that an engine and a store must hold, as cases that any test runner can bind, and an engine that keeps
+ * them in the worst way allowed.
  *
  * For who writes an engine or a store; tests of agents need `reeve/testing` only.
  */

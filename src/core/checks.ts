@@ -1,8 +1,10 @@
 /**
  * Checks: what may be wrong with options, declared beside their type.
  *
- * Owns: the combinators of which every table of options is made; the table is also the list of known names. Does not own: any option, which error a problem becomes.
- * Holds: every problem is found, one sentence each; an unknown name is refused with the one that was probably meant. All of it is pure.
+ * Owns: the combinators of which every table of options is made; the table is also the list of known names. Does not
+ * own: any option, which error a problem becomes.
+ * Holds: every problem is found, one sentence each; an unknown name is refused with the one that was probably meant.
+ * All of it is pure.
  */
 import { described, hasNames, meantInstead, unknownNames } from './names.ts'
 
@@ -13,7 +15,10 @@ export interface Check {
   readonly isRequired?: true
 }
 
-/** A check for each option of `T`. The compiler refuses a table in which one is missing. An absent option is checked only if it is required. */
+/**
+ * A check for each option of `T`. The compiler refuses a table in which one is missing. An absent option is checked
+ * only if it is required.
+ */
 export type Checks<T> = { readonly [Name in keyof T]-?: Check }
 
 /** The check of an option that must be there. */
@@ -47,7 +52,8 @@ export const word =
   (given, where) => {
     const known = Object.keys(words)
     if (typeof given === 'string' && known.includes(given)) return []
-    const instead = typeof given === 'string' ? meantInstead(given, known, 'there are') : `, expected one of ${known.join(', ')}`
+    const instead =
+      typeof given === 'string' ? meantInstead(given, known, 'there are') : `, expected one of ${known.join(', ')}`
     return [`${where} is ${described(given)}${instead}`]
   }
 

@@ -1,5 +1,6 @@
 /**
- * Time and randomness: the two things orchestration may take only from its context (K3). Everything else in `src/` takes them from here.
+ * Time and randomness: the two things orchestration may take only from its context (K3). Everything else in `src/`
+ * takes them from here.
  */
 
 /** Where time comes from. `now` is milliseconds since 1970; `timer` calls back once and returns how to call it off. */
@@ -8,7 +9,10 @@ export interface Clock {
   timer(atMs: number, callback: () => void): () => void
 }
 
-/** Timers count time that the machine slept through as not passed, so the wall clock is asked at least this often. Milliseconds. */
+/**
+ * Timers count time that the machine slept through as not passed, so the wall clock is asked at least this often.
+ * Milliseconds.
+ */
 const longest = 60_000
 
 /** The real clock. Its timers do not keep a process alive by themselves. */
@@ -26,14 +30,19 @@ export const systemClock: Clock = {
   },
 }
 
-/** Resolves after so many milliseconds of real time. Outside orchestration only; does not keep a process alive by itself. */
-export const delay = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
+/**
+ * Resolves after so many milliseconds of real time. Outside orchestration only; does not keep a process alive by
+ * itself.
+ */
+export const delay = (ms: number): Promise<void> =>
+  new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
 
 /** A monotonic stopwatch in milliseconds, for measuring only. */
 export const stopwatch = (): number => performance.now()
 
 /**
- * A deterministic random number in [0, 1) from a seed text and an ordinal: replay draws the same numbers (mulberry32 over an FNV-1a seed).
+ * A deterministic random number in [0, 1) from a seed text and an ordinal: replay draws the same numbers (mulberry32
+ * over an FNV-1a seed).
  */
 export function seededRandom(seed: string, ordinal: number): number {
   let h = 0x811c9dc5 ^ ordinal

@@ -151,7 +151,12 @@ export class ReeveError extends Error {
 
   /** True for a ReeveError of any copy of the package; with a code, only for that code. */
   static is(error: unknown, code?: ErrorCode): error is ReeveError {
-    return typeof error === 'object' && error !== null && marker in error && (code === undefined || (error as ReeveError).code === code)
+    return (
+      typeof error === 'object' &&
+      error !== null &&
+      marker in error &&
+      (code === undefined || (error as ReeveError).code === code)
+    )
   }
 }
 

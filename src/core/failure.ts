@@ -5,7 +5,8 @@ import { messageOf, ReeveError, type ErrorCode } from './errors.ts'
 import type { JsonObject } from './json.ts'
 
 /** Which kind of failure decides on retries (spec team R-10): the first four may be tried again, the others not. */
-export type FailureClass = 'transport' | 'rate-limit' | 'timeout' | 'unknown' | 'validation' | 'policy' | 'budget' | 'rejected' | 'internal'
+export type FailureClass =
+  'transport' | 'rate-limit' | 'timeout' | 'unknown' | 'validation' | 'policy' | 'budget' | 'rejected' | 'internal'
 
 /** What is recorded when something failed. */
 export interface Failure {
@@ -47,7 +48,10 @@ export class FailureError extends Error {
   }
 }
 
-/** The failure that a thrown value stands for. An unknown error is retryable ('unknown'), as R-10 says; a ReeveError says so itself. */
+/**
+ * The failure that a thrown value stands for. An unknown error is retryable ('unknown'), as R-10 says; a ReeveError
+ * says so itself.
+ */
 export function failureFrom(thrown: unknown, code: ErrorCode): Failure {
   if (typeof thrown === 'object' && thrown !== null && failureMarker in thrown) return (thrown as FailureError).failure
   if (ReeveError.is(thrown)) {

@@ -1,12 +1,16 @@
 /**
- * Digests: one cryptographic digest for what is compared across trust boundaries, one fast rolling hash for ids that are made of others.
+ * Digests: one cryptographic digest for what is compared across trust boundaries, one fast rolling hash for ids that
+ * are made of others.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { toBase64url } from './base64url.ts'
 import { canonical, type Json } from './json.ts'
 
-/** SHA-256 of a text in UTF-8, as 64 hexadecimal digits (FIPS 180-4). Pure. Every platform has one that is faster than ours. */
+/**
+ * SHA-256 of a text in UTF-8, as 64 hexadecimal digits (FIPS 180-4). Pure. Every platform has one that is faster than
+ * ours.
+ */
 export type Sha256 = (text: string) => string
 
 /** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4), or as 43 characters of base64url. */
@@ -24,9 +28,13 @@ export function digestJson(value: Json): string {
 const digits = (bits: number): string => ((bits & 0xffff) | 0x1_0000).toString(16).slice(1)
 
 /** One step of a lane: a bijection of its state for every input, and of the input for every state. */
-const mixed = (lane: number, input: number, factor: number): number => Math.imul(((lane << 13) | (lane >>> 19)) ^ input, factor)
+const mixed = (lane: number, input: number, factor: number): number =>
+  Math.imul(((lane << 13) | (lane >>> 19)) ^ input, factor)
 
-/** A rolling, non-cryptographic 64-bit hash (two lanes that rotate and multiply): continues from a former state. Not for security. */
+/**
+ * A rolling, non-cryptographic 64-bit hash (two lanes that rotate and multiply): continues from a former state. Not for
+ * security.
+ */
 export class RollingHash {
   #a = 0x811c9dc5
   #b = 0x01000193

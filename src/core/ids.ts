@@ -12,8 +12,9 @@ type Id<Kind extends string> = string & { readonly [brand]: Kind }
 /** One execution of a root agent. Chosen by the caller (then start is idempotent) or made here: `run_…`. */
 export type RunId = Id<'run'>
 /**
- * One agent at work once inside a run: `act_<run id>` for the root, then `>` and the address of the operation that started it; `>>` and that address if it is placed apart. Then it is the root of a child run,
- * whose id is this one without `act_`.
+ * One agent at work once inside a run: `act_<run id>` for the root, then `>` and the address of the operation that
+ * started it; `>>` and that address if it is placed apart. Then it is the root of a child run, whose id is this one
+ * without `act_`.
  */
 export type ActivationId = Id<'activation'>
 /** An operation inside an activation: its address (scope path, name, ordinal). */
@@ -52,7 +53,8 @@ export function derivedId(prefix: string, ...parts: string[]): string {
 }
 
 /** Whether an activation is this one, or works below it. */
-export const isWithin = (activation: string, above: ActivationId): boolean => activation === above || activation.startsWith(`${above}>`)
+export const isWithin = (activation: string, above: ActivationId): boolean =>
+  activation === above || activation.startsWith(`${above}>`)
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
@@ -71,7 +73,10 @@ export function rootActivation(run: RunId): ActivationId {
   return `act_${run}` as ActivationId
 }
 
-/** The id of the activation that the operation `address` of `parent` starts. `apart`: as the root of a child run. No address begins with `>`, so the two are never the same. */
+/**
+ * The id of the activation that the operation `address` of `parent` starts. `apart`: as the root of a child run. No
+ * address begins with `>`, so the two are never the same.
+ */
 export function childActivation(parent: ActivationId, address: string, apart = false): ActivationId {
   return `${parent}${apart ? '>>' : '>'}${address}` as ActivationId
 }
@@ -92,10 +97,19 @@ export function rootRun(run: RunId): RunId {
 /** Whether a run is a child run: a worker that is placed apart. */
 export const isChildRun = (run: RunId): boolean => run.includes('>')
 
-/** The activation that started this one, the address it used there, and whether this one is placed apart; undefined for the root of a run that somebody started. */
-export function parentOf(activation: ActivationId): { parent: ActivationId; address: OpId; apart: boolean } | undefined {
+/**
+ * The activation that started this one, the address it used there, and whether this one is placed apart; undefined for
+ * the root of a run that somebody started.
+ */
+export function parentOf(
+  activation: ActivationId,
+): { parent: ActivationId; address: OpId; apart: boolean } | undefined {
   const cut = activation.lastIndexOf('>')
   if (cut < 0) return undefined
   const apart = activation.charCodeAt(cut - 1) === 62
-  return { parent: activation.slice(0, apart ? cut - 1 : cut) as ActivationId, address: activation.slice(cut + 1) as OpId, apart }
+  return {
+    parent: activation.slice(0, apart ? cut - 1 : cut) as ActivationId,
+    address: activation.slice(cut + 1) as OpId,
+    apart,
+  }
 }

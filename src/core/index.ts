@@ -15,7 +15,17 @@ export {
   type Json,
   type JsonObject,
 } from './json.ts'
-export { childActivation, derivedId, isChildRun, newId, parentOf, rootActivation, runId, runOf, rootRun } from './ids.ts'
+export {
+  childActivation,
+  derivedId,
+  isChildRun,
+  newId,
+  parentOf,
+  rootActivation,
+  runId,
+  runOf,
+  rootRun,
+} from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { isSamePerson, personName, underName } from './people.ts'
@@ -68,7 +78,16 @@ export {
   type Check,
   type Checks,
 } from './checks.ts'
-export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
+export {
+  described,
+  hasNames,
+  meantInstead,
+  mustBeOptions,
+  type NamesOf,
+  nearest,
+  stranger,
+  unknownNames,
+} from './names.ts'
 export { askTool, messageContent, transferred, transferTool, type CallNumbers } from './message.ts'
 export type {
   Action,
@@ -85,5 +104,13 @@ export type {
   Trail,
   UserMessage,
 } from './message.ts'
-export { holdsSecret, redactedMark, redactionProblems, redactor, type Redaction, type Redactor, type Shape } from './redact.ts'
+export {
+  holdsSecret,
+  redactedMark,
+  redactionProblems,
+  redactor,
+  type Redaction,
+  type Redactor,
+  type Shape,
+} from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

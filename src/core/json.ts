@@ -19,26 +19,35 @@ export function isObject(value: unknown): value is JsonObject {
   return prototype === Object.prototype || prototype === null
 }
 
-/** An object's own member; undefined for one that it inherits (`constructor`, `toString`, what stands behind `__proto__`). For names that come from data. */
+/**
+ * An object's own member; undefined for one that it inherits (`constructor`, `toString`, what stands behind
+ * `__proto__`). For names that come from data.
+ */
 export const own = <T>(object: { readonly [name: string]: T } | undefined, name: string): T | undefined =>
   object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined
 
-/** How deep a value may nest: deeper ones exhaust the stack of whoever walks them, sooner in one process than in another. */
+/**
+ * How deep a value may nest: deeper ones exhaust the stack of whoever walks them, sooner in one process than in
+ * another.
+ */
 const maxNesting = 1_000
 /** What is given is recorded inside an edge, an answer, an outcome: so many levels more. */
 const envelope = 32
 
 /**
- * Says where a value is not JSON, or `undefined` if it is. Used where a value enters the runtime, so that what is recorded is what was given.
+ * Says where a value is not JSON, or `undefined` if it is. Used where a value enters the runtime, so that what is
+ * recorded is what was given.
  *
- * `undefined` members of objects are tolerated, because `JSON.stringify` drops them without loss. Values that nest deeper than `maxNesting` are refused.
+ * `undefined` members of objects are tolerated, because `JSON.stringify` drops them without loss. Values that nest
+ * deeper than `maxNesting` are refused.
  */
 export const jsonProblem = (value: unknown, path = 'value'): string | undefined =>
   problemOf(value, path, { above: [], converts: false, deepest: maxNesting })
 
 /**
- * Says what of a value `JSON.stringify` would lose or change, or `undefined` if it writes it down faithfully. As `jsonProblem`, except that an object which says itself
- * how it is written (`toJSON`: a date, a URL, a buffer) is taken at its word. Used for results, where what is recorded replaces what was given.
+ * Says what of a value `JSON.stringify` would lose or change, or `undefined` if it writes it down faithfully. As
+ * `jsonProblem`, except that an object which says itself how it is written (`toJSON`: a date, a URL, a buffer) is taken
+ * at its word. Used for results, where what is recorded replaces what was given.
  */
 export const writingProblem = (value: unknown, path = 'value'): string | undefined =>
   problemOf(value, path, { above: [], converts: true, deepest: maxNesting + envelope })
@@ -67,7 +76,12 @@ function problemOf(value: unknown, path: string, walk: Walk): string | undefined
 
 /** What ends a path without a problem. Asked before a path is put into words: nearly every member is one. */
 function isLeaf(value: unknown): boolean {
-  return value === null || typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    value === null ||
+    typeof value === 'string' ||
+    typeof value === 'boolean' ||
+    (typeof value === 'number' && Number.isFinite(value))
+  )
 }
 
 function listProblem(list: readonly unknown[], path: string, walk: Walk): string | undefined {
@@ -98,7 +112,10 @@ function className(object: object): string {
   return typeof made === 'function' && made.name !== '' ? made.name : 'a class'
 }
 
-/** The names of an object's members, sorted by UTF-16 code units. Mostly few: then this takes a fraction of the time and memory of the general sort. */
+/**
+ * The names of an object's members, sorted by UTF-16 code units. Mostly few: then this takes a fraction of the time and
+ * memory of the general sort.
+ */
 function sortedNames(object: JsonObject): readonly string[] {
   const names = Object.keys(object)
   if (names.length > 16) return names.sort()
@@ -111,7 +128,10 @@ function sortedNames(object: JsonObject): readonly string[] {
   return names
 }
 
-/** JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as ECMAScript prints them). */
+/**
+ * JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as
+ * ECMAScript prints them).
+ */
 export function canonical(value: Json): string {
   if (typeof value === 'string') return quoted(value)
   // as JSON.stringify writes them, without the way into the engine and back

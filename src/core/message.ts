@@ -1,8 +1,9 @@
 /**
  * What is said to a language model and what it says back, in our own words; and who said it.
  *
- * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`Trail`). They are JSON, so they can be journaled and cross an
- * edge, and they never name a provider's format. Does not own: the provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
+ * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`Trail`). They
+ * are JSON, so they can be journaled and cross an edge, and they never name a provider's format. Does not own: the
+ * provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
  */
 import { canonical, type Json, type JsonObject } from './json.ts'
 
@@ -18,14 +19,20 @@ export interface ToolCall {
 }
 
 /** A file: base64 data, or a URL that the provider fetches. `metadata` is the provider's own and opaque to us. */
-export type FilePart = { readonly type: 'file'; readonly mediaType: string; readonly filename?: string; readonly metadata?: JsonObject } & (
-  { readonly data: string } | { readonly url: string }
-)
+export type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly filename?: string
+  readonly metadata?: JsonObject
+} & ({ readonly data: string } | { readonly url: string })
 
 /** One piece of a user's message. */
 export type ContentPart = { readonly type: 'text'; readonly text: string } | FilePart
 
-/** One piece of an assistant's answer, in the order the provider gave it. `metadata` is the provider's own and opaque to us. */
+/**
+ * One piece of an assistant's answer, in the order the provider gave it. `metadata` is the provider's own and opaque to
+ * us.
+ */
 export type ReasoningPart =
   | { readonly type: 'reasoning'; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: 'text'; readonly length: number; readonly metadata?: JsonObject }
@@ -35,8 +42,9 @@ export type ReasoningPart =
   | { readonly type: 'opaque'; readonly part: JsonObject }
 
 /**
- * What a reasoning model needs to see again to go on thinking: thoughts, signatures, encrypted content, item ids, in order.
- * Texts, files and calls are not repeated here, only pointed to. It is shown only to the model that made it (`model`); others get the plain answer.
+ * What a reasoning model needs to see again to go on thinking: thoughts, signatures, encrypted content, item ids, in
+ * order. Texts, files and calls are not repeated here, only pointed to. It is shown only to the model that made it
+ * (`model`); others get the plain answer.
  */
 export interface Reasoning {
   readonly model: string
@@ -50,11 +58,13 @@ export interface CallNumbers {
 }
 
 /**
- * All that a message tells a model, as text: equal messages have equal text. A call has its number in the conversation in the place of its id: ids differ whenever a model is asked, and say nothing.
- * `numbers` knows the calls of the messages before, and learns those of this one.
+ * All that a message tells a model, as text: equal messages have equal text. A call has its number in the conversation
+ * in the place of its id: ids differ whenever a model is asked, and say nothing. `numbers` knows the calls of the
+ * messages before, and learns those of this one.
  *
- * It is made of every message of every conversation, and so written down member by member, without a copy. It begins with the role; every member is JSON, and those that a message may lack have a label:
- * no two messages run into one text.
+ * It is made of every message of every conversation, and so written down member by member, without a copy. It begins
+ * with the role; every member is JSON, and those that a message may lack have a label: no two messages run into one
+ * text.
  */
 export function messageContent(message: Message, numbers: CallNumbers): string {
   const numberOf = (id: string): Json => numbers.byId.get(id) ?? id
@@ -72,7 +82,9 @@ export function messageContent(message: Message, numbers: CallNumbers): string {
   }
   if (files !== undefined) text += ` files ${canonical(files)}`
   if (reasoning !== undefined) {
-    const parts = reasoning.parts.map((part) => (part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part))
+    const parts = reasoning.parts.map((part) =>
+      part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part,
+    )
     text += ` reasoning ${canonical({ ...reasoning, parts })}`
   }
   return text
@@ -125,8 +137,8 @@ export interface HistoryEntry {
 }
 
 /**
- * What an agent wants done with the control it had. `transfer`: give it to `to`. `exit`: end the run (or only the work under the nearest router or round table) with its output, whatever
- * would follow. Both end the agent.
+ * What an agent wants done with the control it had. `transfer`: give it to `to`. `exit`: end the run (or only the work
+ * under the nearest router or round table) with its output, whatever would follow. Both end the agent.
  */
 export type Action =
   | {
@@ -148,7 +160,10 @@ export const askTool = 'ask_supervisor'
 /** What a model is told whose transfer was taken. */
 export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
 
-/** What an agent leaves to those who come after it. Rides on the outcome of its activation where control is handed on, and nowhere else. */
+/**
+ * What an agent leaves to those who come after it. Rides on the outcome of its activation where control is handed on,
+ * and nowhere else.
+ */
 export interface Trail {
   /** What it and everybody below it said and did, oldest first. */
   readonly said: readonly HistoryEntry[]

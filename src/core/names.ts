@@ -1,14 +1,22 @@
 /**
- * Names of options: one that nobody knows is refused, because passing it over would fail open: a limit that limits nothing, a permission that denies nothing.
+ * Names of options: one that nobody knows is refused, because passing it over would fail open: a limit that limits
+ * nothing, a permission that denies nothing.
  *
- * Owns: finding such names and saying what may have been meant. Does not own: which names there are (whoever reads the options), which error it becomes.
+ * Owns: finding such names and saying what may have been meant. Does not own: which names there are (whoever reads the
+ * options), which error it becomes.
  */
 import { ReeveError, type ErrorCode } from './errors.ts'
 
-/** A table with the names of all options of `T`: a table of checks is one, too. The compiler refuses one in which a name is missing. */
+/**
+ * A table with the names of all options of `T`: a table of checks is one, too. The compiler refuses one in which a name
+ * is missing.
+ */
 export type NamesOf<T> = { readonly [Name in keyof T]-?: unknown }
 
-/** What is wrong with the names of given options, one sentence each; empty if nothing. `known`: a table whose names are those of the options. Pure. */
+/**
+ * What is wrong with the names of given options, one sentence each; empty if nothing. `known`: a table whose names are
+ * those of the options. Pure.
+ */
 export function unknownNames(given: unknown, known: Readonly<Record<string, unknown>>, where: string): string[] {
   if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object`]
   return Object.keys(given).flatMap((name) => {
@@ -18,11 +26,13 @@ export function unknownNames(given: unknown, known: Readonly<Record<string, unkn
 }
 
 /** True for what options can stand in. */
-export const hasNames = (given: unknown): given is object => typeof given === 'object' && given !== null && !Array.isArray(given)
+export const hasNames = (given: unknown): given is object =>
+  typeof given === 'object' && given !== null && !Array.isArray(given)
 
 /** Throws for options that are no object; everything else that is wrong with them is found together. */
 export function mustBeOptions(given: unknown, maker: string, code: ErrorCode): void {
-  if (!hasNames(given)) throw new ReeveError(code, `${maker}() was given ${described(given)}, expected an object of options`)
+  if (!hasNames(given))
+    throw new ReeveError(code, `${maker}() was given ${described(given)}, expected an object of options`)
 }
 
 /** Anything that was given by mistake, in a few words. */
@@ -36,10 +46,17 @@ export function described(given: unknown): string {
   return given instanceof Promise ? 'a promise' : 'an object'
 }
 
-/** What a name that nobody knows was meant to be, to follow a sentence that says so: the one that is a slip away, else all there are. */
+/**
+ * What a name that nobody knows was meant to be, to follow a sentence that says so: the one that is a slip away, else
+ * all there are.
+ */
 export function meantInstead(name: string, names: readonly string[], thereAre: string): string {
   const meant = nearest(name, names)
-  return meant !== undefined ? `: did you mean "${meant}"?` : names.length === 0 ? '' : `; ${thereAre} ${names.join(', ')}`
+  return meant !== undefined
+    ? `: did you mean "${meant}"?`
+    : names.length === 0
+      ? ''
+      : `; ${thereAre} ${names.join(', ')}`
 }
 
 /** A worker that is named and is none of these. */
@@ -48,7 +65,10 @@ export function stranger(name: unknown, workers: Iterable<string>): string {
   return `"${name}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
 }
 
-/** The name that is a slip of the keyboard or two away; short names have room for one, long ones for three: some write as they hear. */
+/**
+ * The name that is a slip of the keyboard or two away; short names have room for one, long ones for three: some write
+ * as they hear.
+ */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const far = name.length > 7 ? 3 : name.length > 4 ? 2 : 1
   const [best] = names.map((each) => ({ each, slips: slipsBetween(name, each) })).sort((a, b) => a.slips - b.slips)

@@ -1,5 +1,6 @@
 /**
- * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an empty success.
+ * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an
+ * empty success.
  */
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
@@ -7,7 +8,10 @@ import { asText, type Json } from './json.ts'
 import type { HistoryEntry, Message, Trail } from './message.ts'
 import type { Usage } from './usage.ts'
 
-/** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
+/**
+ * Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new
+ * plans.
+ */
 export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'calls' | 'rounds' | 'resets'
 
 /** The account of a leader whose limit was reached below it. */
@@ -17,7 +21,8 @@ export interface LimitedAccount {
 }
 
 /** Where a task of a plan is. `waiting`: for other tasks. `awaiting_approval`: for a human. */
-export type TaskStatus = 'pending' | 'waiting' | 'awaiting_approval' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
+export type TaskStatus =
+  'pending' | 'waiting' | 'awaiting_approval' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
 
 /** What came of one task of a plan, or of one recruit. */
 export interface TaskResult {
@@ -48,7 +53,10 @@ export interface PlanResults {
   readonly tasks: readonly TaskResult[]
 }
 
-/** What the end of a planned team says besides. A team that was cancelled, or ran into a limit, says nothing more: its view has what there is. */
+/**
+ * What the end of a planned team says besides. A team that was cancelled, or ran into a limit, says nothing more: its
+ * view has what there is.
+ */
 interface Planned {
   readonly results?: PlanResults
 }
@@ -67,12 +75,17 @@ export type Outcome<O = Json> =
       readonly limit: LimitName
       readonly message: string
       readonly partial?: string
-      /** The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field. */
+      /**
+       * The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field.
+       */
       readonly account?: LimitedAccount
     } & Planned)
   | ({ readonly status: 'timed-out'; readonly message: string } & Planned)
   | ({ readonly status: 'cancelled'; readonly reason: string } & Planned)
-  /** A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an answer, so it is no completion. `text` is what there was. */
+  /**
+   * A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an
+   * answer, so it is no completion. `text` is what there was.
+   */
   | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & Planned)
 
 /** The words of `Outcome['status']`. */
@@ -86,7 +99,10 @@ export const failed = (what: Failure): Outcome<never> => ({ status: 'failed', fa
 export const cancelled = (reason: string): Outcome<never> => ({ status: 'cancelled', reason })
 
 /** Shorthand for the outcome of work that did not end in the time that it was given. */
-export const timedOut = (ms: number): Outcome<never> => ({ status: 'timed-out', message: `it did not end within ${ms} ms` })
+export const timedOut = (ms: number): Outcome<never> => ({
+  status: 'timed-out',
+  message: `it did not end within ${ms} ms`,
+})
 
 /** The reason with which work is stopped whose time is up, for people; `timedOutMs` of the cancel says it to code. */
 export const lateReason = (ms: number): string => `out of time after ${ms} ms`
@@ -122,8 +138,8 @@ export const hasTrail = (outcome: Outcome<unknown>): boolean => 'trail' in outco
 export const trailOf = (outcome: Outcome<unknown>): Trail => (outcome as Trailing).trail ?? nothingSaid
 
 /**
- * The outcome as those who come after `agent` are shown it: its output is the answer, in the place of the one that it had `before`. Who answers does not hand control on; who does not
- * complete has given no answer and decides nothing.
+ * The outcome as those who come after `agent` are shown it: its output is the answer, in the place of the one that it
+ * had `before`. Who answers does not hand control on; who does not complete has given no answer and decides nothing.
  */
 export function withAnswer(agent: string, outcome: Outcome, before: Trail = nothingSaid): Outcome {
   const { said, action, answeredBy: _answeredBy, ...rest } = before
@@ -139,10 +155,15 @@ export function withAnswer(agent: string, outcome: Outcome, before: Trail = noth
   return withTrail(outcome, { ...kept, said: content === '' ? said : [...said, answer] })
 }
 
-/** What was said without the answer that came of it: the last words go, the result of a tool stays what the tool has said, and nothing is an answer. */
+/**
+ * What was said without the answer that came of it: the last words go, the result of a tool stays what the tool has
+ * said, and nothing is an answer.
+ */
 export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const last = said.findLast((entry) => entry.answer === true)
-  return said.flatMap(({ answer: _answer, ...entry }, i) => (said[i] === last && entry.message.role !== 'tool' ? [] : [entry]))
+  return said.flatMap(({ answer: _answer, ...entry }, i) =>
+    said[i] === last && entry.message.role !== 'tool' ? [] : [entry],
+  )
 }
 
 /** The outcome alone. The same object if there is no trail. */

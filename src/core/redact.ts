@@ -1,20 +1,29 @@
 /**
- * Redaction: taking secrets out of what is recorded (K10). By the name of a member, or by a registered value wherever it stands in a text.
+ * Redaction: taking secrets out of what is recorded (K10). By the name of a member, or by a registered value wherever
+ * it stands in a text.
  *
- * Owns: the rules as data, what a shape is, the pure function made of them. Does not own: the shapes of what is stored (journal/redaction.ts), when it is applied (the engine, before anything is recorded).
+ * Owns: the rules as data, what a shape is, the pure function made of them. Does not own: the shapes of what is stored
+ * (journal/redaction.ts), when it is applied (the engine, before anything is recorded).
  */
 import { own, type Json, type JsonObject } from './json.ts'
 import { described, hasNames, unknownNames, type NamesOf } from './names.ts'
 
 /** What is taken out before anything is recorded. What remains in its place is `[redacted]`. */
 export interface Redaction {
-  /** Names of members whose values never enter the journal, in any case: `apiKey`, `authorization`, … In payloads: what users, models and tools wrote as JSON. */
+  /**
+   * Names of members whose values never enter the journal, in any case: `apiKey`, `authorization`, … In payloads: what
+   * users, models and tools wrote as JSON.
+   */
   readonly keys?: readonly string[]
-  /** Values that never enter the journal, wherever they occur in a text or a payload; names and ids are not changed. Shorter than 4 characters: not used, they would hit everything. */
+  /**
+   * Values that never enter the journal, wherever they occur in a text or a payload; names and ids are not changed.
+   * Shorter than 4 characters: not used, they would hit everything.
+   */
   readonly values?: readonly string[]
   /**
-   * What content keys are made with, at least 32 characters; kept outside the store, and the same in every process whose keys are to be compared. Default: each process makes its own, and nobody can
-   * compare its keys with those of another.
+   * What content keys are made with, at least 32 characters; kept outside the store, and the same in every process
+   * whose keys are to be compared. Default: each process makes its own, and nobody can compare its keys with those of
+   * another.
    */
   readonly secret?: string
 }
@@ -23,7 +32,9 @@ const names: NamesOf<Redaction> = { keys: true, values: true, secret: true }
 /** A shorter secret could be guessed, and with it whatever a key is made of. */
 const secretCharacters = 32
 
-/** What is wrong with the rules, one sentence each: one that is no text would take nothing out, and nobody would know. */
+/**
+ * What is wrong with the rules, one sentence each: one that is no text would take nothing out, and nobody would know.
+ */
 export function redactionProblems(rules: unknown, where: string): string[] {
   if (rules === undefined) return []
   const given: { readonly secret?: unknown } = hasNames(rules) ? rules : {}
@@ -35,9 +46,13 @@ export function redactionProblems(rules: unknown, where: string): string[] {
           `${where}.secret is ${typeof secret === 'string' ? `a text of ${secret.length} characters` : described(secret)}, expected at least ${secretCharacters}`,
         ]
   const wrong = Object.entries(lists).flatMap(([name, list]: [string, unknown]) =>
-    !Object.hasOwn(names, name) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
+    !Object.hasOwn(names, name) ||
+    list === undefined ||
+    (Array.isArray(list) && list.every((each) => typeof each === 'string'))
       ? []
-      : [`${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`],
+      : [
+          `${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`,
+        ],
   )
   return [...unknownNames(rules, names, where), ...wrong, ...short]
 }
@@ -48,14 +63,17 @@ export const redactedMark = '[redacted]'
 /**
  * What a place in a stored value holds, and so what redaction may change there.
  *
- * - `kept`: Reeve's own structure (names, addresses, ids, states). Nothing is changed: what was changed would not be found again.
+ * - `kept`: Reeve's own structure (names, addresses, ids, states). Nothing is changed: what was changed would not be
+ *   found again.
  * - `text`: words. Registered values are taken out wherever they occur; names of members stay.
- * - `payload`: JSON of users, models and tools. Registered values are taken out, also of names, and members go by their names.
+ * - `payload`: JSON of users, models and tools. Registered values are taken out, also of names, and members go by their
+ *   names.
  * - an object: an object of ours, by member. A member that is not named is that of `*`, or `text`.
  * - a list of one: a list of such.
  * - a function: depends on what stands there.
  */
-export type Shape = 'kept' | 'text' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
+export type Shape =
+  'kept' | 'text' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
 
 /** Takes out what is to be taken out. Pure. */
 export type Redactor = (value: Json, shape: Shape) => Json
@@ -85,19 +103,30 @@ export function redactor(rules: Redaction | undefined): Redactor | undefined {
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map((item: Json) => redact(item, isList(shape) ? shape[0] : shape))
     const members = shape === 'text' || isList(shape) ? {} : shape
-    return mapped(value as JsonObject, same, (key, member) => redact(member, own(members, key) ?? members['*'] ?? 'text'))
+    return mapped(value as JsonObject, same, (key, member) =>
+      redact(member, own(members, key) ?? members['*'] ?? 'text'),
+    )
   }
   return redact
 }
 
 const same = (name: string): string => name
 
-const mapped = (object: JsonObject, name: (key: string) => string, change: (key: string, member: Json) => Json): JsonObject =>
-  Object.fromEntries(Object.entries(object).flatMap(([key, member]) => (member === undefined ? [] : [[name(key), change(key, member)]])))
+const mapped = (
+  object: JsonObject,
+  name: (key: string) => string,
+  change: (key: string, member: Json) => Json,
+): JsonObject =>
+  Object.fromEntries(
+    Object.entries(object).flatMap(([key, member]) => (member === undefined ? [] : [[name(key), change(key, member)]])),
+  )
 
 /** The values that are looked for, the longest first. */
 const registered = (rules: Redaction | undefined): readonly string[] =>
   (rules?.values ?? []).filter((value) => value.length >= 4).sort((a, b) => b.length - a.length)
 
-/** Whether a name holds a registered value: names are structure and are stored as they are, so it must not become one. */
-export const holdsSecret = (rules: Redaction | undefined, name: string): boolean => registered(rules).some((value) => name.includes(value))
+/**
+ * Whether a name holds a registered value: names are structure and are stored as they are, so it must not become one.
+ */
+export const holdsSecret = (rules: Redaction | undefined, name: string): boolean =>
+  registered(rules).some((value) => name.includes(value))

@@ -1,5 +1,6 @@
 /**
- * Usage: what models were asked to do and what it cost, as rows that roll up by adding (K11). Unknown stays unknown, it is never 0.
+ * Usage: what models were asked to do and what it cost, as rows that roll up by adding (K11). Unknown stays unknown, it
+ * is never 0.
  */
 
 /** What one model call used. `undefined` means the provider did not say. Tokens are counted, `usd` is US dollars. */
@@ -10,7 +11,10 @@ export interface CallUsage {
   readonly usd?: number
 }
 
-/** Usage of one agent with one model, added up. `unknown` counts calls whose tokens are not known, `unpriced` those whose cost is not. */
+/**
+ * Usage of one agent with one model, added up. `unknown` counts calls whose tokens are not known, `unpriced` those
+ * whose cost is not.
+ */
 export interface UsageRow {
   readonly agent: string
   readonly model: string
@@ -26,7 +30,10 @@ export interface UsageRow {
 /** Usage of a whole tree: one row per agent and model. */
 export type Usage = readonly UsageRow[]
 
-/** Adds rows; the result has one row per agent and model, in order of first appearance. Shares nothing with its inputs when it changes them. */
+/**
+ * Adds rows; the result has one row per agent and model, in order of first appearance. Shares nothing with its inputs
+ * when it changes them.
+ */
 export function addUsage(total: Usage, more: Usage): Usage {
   if (more.length === 0) return total
   if (total.length === 0) return more
@@ -68,7 +75,10 @@ export function usageRow(agent: string, model: string, used: CallUsage | undefin
   }
 }
 
-/** The sum over all rows. `unknown` > 0 says that the token figures are a lower bound; `unpriced` > 0 says the same of `usd`. */
+/**
+ * The sum over all rows. `unknown` > 0 says that the token figures are a lower bound; `unpriced` > 0 says the same of
+ * `usd`.
+ */
 export function totalUsage(usage: Usage): Omit<UsageRow, 'agent' | 'model'> {
   const zero = usageRow('', '', { input: 0, output: 0, usd: 0 })
   const { agent: _a, model: _m, ...total } = usage.reduce(addRows, { ...zero, calls: 0 })

@@ -1,18 +1,20 @@
 /**
  * Visible: the one way in which a text that a model, a tool, a file or a person wrote is shown to somebody.
  *
- * Owns: which characters are shown as escapes, how a value becomes text, how a long one is cut. Pure. Does not own: what is shown and where (command line, notices, a studio), each with an escape
- * of its own for its markup.
- * Holds: what is shown can be read back: an escape is that of JSON, so a value stays the same value. Showing twice is showing once. Nothing that is shown moves a cursor, hides, turns writing round,
- * or passes for another character; nothing is cut without saying how much.
+ * Owns: which characters are shown as escapes, how a value becomes text, how a long one is cut. Pure. Does not own:
+ * what is shown and where (command line, notices, a studio), each with an escape of its own for its markup.
+ * Holds: what is shown can be read back: an escape is that of JSON, so a value stays the same value. Showing twice is
+ * showing once. Nothing that is shown moves a cursor, hides, turns writing round, or passes for another character;
+ * nothing is cut without saying how much.
  */
 
 /** Printable ASCII shows itself. */
 const plain = /^[\x20-\x7e]*$/
 
 /**
- * Never shown as they are: controls, format characters (bidi, zero width), everything else that has no ink or no meaning of its own, spaces other than the ordinary one, marks that are drawn over
- * their letter, phonetic letters that look like ordinary ones, and signs that look like `/`, `\`, `:`, `.` or `;`.
+ * Never shown as they are: controls, format characters (bidi, zero width), everything else that has no ink or no
+ * meaning of its own, spaces other than the ordinary one, marks that are drawn over their letter, phonetic letters that
+ * look like ordinary ones, and signs that look like `/`, `\`, `:`, `.` or `;`.
  */
 const hidden = new RegExp(
   String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|[\u2800\u0334-\u0338\u20d0-\u20f0]` +
@@ -23,22 +25,32 @@ const hidden = new RegExp(
 const strayMarks = /(?<=^|[^\p{L}\p{M}\p{N}])\p{M}+|(?<=\p{M}{2})\p{M}+/gu
 const word = /[\p{L}\p{M}\p{N}_]+/gu
 const latin = /[\p{Script=Latin}0-9]/u
-/** A letter or digit that has no place in a word with Latin ones. Han, kana and hangul are written beside Latin letters without a space. */
+/**
+ * A letter or digit that has no place in a word with Latin ones. Han, kana and hangul are written beside Latin letters
+ * without a space.
+ */
 const foreign =
   /(?!\p{Script=Latin}|\p{Script=Common}|\p{Script=Inherited}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul})\p{L}|(?![0-9])\p{Nd}/gu
-/** Letters of other scripts that look like Latin ones: a word of nothing else is meant to be taken for a Latin word, unless the text is written in that script. */
+/**
+ * Letters of other scripts that look like Latin ones: a word of nothing else is meant to be taken for a Latin word,
+ * unless the text is written in that script.
+ */
 const lookalikes = [
   { script: /\p{Script=Cyrillic}/u, same: new Set('асԁеһіјӏорԛѕԝхуүѵАВЕЅІЈКМНОРСТУХҮѴӀԌԚԜ') },
   { script: /\p{Script=Greek}/u, same: new Set('αικνορυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ') },
 ] as const
-/** What an ordinary character is a form of (full width, mathematical, ligatures), unless it is at home in ordinary prose. */
+/**
+ * What an ordinary character is a form of (full width, mathematical, ligatures), unless it is at home in ordinary
+ * prose.
+ */
 const prose: ReadonlySet<string> = new Set('…™')
 
 const short: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
 /** Characters as JSON writes them. */
 const escape = (text: string): string =>
-  short[text] ?? Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
+  short[text] ??
+  Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
 
 const formOfAscii = (char: string): boolean => !prose.has(char) && /^[\x21-\x7e]+$/.test(char.normalize('NFKC'))
 
@@ -71,16 +83,23 @@ export const visibleLines = (text: string): readonly string[] => text.split('\n'
 /** A text of several lines as one: its line breaks become spaces, all else stays visible. */
 export const visibleLine = (text: string): string => visible(text.replace(/[ \t\r\n]+/g, ' ').trim())
 
-/** A value as JSON, everything visible: what is read back from it is the same value. `indent`: spaces, for a text of several lines. */
+/**
+ * A value as JSON, everything visible: what is read back from it is the same value. `indent`: spaces, for a text of
+ * several lines.
+ */
 export function visibleJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? 'nothing'
   return indent === undefined ? visible(text) : visibleLines(text).join('\n')
 }
 
 /** The first characters of a text; half a character is none. */
-export const beginning = (text: string, characters: number): string => text.slice(0, characters).replace(/[\uD800-\uDBFF]$/u, '')
+export const beginning = (text: string, characters: number): string =>
+  text.slice(0, characters).replace(/[\uD800-\uDBFF]$/u, '')
 
-/** The beginning of a text, with how many characters were left out. Never longer than `most`, where that leaves room for the sign. */
+/**
+ * The beginning of a text, with how many characters were left out. Never longer than `most`, where that leaves room for
+ * the sign.
+ */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text
   const sign = (left: number): string => `…+${left}`
@@ -95,7 +114,10 @@ export const bar = '    │ '
 /** How many columns a character takes at most: from the first wide script on, two. */
 const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x11_00 ? 1 : 2)
 
-/** A line in as many as a screen of so many columns needs; those after the first stand behind the bar. `before`: what the first one begins with. No character is broken, and none is wider than counted. */
+/**
+ * A line in as many as a screen of so many columns needs; those after the first stand behind the bar. `before`: what
+ * the first one begins with. No character is broken, and none is wider than counted.
+ */
 export function wrapped(line: string, columns: number, before = ''): readonly string[] {
   const lines: string[] = []
   let [shown, begin] = ['', before]

@@ -1,7 +1,8 @@
 /**
  * The areas a demo team surveys: which worker looks at what, with which tool.
  *
- * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom (rules.ts, team.ts).
+ * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom
+ * (rules.ts, team.ts).
  */
 import { areaTitles, type SurveyArea } from './survey/index.ts'
 

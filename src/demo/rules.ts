@@ -1,8 +1,10 @@
 /**
- * Rules: the brains of the demo team when no model is given. Functions in the place of language models, with the same request and the same answer.
+ * Rules: the brains of the demo team when no model is given. Functions in the place of language models, with the same
+ * request and the same answer.
  *
- * Owns: what the leader and its workers do next, from the conversation alone. Does not own: the team (team.ts), the report's form (survey/report).
- * Pure: the same messages give the same answer, so that a run that is gone on with decides as it did before.
+ * Owns: what the leader and its workers do next, from the conversation alone. Does not own: the team (team.ts), the
+ * report's form (survey/report). Pure: the same messages give the same answer, so that a run that is gone on with
+ * decides as it did before.
  */
 import { basename } from 'node:path'
 import { failure, FailureError, type Json, type Message, type ModelAnswerInput, type ModelRequest } from '../index.ts'
@@ -25,7 +27,9 @@ interface Called {
   readonly result: { readonly content: Json; readonly isError: boolean } | undefined
 }
 
-/** A worker: uses its tool once and answers with what it found. A tool that fails makes it fail, with the tool's reason. */
+/**
+ * A worker: uses its tool once and answers with what it found. A tool that fails makes it fail, with the tool's reason.
+ */
 export function workerRule(area: SurveyArea): (request: ModelRequest) => ModelAnswerInput {
   return ({ messages }) => {
     const [survey] = callsIn(messages)
@@ -37,8 +41,8 @@ export function workerRule(area: SurveyArea): (request: ModelRequest) => ModelAn
 }
 
 /**
- * The leader: sends the first team out at once, recruits whom the inventory calls for, sends them out, writes the report, says how it went. Each
- * turn does the first thing that is not done yet.
+ * The leader: sends the first team out at once, recruits whom the inventory calls for, sends them out, writes the
+ * report, says how it went. Each turn does the first thing that is not done yet.
  */
 export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
   const settings = settingsIn(messages)
@@ -51,14 +55,20 @@ export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
     ({ specialist }) => !calls.some(({ name, input }) => name === 'recruit' && field(input, 'worker') === specialist),
   )
   if (unrecruited.length > 0)
-    return { calls: unrecruited.map(({ specialist, reason }) => ({ name: 'recruit', input: { worker: specialist, reason } })) }
+    return {
+      calls: unrecruited.map(({ specialist, reason }) => ({ name: 'recruit', input: { worker: specialist, reason } })),
+    }
   const joined = wanted.filter(({ specialist }) =>
-    calls.some(({ name, input, result }) => name === 'recruit' && field(input, 'worker') === specialist && result?.isError === false),
+    calls.some(
+      ({ name, input, result }) =>
+        name === 'recruit' && field(input, 'worker') === specialist && result?.isError === false,
+    ),
   )
   const unsent = joined.filter(({ specialist }) => !sent.has(specialist))
   if (unsent.length > 0) return { calls: unsent.map(({ specialist }) => delegateTo(specialist, settings)) }
   const written = calls.find(({ name }) => name === 'write_report')
-  if (written === undefined) return { calls: [{ name: 'write_report', input: { report: reportOf(settings, calls, joined) } }] }
+  if (written === undefined)
+    return { calls: [{ name: 'write_report', input: { report: reportOf(settings, calls, joined) } }] }
   return { text: lastWord(settings, calls, written) }
 }
 
@@ -71,16 +81,24 @@ const delegateTo = (area: SurveyArea, { at }: DemoSettings): { name: string; inp
 function callsIn(messages: readonly Message[]): readonly Called[] {
   const results = new Map(
     messages.flatMap((message) =>
-      message.role === 'tool' ? [[message.callId, { content: message.content, isError: message.isError === true }] as const] : [],
+      message.role === 'tool'
+        ? [[message.callId, { content: message.content, isError: message.isError === true }] as const]
+        : [],
     ),
   )
   return messages.flatMap((message) =>
-    message.role === 'assistant' ? (message.calls ?? []).map(({ id, name, input }) => ({ name, input, result: results.get(id) })) : [],
+    message.role === 'assistant'
+      ? (message.calls ?? []).map(({ id, name, input }) => ({ name, input, result: results.get(id) }))
+      : [],
   )
 }
 
-function delegations(calls: readonly Called[]): readonly { readonly worker: SurveyArea; readonly result: Called['result'] }[] {
-  return calls.flatMap(({ name, input, result }) => (name === 'delegate' ? [{ worker: field(input, 'worker') as SurveyArea, result }] : []))
+function delegations(
+  calls: readonly Called[],
+): readonly { readonly worker: SurveyArea; readonly result: Called['result'] }[] {
+  return calls.flatMap(({ name, input, result }) =>
+    name === 'delegate' ? [{ worker: field(input, 'worker') as SurveyArea, result }] : [],
+  )
 }
 
 function wantedSpecialists(calls: readonly Called[]): readonly Recruit[] {
@@ -101,7 +119,13 @@ function reportOf(settings: DemoSettings, calls: readonly Called[], joined: read
   })
 }
 
-function areaReport({ worker, result }: { readonly worker: SurveyArea; readonly result: Called['result'] }): AreaReport {
+function areaReport({
+  worker,
+  result,
+}: {
+  readonly worker: SurveyArea
+  readonly result: Called['result']
+}): AreaReport {
   const findings = result === undefined || result.isError ? undefined : findingsIn(result.content)
   if (findings !== undefined) return { type: 'examined', worker, findings }
   return { type: 'failed', worker, area: worker, reason: bare(result?.content ?? 'no result') }
@@ -118,7 +142,9 @@ function lastWord({ folder }: DemoSettings, calls: readonly Called[], written: C
   const failed = areas.filter((area) => area.type === 'failed').length
   const count = `${areas.length - failed} areas examined${failed === 0 ? '' : `, ${failed} could not be`}`
   const { content, isError } = written.result ?? { content: 'no result', isError: true }
-  return isError ? `${count}. REPORT.md was not written: ${bare(content)}` : `${count}. The report is in ${basename(folder)}/REPORT.md.`
+  return isError
+    ? `${count}. REPORT.md was not written: ${bare(content)}`
+    : `${count}. The report is in ${basename(folder)}/REPORT.md.`
 }
 
 /** The marker that a failure is told with, without its brackets and its outermost name. */
@@ -135,7 +161,8 @@ function bare(content: Json): string {
 
 function settingsIn(messages: readonly Message[]): DemoSettings {
   const given = parsed(userText(messages))
-  if (!isSettings(given)) throw new FailureError(failure('input.invalid', 'the brief does not say which folder to survey', 'validation'))
+  if (!isSettings(given))
+    throw new FailureError(failure('input.invalid', 'the brief does not say which folder to survey', 'validation'))
   return given
 }
 

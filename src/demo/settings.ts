@@ -1,5 +1,6 @@
 /**
- * Settings of a demo run: which folder, since when, with which brain. They are the input of the run, so any process can go on with it.
+ * Settings of a demo run: which folder, since when, with which brain. They are the input of the run, so any process can
+ * go on with it.
  *
  * Owns: the settings, reading them back from a run, the checks of a folder. Does not own: the team (team.ts).
  */
@@ -37,7 +38,10 @@ export function isSettings(given: unknown): given is DemoSettings & Json {
   if (!isObject(given)) return false
   const { folder, run, at, model } = given
   return (
-    typeof folder === 'string' && typeof run === 'string' && typeof at === 'string' && (model === undefined || typeof model === 'string')
+    typeof folder === 'string' &&
+    typeof run === 'string' &&
+    typeof at === 'string' &&
+    (model === undefined || typeof model === 'string')
   )
 }
 
@@ -45,12 +49,17 @@ export function isSettings(given: unknown): given is DemoSettings & Json {
 export const isObject = (value: unknown): value is Readonly<Record<string, Json>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The absolute path of the folder to survey. Creates nothing. Throws `input.invalid` where it cannot be read, or no report can be written to it. */
+/**
+ * The absolute path of the folder to survey. Creates nothing. Throws `input.invalid` where it cannot be read, or no
+ * report can be written to it.
+ */
 export function demoFolder(given: string, cwd: string): string {
   const folder = resolve(cwd, given)
   if (!existsSync(folder)) throw refused(`there is no folder ${folder}`, 'Check the path.')
-  if (!statSync(folder).isDirectory()) throw refused(`${folder} is a file, not a folder`, 'Name the folder that holds it.')
-  if (!may(folder, constants.R_OK | constants.X_OK)) throw refused(`the folder ${folder} cannot be read`, 'Check its permissions.')
+  if (!statSync(folder).isDirectory())
+    throw refused(`${folder} is a file, not a folder`, 'Name the folder that holds it.')
+  if (!may(folder, constants.R_OK | constants.X_OK))
+    throw refused(`the folder ${folder} cannot be read`, 'Check its permissions.')
   if (!may(folder, constants.W_OK))
     throw refused(
       `the folder ${folder} cannot be written to`,

@@ -1,8 +1,9 @@
 /**
  * The demo team, written as a user would write it: through the front door, with nothing that a user does not have.
  *
- * Owns: who is on the team, their tools, the one sensitive action. Does not own: what rules decide (rules.ts), what surveys find (survey/).
- * Every survey is one recorded `read` step. Writing the same report to the same place twice is the same as once, so a kill during the write is safe.
+ * Owns: who is on the team, their tools, the one sensitive action. Does not own: what rules decide (rules.ts), what
+ * surveys find (survey/). Every survey is one recorded `read` step. Writing the same report to the same place twice is
+ * the same as once, so a kill during the write is safe.
  */
 import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +24,10 @@ const week = 7 * 24 * 3_600_000
 const listedForModel = 25
 
 /** The team for one folder. Throws `model.invalid-id` for a model id that is none. */
-export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, surveys: Surveys = isolatedSurveys): readonly Agent[] {
+export function demoAgents(
+  settings: Pick<DemoSettings, 'folder' | 'model'>,
+  surveys: Surveys = isolatedSurveys,
+): readonly Agent[] {
   const { folder, model } = settings
   const worker = (area: SurveyArea): Agent => surveyWorker(area, settings, surveys)
   return [
@@ -34,7 +38,12 @@ export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, sur
       model: model ?? (leaderRule as ModelRef),
       input: {
         type: 'object',
-        properties: { folder: { type: 'string' }, run: { type: 'string' }, at: { type: 'string' }, model: { type: 'string' } },
+        properties: {
+          folder: { type: 'string' },
+          run: { type: 'string' },
+          at: { type: 'string' },
+          model: { type: 'string' },
+        },
         required: ['folder', 'run', 'at'],
       },
       workers: firstTeam.map(worker),
@@ -52,11 +61,18 @@ const instructions = (folder: string): string => `You lead a team that surveys t
    An area whose worker failed gets a section that says it could not be examined, and why.
 4. Then answer with one sentence.`
 
-function surveyWorker(area: SurveyArea, { folder, model }: Pick<DemoSettings, 'folder' | 'model'>, surveys: Surveys): Agent {
+function surveyWorker(
+  area: SurveyArea,
+  { folder, model }: Pick<DemoSettings, 'folder' | 'model'>,
+  surveys: Surveys,
+): Agent {
   const survey = tool({
     name: toolName(area),
     description: `${descriptions[area]} Looks at ${folder}.`,
-    input: { type: 'object', properties: { at: { type: 'string', description: 'ISO 8601; ages are counted up to here' } } },
+    input: {
+      type: 'object',
+      properties: { at: { type: 'string', description: 'ISO 8601; ages are counted up to here' } },
+    },
     effect: 'read',
     execute: (input, { signal }) => {
       const now = Date.parse((input as { readonly at?: string }).at ?? '')
@@ -94,7 +110,8 @@ function writeReport(folder: string) {
       const { report } = input as { readonly report: string }
       const drafts = join(folder, '.reeve')
       await mkdir(drafts, { recursive: true })
-      if ((await lstat(drafts)).isSymbolicLink()) throw new Error(`${drafts} is a link: the draft would be written to where it leads`)
+      if ((await lstat(drafts)).isSymbolicLink())
+        throw new Error(`${drafts} is a link: the draft would be written to where it leads`)
       const draft = join(drafts, `REPORT.${key.replaceAll(/[^\w-]/g, '_').slice(-60)}.md`)
       await rm(draft, { force: true })
       await writeFile(draft, report, { flag: 'wx', flush: true })

@@ -1,5 +1,6 @@
 /**
- * Assignment: what crosses to a member of a planned team besides its brief: who it is there, which task this is, what came of the tasks before it.
+ * Assignment: what crosses to a member of a planned team besides its brief: who it is there, which task this is, what
+ * came of the tasks before it.
  *
  * Owns: the type. Does not own: who makes one (../team), what members do with it (../agent/teamwork).
  */

@@ -2,9 +2,11 @@
  * Edge: everything that crosses from a leader to a worker, as one JSON value (DESIGN §1.2).
  *
  * Owns: the type, how the edge of a root and of a worker is made.
- * Does not own: the functions that decide what crosses (they belong to the leader's definition; context.ts, permissions.ts and limits.ts hold
- * their pure parts), nor what comes back: that is an `Outcome`, and result.ts puts it into words.
- * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot depend on.
+ * Does not own: the functions that decide what crosses (they belong to the leader's definition; context.ts,
+ * permissions.ts and limits.ts hold their pure parts), nor what comes back: that is an `Outcome`, and result.ts puts it
+ * into words.
+ * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot
+ * depend on.
  */
 import {
   asText,
@@ -32,8 +34,8 @@ import type { Revisions } from './revision.ts'
 export type Brief = { readonly instructions: string } | { readonly input: Json }
 
 /**
- * One message of an earlier conversation, as it crosses an edge. Text only: tool calls, tool results and system texts never cross, so a
- * worker sees what was said and not with what machinery.
+ * One message of an earlier conversation, as it crosses an edge. Text only: tool calls, tool results and system texts
+ * never cross, so a worker sees what was said and not with what machinery.
  */
 export interface EdgeMessage {
   readonly role: 'user' | 'assistant'
@@ -51,11 +53,20 @@ export interface Edge {
   readonly context?: readonly EdgeMessage[]
   /** What the worker may do; never more than its leader may. Absent: everything its definition has. */
   readonly permissions?: Permissions
-  /** The tightest limits of the worker and everybody above it. The engine enforces them on its accounts; here they are so that a worker can tell. */
+  /**
+   * The tightest limits of the worker and everybody above it. The engine enforces them on its accounts; here they are
+   * so that a worker can tell.
+   */
   readonly limits?: Limits
-  /** How closely humans look at the work here and below; never less than at its leader's. Absent: only tools and edges that say so themselves are asked for. */
+  /**
+   * How closely humans look at the work here and below; never less than at its leader's. Absent: only tools and edges
+   * that say so themselves are asked for.
+   */
   readonly oversight?: Oversight
-  /** So many of its leader's workers have failed in a row, and nobody has looked at that: whoever begins here says so first. */
+  /**
+   * So many of its leader's workers have failed in a row, and nobody has looked at that: whoever begins here says so
+   * first.
+   */
   readonly failures?: number
   /** Its beginning has been approved already, or is nothing that a human has to see: nobody is asked about it. */
   readonly admitted?: true
@@ -73,11 +84,17 @@ export interface Edge {
   readonly report?: true
   /** Its leader's name for this delegation, `d1`, `d2`, …; absent where it was begun in another way. */
   readonly delegation?: string
-  /** The names of the workers that a leader had when it was given this work: a later change of its roster changes no run that has begun. */
+  /**
+   * The names of the workers that a leader had when it was given this work: a later change of its roster changes no run
+   * that has begun.
+   */
   readonly team?: readonly string[]
   /** Who gave the permit to work below here, if permits are limited: is told when a human is waited for. */
   readonly permit?: ActivationId
-  /** Whoever gave this work takes questions. For the worker and those who work in its order; who delegates on is asked itself. */
+  /**
+   * Whoever gave this work takes questions. For the worker and those who work in its order; who delegates on is asked
+   * itself.
+   */
   readonly asks?: { readonly leader: ActivationId }
   /** Its place in a planned team. For the member and those who work in its order. */
   readonly assignment?: Assignment
@@ -144,7 +161,10 @@ export interface RootGrant {
   readonly hooks?: StartHooks
 }
 
-/** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
+/**
+ * The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or
+ * its limits and its roster are not in the edge.
+ */
 export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): Edge {
   const limits = tighter(given.limits, root === undefined ? undefined : revised(given.versions, root).defaults?.limits)
   const oversight = stricter(given.oversight, root?.oversight)
@@ -214,7 +234,10 @@ export function revised(versions: Revisions | undefined, receiver: Receiver): Re
   }
 }
 
-/** The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above` does. */
+/**
+ * The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above`
+ * does.
+ */
 export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: PermitGrant | undefined): Edge {
   const depth = above.depth + 1
   const own = ownLimits(worker, grant)
@@ -244,13 +267,17 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   if (worker.team !== undefined) edge.team = worker.team()
   if (grant?.turns !== undefined) edge.turns = grant.turns
   if (grant?.added !== undefined) edge.added = grant.added
-  if (above.metadata !== undefined || grant?.metadata !== undefined) edge.metadata = { ...above.metadata, ...grant?.metadata }
+  if (above.metadata !== undefined || grant?.metadata !== undefined)
+    edge.metadata = { ...above.metadata, ...grant?.metadata }
   if (grant?.report === true) edge.report = true
   if (grant?.delegation !== undefined) edge.delegation = grant.delegation
   return edge
 }
 
-/** The limits that are a worker's own here: those of its definition and of the grant, the tighter; turns as they were granted. */
+/**
+ * The limits that are a worker's own here: those of its definition and of the grant, the tighter; turns as they were
+ * granted.
+ */
 export function ownLimits({ limits }: Receiver, grant: Grant | undefined): Limits | undefined {
   const turns = grant?.turns
   if (turns === undefined || limits === undefined) return tighter(grant?.limits, limits)
@@ -262,7 +289,10 @@ export function ownLimits({ limits }: Receiver, grant: Grant | undefined): Limit
   })
 }
 
-/** The edge to somebody who works in a flow. It is no deeper than the flow: its order is fixed, so it ends by itself. Pure; never grants more than `above` does. */
+/**
+ * The edge to somebody who works in a flow. It is no deeper than the flow: its order is fixed, so it ends by itself.
+ * Pure; never grants more than `above` does.
+ */
 export function memberEdge(
   above: Edge,
   member: Receiver,
@@ -279,7 +309,10 @@ export function memberEdge(
   const maxDepth = mine?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + mine.depth)
   // transfers are counted from the beginning of the run, and its own begin here
   const whole = flow.lead === true ? above.limits : handedDown(above.limits)
-  const limits = tighter(whole, mine?.transfers === undefined ? mine : { ...mine, transfers: flow.hops + mine.transfers })
+  const limits = tighter(
+    whole,
+    mine?.transfers === undefined ? mine : { ...mine, transfers: flow.hops + mine.transfers },
+  )
   // the lead of a router is the router, as its leader sees it
   const lead =
     flow.lead === true
@@ -306,8 +339,24 @@ export function memberEdge(
 
 /** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */
 export function toolEdge(above: Edge, input: Json): Edge {
-  const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...kept } = above
-  const { turns: _turns, added: _added, report: _report, delegation: _delegation, failures: _failures, hooks: _hooks, ...edge } = kept
+  const {
+    history: _history,
+    messages: _messages,
+    context: _context,
+    team: _team,
+    entries: _entries,
+    flow: _flow,
+    ...kept
+  } = above
+  const {
+    turns: _turns,
+    added: _added,
+    report: _report,
+    delegation: _delegation,
+    failures: _failures,
+    hooks: _hooks,
+    ...edge
+  } = kept
   const limits = leftOf(above)
   return {
     ...edge,
@@ -318,7 +367,10 @@ export function toolEdge(above: Edge, input: Json): Edge {
   }
 }
 
-/** Whether whoever works under this edge leaves a trail: control may be handed on, or its leader wants to see how it got there. */
+/**
+ * Whether whoever works under this edge leaves a trail: control may be handed on, or its leader wants to see how it got
+ * there.
+ */
 export const leavesTrail = ({ flow, report }: Edge): boolean => flow !== undefined || report === true
 
 /** The limits for somebody below a call: it counts its transfers anew, so it has what is left of them. */
@@ -336,8 +388,12 @@ export function depthRefusal(above: Edge, worker: string, path: readonly string[
   })
 }
 
-/** A text becomes instructions, anything else a typed input. The value is copied: a later change of the caller's object changes nothing. */
-export const briefOf = (given: Json): Brief => (typeof given === 'string' ? { instructions: given } : { input: copy(given) })
+/**
+ * A text becomes instructions, anything else a typed input. The value is copied: a later change of the caller's object
+ * changes nothing.
+ */
+export const briefOf = (given: Json): Brief =>
+  typeof given === 'string' ? { instructions: given } : { input: copy(given) }
 
 /** The brief as a model reads it: the instructions, or the input as JSON text. */
 export const briefText = (brief: Brief): string => ('instructions' in brief ? brief.instructions : asText(brief.input))
@@ -345,7 +401,10 @@ export const briefText = (brief: Brief): string => ('instructions' in brief ? br
 /** The brief as code reads it: the text, or the value. */
 export const briefValue = (brief: Brief): Json => ('instructions' in brief ? brief.instructions : brief.input)
 
-/** Reads an edge back from an activation's recorded input. Throws `input.invalid` if it is none: the activation was not started by Reeve. */
+/**
+ * Reads an edge back from an activation's recorded input. Throws `input.invalid` if it is none: the activation was not
+ * started by Reeve.
+ */
 export function readEdge(recorded: Json): Edge {
   if (
     isObject(recorded) &&

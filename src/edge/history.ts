@@ -1,8 +1,8 @@
 /**
  * History: what an agent is shown of what others said before it (spec collaboration 1.6).
  *
- * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces compare), taking transfers out of it, what messages must
- * be that somebody else has made.
+ * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces
+ * compare), taking transfers out of it, what messages must be that somebody else has made.
  * Does not own: which part of a conversation crosses (context.ts), how it is sent to a provider (model/prompt.ts).
  * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
  */
@@ -19,7 +19,10 @@ import {
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from './edge.ts'
 
-/** Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session, what the leader let through, and the brief. */
+/**
+ * Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session,
+ * what the leader let through, and the brief.
+ */
 export function entriesOf(edge: Edge): readonly HistoryEntry[] {
   if (edge.entries !== undefined) return edge.entries
   const brief = briefText(edge.brief)
@@ -39,7 +42,10 @@ const entryOf = ({ role, text, agent, for: reader }: EdgeMessage): HistoryEntry 
       ? { message: { role, content: text } }
       : { agent, message: { role, content: text }, answer: true }
 
-/** The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged; answers and results of which nothing is left are left out. */
+/**
+ * The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged;
+ * answers and results of which nothing is left are left out.
+ */
 export function shownTo(agent: string, entries: readonly HistoryEntry[]): readonly Message[] {
   return entries.flatMap((entry) => {
     const { message } = entry
@@ -67,15 +73,21 @@ function retold(agent: string, message: Message): string | readonly ContentPart[
       const { content, calls = [], files = [] } = message
       const said = content.trim() === '' ? '' : ` [${agent}] said: ${content}.`
       const called = calls.map(
-        ({ name, input, invalid }) => ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? asText(input)}.`,
+        ({ name, input, invalid }) =>
+          ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? asText(input)}.`,
       )
       const text = said + called.join('')
       if (files.length === 0) return text === '' ? undefined : `For context:${text}`
-      return [{ type: 'text', text: text === '' ? `For context: [${agent}] made this.` : `For context:${text}` }, ...files]
+      return [
+        { type: 'text', text: text === '' ? `For context: [${agent}] made this.` : `For context:${text}` },
+        ...files,
+      ]
     }
     case 'tool': {
       const result = message.content === null ? '' : asText(message.content)
-      return result.trim() === '' ? undefined : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
+      return result.trim() === ''
+        ? undefined
+        : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
     }
     case 'user':
       return message.content.length === 0 ? undefined : message.content
@@ -93,30 +105,35 @@ export function transferPair(to: string, callId: string): readonly [Message, Mes
 }
 
 /**
- * Takes every transfer out: its call, its result, and a message of which nothing is left. Whatever else was said or called in the same message stays. Both are known by
- * the name of the tool, because models repeat ids.
+ * Takes every transfer out: its call, its result, and a message of which nothing is left. Whatever else was said or
+ * called in the same message stays. Both are known by the name of the tool, because models repeat ids.
  */
 export function withoutTransfers(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return entries.flatMap((entry) => {
     const { message } = entry
     if (entry.agent === undefined) return [entry]
     if (message.role === 'tool') return message.name === transferTool ? [] : [entry]
-    if (message.role !== 'assistant' || message.calls?.some(({ name }) => name === transferTool) !== true) return [entry]
+    if (message.role !== 'assistant' || message.calls?.some(({ name }) => name === transferTool) !== true)
+      return [entry]
     const kept = withoutCalls(message)
     return kept === undefined ? [] : [{ ...entry, message: kept }]
   })
 }
 
 /** The order of its parts names the calls, so it goes with them; the plain form is sent instead. */
-function withoutCalls({ calls = [], reasoning: _reasoning, ...message }: AssistantMessage): AssistantMessage | undefined {
+function withoutCalls({
+  calls = [],
+  reasoning: _reasoning,
+  ...message
+}: AssistantMessage): AssistantMessage | undefined {
   const kept = calls.filter(({ name }) => name !== transferTool)
   if (kept.length > 0) return { ...message, calls: kept }
   return isEmpty(message) ? undefined : message
 }
 
 /**
- * Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking aloud. Where nothing says with what a turn ended, it is
- * what its agent said last before somebody else did.
+ * Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking
+ * aloud. Where nothing says with what a turn ended, it is what its agent said last before somebody else did.
  */
 export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const answers: HistoryEntry[] = []
@@ -155,6 +172,7 @@ function messageProblem(message: unknown, where: string): string | undefined {
   if (content === undefined) return `${where} has no content`
   if (role === 'tool' && (typeof callId !== 'string' || typeof name !== 'string'))
     return `${where} does not say which call it is the result of: callId and name`
-  if (role !== 'tool' && typeof content !== 'string' && !(role === 'user' && Array.isArray(content))) return `${where}.content is no text`
+  if (role !== 'tool' && typeof content !== 'string' && !(role === 'user' && Array.isArray(content)))
+    return `${where}.content is no text`
   return jsonProblem(message, where)
 }

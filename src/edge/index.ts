@@ -1,4 +1,7 @@
-/** What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a model. */
+/**
+ * What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a
+ * model.
+ */
 export {
   briefOf,
   briefText,
@@ -17,9 +20,28 @@ export {
 export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
-export { answersOnly, entriesOf, mayRead, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
+export {
+  answersOnly,
+  entriesOf,
+  mayRead,
+  messageProblems,
+  saysNothing,
+  shownTo,
+  transferPair,
+  withoutTransfers,
+} from './history.ts'
 export type { StartCompletion, StartDelegation, StartHooks } from './hooks.ts'
-export { accountLimits, defaultLimits, handedDown, howToLift, limitProblems, tighter, turnsOf, unsaid, type Limits } from './limits.ts'
+export {
+  accountLimits,
+  defaultLimits,
+  handedDown,
+  howToLift,
+  limitProblems,
+  tighter,
+  turnsOf,
+  unsaid,
+  type Limits,
+} from './limits.ts'
 export {
   defaultApprovalTimeoutMs,
   defaultMode,

@@ -1,10 +1,13 @@
 /**
- * A small JSON Schema validator: what models and edges need, nothing else. Own code rather than a package: why, in docs/decisions/0008.
+ * A small JSON Schema validator: what models and edges need, nothing else. Own code rather than a package: why, in
+ * docs/decisions/0008.
  *
- * Owns: the check of a value against a plain JSON Schema, in words that a model can act on.
- * Knows: type (also lists), enum, const, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, pattern,
- * minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, anyOf, oneOf, allOf, not, nullable, local $ref. Other keywords are ignored.
- * Holds: values and schemas are read by their own members only; what a value inherits, or calls itself, changes no verdict.
+ * Owns: the check of a value against a plain JSON Schema, in words that a model can act on. Knows: type (also lists),
+ * enum, const, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, uniqueItems,
+ * minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, anyOf, oneOf, allOf,
+ * not, nullable, local $ref. Other keywords are ignored.
+ * Holds: values and schemas are read by their own members only; what a value inherits, or calls itself, changes no
+ * verdict.
  */
 import { canonical, isObject, own, type Json, type JsonObject } from '../core/index.ts'
 
@@ -12,7 +15,12 @@ import { canonical, isObject, own, type Json, type JsonObject } from '../core/in
 export type JsonSchema = JsonObject
 
 /** What is wrong with a value, the first problem only, as one sentence; undefined if nothing. Pure. */
-export function schemaProblem(value: Json | undefined, schema: Json | undefined, root: JsonSchema, path = ''): string | undefined {
+export function schemaProblem(
+  value: Json | undefined,
+  schema: Json | undefined,
+  root: JsonSchema,
+  path = '',
+): string | undefined {
   if (schema === undefined || schema === true) return undefined
   if (schema === false) return `${named(path)} is not expected`
   if (!isObject(schema)) return undefined
@@ -29,8 +37,12 @@ export function schemaProblem(value: Json | undefined, schema: Json | undefined,
   )
 }
 
-/** An object of whatever class: what is checked must not depend on what it inherits, or one that is not plain would pass unchecked. */
-const isMembers = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+/**
+ * An object of whatever class: what is checked must not depend on what it inherits, or one that is not plain would pass
+ * unchecked.
+ */
+const isMembers = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The sub-schema that a local reference names; undefined (which accepts everything) if there is none. */
 export function resolve(reference: string, root: JsonSchema): Json | undefined {
@@ -60,7 +72,8 @@ function isOfType(value: Json | undefined, type: Json): boolean {
   return type === 'integer' ? Number.isInteger(value) : kindOf(value) === type
 }
 
-const article = (word: string): string => (word === 'null' || word === 'nothing' ? word : `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`)
+const article = (word: string): string =>
+  word === 'null' || word === 'nothing' ? word : `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`
 
 function typeProblem(value: Json | undefined, schema: JsonObject, path: string): string | undefined {
   const type = schema['type']
@@ -145,9 +158,15 @@ function objectProblem(value: JsonObject, schema: JsonObject, root: JsonSchema, 
   return undefined
 }
 
-function combinedProblem(value: Json | undefined, schema: JsonObject, root: JsonSchema, path: string): string | undefined {
+function combinedProblem(
+  value: Json | undefined,
+  schema: JsonObject,
+  root: JsonSchema,
+  path: string,
+): string | undefined {
   const { allOf, anyOf, oneOf, not } = schema
-  const problems = (list: Json): (string | undefined)[] => (list as readonly Json[]).map((each) => schemaProblem(value, each, root, path))
+  const problems = (list: Json): (string | undefined)[] =>
+    (list as readonly Json[]).map((each) => schemaProblem(value, each, root, path))
   if (Array.isArray(allOf)) {
     const problem = problems(allOf).find((each) => each !== undefined)
     if (problem !== undefined) return problem
@@ -155,7 +174,9 @@ function combinedProblem(value: Json | undefined, schema: JsonObject, root: Json
   if (Array.isArray(anyOf)) {
     const found = problems(anyOf)
     if (!found.includes(undefined))
-      return found.length === 1 ? found[0] : `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
+      return found.length === 1
+        ? found[0]
+        : `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
   }
   if (Array.isArray(oneOf)) {
     const found = problems(oneOf)

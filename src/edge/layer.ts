@@ -1,14 +1,18 @@
 /**
  * Layer: what stands around the work of an activation.
  *
- * Owns: the type, and how a list of layers becomes one function. Does not own: which layers there are, and in which order (../runtime/layers.ts).
- * Holds: a layer that has nothing to do for an edge returns the promise of the next one, so it costs one call and no wait.
+ * Owns: the type, and how a list of layers becomes one function. Does not own: which layers there are, and in which
+ * order (../runtime/layers.ts).
+ * Holds: a layer that has nothing to do for an edge returns the promise of the next one, so it costs one call and no
+ * wait.
  */
 import type { Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Edge } from './edge.ts'
 
-/** The work of one activation: from its edge to its outcome. Rejects only with `Cancelled` or for a defect in the code. */
+/**
+ * The work of one activation: from its edge to its outcome. Rejects only with `Cancelled` or for a defect in the code.
+ */
 export type Work<E extends Edge = Edge> = (ctx: Context, edge: E) => Promise<Outcome>
 
 /** Work with something around it: before it begins, after it has ended, or instead of it. */

@@ -1,38 +1,61 @@
 /**
- * Limits of an edge: what a worker and everything below it may use, and how the limits of leader, edge and worker combine.
+ * Limits of an edge: what a worker and everything below it may use, and how the limits of leader, edge and worker
+ * combine.
  *
- * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts; depth is checked where
- * a worker is started; a mind counts its own turns).
+ * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts;
+ * depth is checked where a worker is started; a mind counts its own turns).
  */
 import { amount, number, object, type Checks } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'
 
-/** Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the agent; in a run, `defaultLimits` hold where neither its start nor its root agent says anything. */
+/**
+ * Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the
+ * agent; in a run, `defaultLimits` hold where neither its start nor its root agent says anything.
+ */
 export interface Limits {
-  /** Model calls of the whole tree: the agent's own and those of everybody below it. Default of a run 10,000; of a root agent that thinks with a model 20. */
+  /**
+   * Model calls of the whole tree: the agent's own and those of everybody below it. Default of a run 10,000; of a root
+   * agent that thinks with a model 20.
+   */
   readonly turns?: number
-  /** Model calls of the agent itself; those of its workers do not count. For agents that think with a model, and for one activation of it: it is not handed down. */
+  /**
+   * Model calls of the agent itself; those of its workers do not count. For agents that think with a model, and for one
+   * activation of it: it is not handed down.
+   */
   readonly ownTurns?: number
   /** How many delegations may nest below the root. Default 4. */
   readonly depth?: number
-  /** US dollars. Refused with `budget.no-price` for a model without a known price: at build, at start, or before the model is asked. */
+  /**
+   * US dollars. Refused with `budget.no-price` for a model without a known price: at build, at start, or before the
+   * model is asked.
+   */
   readonly usd?: number
   /** Tokens, input and output together. */
   readonly tokens?: number
   /**
-   * How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. Parallel branches, and agents that are called, each count from what was left
-   * when they began: what bounds the whole tree exactly is `turns`.
+   * How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. Parallel
+   * branches, and agents that are called, each count from what was left when they began: what bounds the whole tree
+   * exactly is `turns`.
    */
   readonly transfers?: number
-  /** Calls that one answer of a model may ask for. An answer with more ends its agent as limited, and none of its calls is made. Default of a run 256. */
+  /**
+   * Calls that one answer of a model may ask for. An answer with more ends its agent as limited, and none of its calls
+   * is made. Default of a run 256.
+   */
   readonly calls?: number
-  /** Tasks of one planned team: of its plan, and those that are added to it. A plan with more is refused as any plan that cannot be carried out. Default of a run 2,000. */
+  /**
+   * Tasks of one planned team: of its plan, and those that are added to it. A plan with more is refused as any plan
+   * that cannot be carried out. Default of a run 2,000.
+   */
   readonly tasks?: number
   /** Minutes of working time: the clock stands while everything inside waits for a human. */
   readonly minutes?: number
 }
 
-/** What keeps a runaway from costing without end. Holds for a run where nobody says anything: neither its start, nor its root agent, nor the runtime. */
+/**
+ * What keeps a runaway from costing without end. Holds for a run where nobody says anything: neither its start, nor its
+ * root agent, nor the runtime.
+ */
 export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000 } as const satisfies Limits
 
 const count = number((given) => Number.isInteger(given) && given >= 0, 'a whole number of at least 0')
@@ -51,7 +74,8 @@ const names = Object.keys(checks) as readonly (keyof Limits)[]
 const limitsCheck = object(checks)
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
-export const limitProblems = (limits: Limits, where: string): readonly string[] => limitsCheck(limits, `${where}: limits`)
+export const limitProblems = (limits: Limits, where: string): readonly string[] =>
+  limitsCheck(limits, `${where}: limits`)
 
 /** The smaller of both for each limit; undefined if neither limits anything. */
 export function tighter(one: Limits | undefined, other: Limits | undefined): Limits | undefined {
@@ -70,7 +94,9 @@ export function tighter(one: Limits | undefined, other: Limits | undefined): Lim
 /** Those of the defaults that these limits say nothing about; undefined if there are none. Pure. */
 export function unsaid(limits: Limits | undefined, defaults: Limits): Limits | undefined {
   const filled = Object.fromEntries(
-    names.flatMap((name) => (limits?.[name] === undefined && defaults[name] !== undefined ? [[name, defaults[name]]] : [])),
+    names.flatMap((name) =>
+      limits?.[name] === undefined && defaults[name] !== undefined ? [[name, defaults[name]]] : [],
+    ),
   )
   return Object.keys(filled).length === 0 ? undefined : filled
 }
@@ -89,7 +115,10 @@ export function handedDown(limits: Limits | undefined): Limits | undefined {
 /** The turns that limits leave one activation, as they are written down. */
 export const turnsOf = (limits: Limits | undefined): number | undefined => limits?.ownTurns ?? limits?.turns
 
-/** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. `lastAnswer`: one of its turns is kept for the agent's own last answer. */
+/**
+ * The part that the engine keeps an account for; undefined if there is none, so that no account is opened.
+ * `lastAnswer`: one of its turns is kept for the agent's own last answer.
+ */
 export function accountLimits(limits: Limits | undefined, lastAnswer = false): AccountLimits | undefined {
   if (limits === undefined) return undefined
   const { depth: _depth, transfers: _transfers, ownTurns: _ownTurns, calls: _calls, tasks: _tasks, ...account } = limits

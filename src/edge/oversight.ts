@@ -1,14 +1,27 @@
 /**
- * Oversight of an edge: how closely humans look at the work of a worker and of everybody below it. It only ever gets stricter on the way down (spec team R-14, R-15).
+ * Oversight of an edge: how closely humans look at the work of a worker and of everybody below it. It only ever gets
+ * stricter on the way down (spec team R-14, R-15).
  *
- * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what follows from it (../oversight), who is asked (runtime).
- * JSON: it crosses with the edge, so whatever a gate decides by is recorded (K1).
+ * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what
+ * follows from it (../oversight), who is asked (runtime). JSON: it crosses with the edge, so whatever a gate decides by
+ * is recorded (K1).
  */
-import { described, expects, flag, hasNames, isSamePerson, nearest, object, personName, required, type Check } from '../core/index.ts'
+import {
+  described,
+  expects,
+  flag,
+  hasNames,
+  isSamePerson,
+  nearest,
+  object,
+  personName,
+  required,
+  type Check,
+} from '../core/index.ts'
 
 /**
- * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise escalated. `on-the-loop`: nothing, hits are only noted. What always requires an
- * approval is asked in every mode.
+ * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise
+ * escalated. `on-the-loop`: nothing, hits are only noted. What always requires an approval is asked in every mode.
  */
 export type OversightMode = 'in-command' | 'in-the-loop' | 'on-the-loop'
 
@@ -18,11 +31,17 @@ export interface Escalate {
   readonly confidenceBelow?: number | false
   /** One action that costs more than this, in US dollars. Exactly this is not more. Default 1. */
   readonly costAboveUsd?: number | false
-  /** Actions by name that are sensitive, besides the usual: publish, send, send_email, delete, pay, share. `false`: none is, by its name. */
+  /**
+   * Actions by name that are sensitive, besides the usual: publish, send, send_email, delete, pay, share. `false`: none
+   * is, by its name.
+   */
   readonly sensitive?: readonly string[] | false
   /** Names that are not sensitive, whatever they contain. */
   readonly exceptions?: readonly string[]
-  /** `substring` (default): an action whose name contains one of the words. `word`: one that has it as a word: `market_share` has share, `payload` has no pay. */
+  /**
+   * `substring` (default): an action whose name contains one of the words. `word`: one that has it as a word:
+   * `market_share` has share, `payload` has no pay.
+   */
   readonly match?: 'substring' | 'word'
   /** The description of an action is looked at, too. Default false. */
   readonly scanDescription?: boolean
@@ -49,7 +68,10 @@ export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 export interface ApprovalRules {
   /** Milliseconds. Default 30 minutes; 0 or less: the deadline has passed at once. */
   readonly timeoutMs?: number
-  /** What a deadline does. Default `reject`. `approve` is never obeyed for what is sensitive, always requires an approval, or has high or critical risk. `escalate`: the next of `approvers` is asked; the last one's rejects. */
+  /**
+   * What a deadline does. Default `reject`. `approve` is never obeyed for what is sensitive, always requires an
+   * approval, or has high or critical risk. `escalate`: the next of `approvers` is asked; the last one's rejects.
+   */
   readonly onTimeout?: 'reject' | 'approve' | 'escalate'
   /** Who may decide, one after the other. Default: anybody. */
   readonly approvers?: readonly ApproverTier[]
@@ -63,9 +85,14 @@ export interface ApprovalRules {
 
 /** How closely humans look. */
 export interface Oversight {
-  /** Default `in-the-loop`; where `trust` is named, what its level says, and the stricter of both where both are given. */
+  /**
+   * Default `in-the-loop`; where `trust` is named, what its level says, and the stricter of both where both are given.
+   */
   readonly mode?: OversightMode
-  /** The name under which trust is kept: its level sets the mode of later runs, and an incident that of this one. More than one: the strictest counts. */
+  /**
+   * The name under which trust is kept: its level sets the mode of later runs, and an incident that of this one. More
+   * than one: the strictest counts.
+   */
   readonly trust?: string | readonly string[]
   readonly escalate?: Escalate
   readonly approval?: ApprovalRules
@@ -91,11 +118,14 @@ const listOf =
 /** A name that nobody could decide under, because nothing of it can be seen. */
 const unseenProblems = (who: unknown, where: string): string[] =>
   (Array.isArray(who) ? (who as readonly unknown[]) : []).flatMap((each, i) =>
-    typeof each === 'string' && each !== '' && personName(each) === '' ? [`${where}[${i}] has no visible character, expected a name`] : [],
+    typeof each === 'string' && each !== '' && personName(each) === ''
+      ? [`${where}[${i}] has no visible character, expected a name`]
+      : [],
   )
 
 /** Under which trust may be kept: it becomes the name of a stream. */
-export const isTrustName = (given: unknown): boolean => typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
+export const isTrustName = (given: unknown): boolean =>
+  typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
 
 /** What a word that is none of these was meant to be, if it is a slip away. */
@@ -107,7 +137,9 @@ function slip(given: unknown, words: readonly string[]): string {
 const modeCheck: Check = (given, where) =>
   oversightModes.includes(given as OversightMode)
     ? []
-    : [`${where} is ${described(given)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(given, oversightModes)}`]
+    : [
+        `${where} is ${described(given)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(given, oversightModes)}`,
+      ]
 
 const orOff =
   (check: Check): Check =>
@@ -115,7 +147,9 @@ const orOff =
     given === false ? [] : check(given, where)
 const amountOrOff = orOff(expects(isAmount, 'a number of at least 0, or false'))
 const escalateCheck = object<Escalate>({
-  confidenceBelow: orOff((given, where) => (isAmount(given) ? expects((of) => (of as number) <= 1, '0 to 1') : amountOrOff)(given, where)),
+  confidenceBelow: orOff((given, where) =>
+    (isAmount(given) ? expects((of) => (of as number) <= 1, '0 to 1') : amountOrOff)(given, where),
+  ),
   costAboveUsd: amountOrOff,
   sensitive: orOff(listOf('names')),
   exceptions: listOf('names'),
@@ -135,13 +169,19 @@ const tierCheck = object<ApproverTier>({
 })
 const approvalOptions = object<ApprovalRules>({
   timeoutMs: finiteMs,
-  onTimeout: expects((given) => given === 'reject' || given === 'approve' || given === 'escalate', '"reject", "approve" or "escalate"'),
+  onTimeout: expects(
+    (given) => given === 'reject' || given === 'approve' || given === 'escalate',
+    '"reject", "approve" or "escalate"',
+  ),
   approvers: (given, where) =>
     Array.isArray(given)
       ? given.flatMap((tier: unknown, i) => tierCheck(tier, `${where}[${i}]`))
       : [`${where} is ${described(given)}, expected a list`],
   fourEyes: orOff(
-    expects((given) => riskLevels.includes(given as RiskLevel), `${riskLevels.map((each) => `"${each}"`).join(', ')} or false`),
+    expects(
+      (given) => riskLevels.includes(given as RiskLevel),
+      `${riskLevels.map((each) => `"${each}"`).join(', ')} or false`,
+    ),
   ),
   notify: listOf('names of channels'),
   rounds: expects((given) => Number.isInteger(given) && (given as number) >= 0, 'a whole number of at least 0'),
@@ -152,10 +192,15 @@ const approvalCheck: Check = (given, where) => {
   const problems = approvalOptions(given, where)
   const { onTimeout, approvers, fourEyes } = (hasNames(given) ? given : {}) as ApprovalRules
   if (onTimeout === 'escalate' && (approvers?.length ?? 0) < 2)
-    return [...problems, `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`]
+    return [
+      ...problems,
+      `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`,
+    ]
   if (problems.length > 0 || approvers === undefined || fourEyes === undefined || fourEyes === false) return problems
   const people = approvers.flatMap(({ who }) => who)
-  return people.length > 0 && approvers.every(({ who }) => who.length > 0) && people.every((each) => isSamePerson(each, people[0]!))
+  return people.length > 0 &&
+    approvers.every(({ who }) => who.length > 0) &&
+    people.every((each) => isSamePerson(each, people[0]!))
     ? [`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`]
     : []
 }
@@ -175,7 +220,8 @@ export const oversightProblems = (given: unknown, where: string): readonly strin
   given === undefined ? [] : oversightCheck(given, `${where}: oversight`)
 
 /** How strict a mode is. One that nobody knows is the strictest. */
-const strictness = (mode: OversightMode): number => (oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length)
+const strictness = (mode: OversightMode): number =>
+  oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length
 
 /** The stricter of two modes. Pure. */
 export const stricterMode = (one: OversightMode, other: OversightMode): OversightMode =>
@@ -185,7 +231,10 @@ export const stricterMode = (one: OversightMode, other: OversightMode): Oversigh
 export const trustsOf = ({ trust }: Oversight): readonly string[] =>
   trust === undefined ? [] : typeof trust === 'string' ? [trust] : trust
 
-/** What holds for a worker: what holds for its leader and what is its own, the stricter of each. Pure; never looser than either. */
+/**
+ * What holds for a worker: what holds for its leader and what is its own, the stricter of each. Pure; never looser than
+ * either.
+ */
 export function stricter(above: Oversight | undefined, own: Oversight | undefined): Oversight | undefined {
   if (above === undefined || own === undefined) return above ?? own
   const trust = [...new Set([...trustsOf(above), ...trustsOf(own)])]
@@ -212,7 +261,12 @@ type Draft<T> = { -readonly [K in keyof T]: T[K] }
 type Threshold = number | false | undefined
 
 /** Both thresholds, each with its default; one that is off says nothing. */
-function threshold(one: Threshold, other: Threshold, usual: number | undefined, pick: (...both: number[]) => number): Threshold {
+function threshold(
+  one: Threshold,
+  other: Threshold,
+  usual: number | undefined,
+  pick: (...both: number[]) => number,
+): Threshold {
   if (one === undefined && other === undefined) return undefined
   const on = [one ?? usual ?? false, other ?? usual ?? false].filter((each) => each !== false)
   return on.length === 0 ? false : pick(...on)
@@ -251,7 +305,9 @@ function stricterEscalate(one: Escalate, other: Escalate): Escalate {
 export const defaultApprovalTimeoutMs = 30 * 60_000
 
 const latest = (one: number | undefined, other: number | undefined): number | undefined =>
-  one === undefined && other === undefined ? undefined : Math.max(one ?? defaultApprovalTimeoutMs, other ?? defaultApprovalTimeoutMs)
+  one === undefined && other === undefined
+    ? undefined
+    : Math.max(one ?? defaultApprovalTimeoutMs, other ?? defaultApprovalTimeoutMs)
 
 function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRules {
   const both: Draft<ApprovalRules> = {}
@@ -263,11 +319,16 @@ function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRul
   const approvers = one.approvers ?? other.approvers
   if (approvers !== undefined) both.approvers = approvers
   const onTimeout =
-    one.onTimeout === undefined || other.onTimeout === undefined ? undefined : one.onTimeout === other.onTimeout ? one.onTimeout : 'reject'
+    one.onTimeout === undefined || other.onTimeout === undefined
+      ? undefined
+      : one.onTimeout === other.onTimeout
+        ? one.onTimeout
+        : 'reject'
   if (onTimeout !== undefined) both.onTimeout = onTimeout
   else if ((one.onTimeout ?? other.onTimeout) === 'escalate' && approvers !== undefined) both.onTimeout = 'escalate'
   // a deadline that approves is the stricter, the later it is
-  const timeoutMs = both.onTimeout === 'approve' ? latest(one.timeoutMs, other.timeoutMs) : least(one.timeoutMs, other.timeoutMs)
+  const timeoutMs =
+    both.onTimeout === 'approve' ? latest(one.timeoutMs, other.timeoutMs) : least(one.timeoutMs, other.timeoutMs)
   if (timeoutMs !== undefined) both.timeoutMs = timeoutMs
   const eyes = [one.fourEyes ?? 'critical', other.fourEyes ?? 'critical'].filter((each) => each !== false)
   if (one.fourEyes !== undefined || other.fourEyes !== undefined)

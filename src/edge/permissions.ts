@@ -1,13 +1,15 @@
 /**
- * Permissions of an edge: which tools a worker may use and which of them need an approval. They only ever shrink on the way down.
+ * Permissions of an edge: which tools a worker may use and which of them need an approval. They only ever shrink on the
+ * way down.
  *
- * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks (agent/approval/tool-gate.ts).
+ * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks
+ * (agent/approval/tool-gate.ts).
  */
 import { described, object, type Check } from '../core/index.ts'
 
 /**
- * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing more, so that two
- * lists of patterns always have an intersection that can be written as patterns again.
+ * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing
+ * more, so that two lists of patterns always have an intersection that can be written as patterns again.
  */
 export interface Permissions {
   /** The tools that may be used; absent: all that the agent's definition has. */
@@ -39,7 +41,8 @@ const permissionsCheck = object<Permissions>({
 export const permissionProblems = (permissions: Permissions, where: string): readonly string[] =>
   permissionsCheck(permissions, `${where}: permissions`)
 
-const fits = (entry: string, name: string): boolean => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name)
+const fits = (entry: string, name: string): boolean =>
+  entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name
 const among = (list: readonly string[], name: string): boolean => list.some((entry) => fits(entry, name))
 
 /** True if the tool may be used at all. */
@@ -49,7 +52,10 @@ export function permits(permissions: Permissions | undefined, tool: string): boo
   return permissions.tools === undefined || among(permissions.tools, tool)
 }
 
-/** True if `deny` names the tool: the only part of the permissions that also holds for Reeve's own verbs (`delegate` and its like). */
+/**
+ * True if `deny` names the tool: the only part of the permissions that also holds for Reeve's own verbs (`delegate` and
+ * its like).
+ */
 export const denies = (permissions: Permissions | undefined, tool: string): boolean =>
   permissions?.deny !== undefined && among(permissions.deny, tool)
 
@@ -60,16 +66,21 @@ export function needsApproval(permissions: Permissions | undefined, tool: string
 }
 
 /**
- * What a worker may do: what its leader may and what the leader grants. Pure; the result never permits what either forbids and asks for every
- * approval that either asks for.
+ * What a worker may do: what its leader may and what the leader grants. Pure; the result never permits what either
+ * forbids and asks for every approval that either asks for.
  */
 export function narrow(leader: Permissions | undefined, grant: Permissions | undefined): Permissions | undefined {
   if (leader === undefined) return grant
   if (grant === undefined) return leader
   const tools =
-    leader.tools === undefined ? grant.tools : grant.tools === undefined ? leader.tools : intersection(leader.tools, grant.tools)
+    leader.tools === undefined
+      ? grant.tools
+      : grant.tools === undefined
+        ? leader.tools
+        : intersection(leader.tools, grant.tools)
   const deny = union(leader.deny, grant.deny)
-  const approval = leader.approval === 'all' || grant.approval === 'all' ? 'all' : union(leader.approval, grant.approval)
+  const approval =
+    leader.approval === 'all' || grant.approval === 'all' ? 'all' : union(leader.approval, grant.approval)
   return {
     ...(tools === undefined ? {} : { tools }),
     ...(deny === undefined ? {} : { deny }),
@@ -89,7 +100,11 @@ function intersection(one: readonly string[], other: readonly string[]): readonl
   return [...both]
 }
 
-const contains = (outer: string, inner: string): boolean => (outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : outer === inner)
+const contains = (outer: string, inner: string): boolean =>
+  outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : outer === inner
 
-const union = (one: readonly string[] | undefined, other: readonly string[] | undefined): readonly string[] | undefined =>
+const union = (
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined =>
   one === undefined ? other : other === undefined ? one : [...new Set([...one, ...other])]

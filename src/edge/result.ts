@@ -1,7 +1,9 @@
 /**
- * Result: what a leader's model is told of how a worker or a tool has ended. Never empty, never an exception, never a provider's own words.
+ * Result: what a leader's model is told of how a worker or a tool has ended. Never empty, never an exception, never a
+ * provider's own words.
  *
- * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the journal's format.
+ * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the
+ * journal's format.
  */
 import { asText, failureFrom, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
 
@@ -19,10 +21,16 @@ export function workerTold(worker: string, outcome: Outcome): Told {
         ? { content: `[worker "${worker}" finished without an answer]` }
         : { content: withMissing(outcome.output, outcome.results) }
     case 'failed':
-      return { content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureTold(outcome.failure)}]`, isError: true }
+      return {
+        content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureTold(outcome.failure)}]`,
+        isError: true,
+      }
     case 'limited':
       return {
-        content: withPartial(`[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial),
+        content: withPartial(
+          `[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`,
+          outcome.partial,
+        ),
         isError: true,
       }
     case 'timed-out':
@@ -43,7 +51,10 @@ export function toolTold(tool: string, outcome: Outcome): Told {
       return { content: `[tool "${tool}" failed: ${failureTold(outcome.failure)}]`, isError: true }
     case 'limited':
       return {
-        content: withPartial(`[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial),
+        content: withPartial(
+          `[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`,
+          outcome.partial,
+        ),
         isError: true,
       }
     case 'timed-out':
@@ -55,17 +66,25 @@ export function toolTold(tool: string, outcome: Outcome): Told {
   }
 }
 
-/** A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries put what they like into theirs. */
+/**
+ * A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries
+ * put what they like into theirs.
+ */
 export function failureTold(what: Failure): string {
   if (what.code.startsWith('model.')) return 'its model could not answer'
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message
 }
 
-/** What a model may be told of something that was thrown: the words of its author where they are meant for others (a FailureError), of any other exception only that it was one. */
+/**
+ * What a model may be told of something that was thrown: the words of its author where they are meant for others (a
+ * FailureError), of any other exception only that it was one.
+ */
 export const thrownTold = (what: unknown): string => failureTold(failureFrom(what, 'agent.failed'))
 
-/** Failures that say in the words of an exception what code has thrown; those that an author made say it by their class. */
+/**
+ * Failures that say in the words of an exception what code has thrown; those that an author made say it by their class.
+ */
 const thrown: ReadonlySet<string> = new Set(['orchestration.threw', 'agent.failed', 'middleware.failed'])
 
 /** Who of those below a worker it was that failed, where that is known. */
@@ -75,7 +94,8 @@ function placeTold(worker: string, { details }: Failure): string {
 }
 
 /** An output that says nothing: nobody is given it as an answer. */
-export const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
+export const isEmpty = (output: Json): boolean =>
+  output === null || (typeof output === 'string' && output.trim() === '')
 
 const withText = (marker: string, text: string): string => (text === '' ? marker : `${marker}\n${text}`)
 
@@ -86,7 +106,9 @@ const withPartial = (marker: string, partial: string | undefined): string =>
 function withMissing(output: Json, results: PlanResults | undefined): Json {
   if (results?.partial !== true) return output
   const { coverage, tasks } = results
-  const missing = tasks.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true).map(({ task }) => task)
+  const missing = tasks
+    .filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true)
+    .map(({ task }) => task)
   const rest = missing.length > mostMissing ? [`${missing.length - mostMissing} more`] : []
   const names = [...missing.slice(0, mostMissing), ...rest].join(', ')
   return `${asText(output)}\n[partial: ${coverage.succeeded} of ${coverage.planned} parts; missing: ${names}]`

@@ -1,13 +1,18 @@
 /**
  * Revision: another version of an agent, as data: what of its definition is said differently.
  *
- * Owns: the type, its checks. Does not own: where revisions are kept and which one holds in a run (runtime/versions.ts), how a mind works by one (../agent).
- * Holds: K1 in its part: the revisions of a run are in its edges, so whatever is published later changes no run that has begun.
+ * Owns: the type, its checks. Does not own: where revisions are kept and which one holds in a run
+ * (runtime/versions.ts), how a mind works by one (../agent).
+ * Holds: K1 in its part: the revisions of a run are in its edges, so whatever is published later changes no run that
+ * has begun.
  */
 import { described, hasNames, jsonProblem, unknownNames, type JsonObject, type NamesOf } from '../core/index.ts'
 import { limitProblems, type Limits } from './limits.ts'
 
-/** A version of an agent. What it does not say holds as it is defined. All but `base` and `limits` is for agents that think with a model. */
+/**
+ * A version of an agent. What it does not say holds as it is defined. All but `base` and `limits` is for agents that
+ * think with a model.
+ */
 export interface Revision {
   /** What it is called: `v2`. */
   readonly version: string
@@ -28,19 +33,31 @@ export interface Revision {
 /** The revisions that hold in a run, by the name of the agent. */
 export type Revisions = { readonly [agent: string]: Revision }
 
-const names: NamesOf<Revision> = { version: true, base: true, instructions: true, model: true, settings: true, tools: true, limits: true }
+const names: NamesOf<Revision> = {
+  version: true,
+  base: true,
+  instructions: true,
+  model: true,
+  settings: true,
+  tools: true,
+  limits: true,
+}
 const word = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
 
 /** What is wrong with a revision as such, one sentence each; empty if nothing. */
 export function revisionProblems(given: unknown, where: string): string[] {
   const problems = unknownNames(given, names, where)
   if (!hasNames(given)) return problems
-  const { version, base, instructions, model, settings, tools, limits } = given as { readonly [name in keyof Revision]: unknown }
+  const { version, base, instructions, model, settings, tools, limits } = given as {
+    readonly [name in keyof Revision]: unknown
+  }
   if (typeof version !== 'string' || !word.test(version))
     problems.push(`${where}: version is ${described(version)}, expected 1 to 128 letters, digits, ".", "_", "+" or "-"`)
   for (const [name, text] of Object.entries({ base, instructions, model }))
-    if (text !== undefined && typeof text !== 'string') problems.push(`${where}: ${name} is ${described(text)}, expected a text`)
-  if (settings !== undefined && !hasNames(settings)) problems.push(`${where}: settings is ${described(settings)}, expected an object`)
+    if (text !== undefined && typeof text !== 'string')
+      problems.push(`${where}: ${name} is ${described(text)}, expected a text`)
+  if (settings !== undefined && !hasNames(settings))
+    problems.push(`${where}: settings is ${described(settings)}, expected an object`)
   if (tools !== undefined && !(Array.isArray(tools) && tools.every((name) => typeof name === 'string')))
     problems.push(`${where}: tools is ${described(tools)}, expected a list of names`)
   if (limits !== undefined) problems.push(...limitProblems(limits as Limits, where))

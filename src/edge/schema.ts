@@ -1,15 +1,20 @@
 /**
- * Schema: what a typed input, a typed output or the arguments of a tool must look like, whatever library it was written with.
+ * Schema: what a typed input, a typed output or the arguments of a tool must look like, whatever library it was written
+ * with.
  *
- * Owns: the forms a user may write (Standard Schema of any vendor, AI SDK `jsonSchema()`, plain JSON Schema), the compiled form, the tolerance for
- * models that send `null` for what they leave out.
+ * Owns: the forms a user may write (Standard Schema of any vendor, AI SDK `jsonSchema()`, plain JSON Schema), the
+ * compiled form, the tolerance for models that send `null` for what they leave out.
  * Does not own: the validator for plain JSON Schema (json-schema.ts).
- * Holds: K3: a check runs inside orchestration, so it must be synchronous; a schema that validates asynchronously is refused when it is used.
+ * Holds: K3: a check runs inside orchestration, so it must be synchronous; a schema that validates asynchronously is
+ * refused when it is used.
  */
 import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
 import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
 
-/** The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others offer it. */
+/**
+ * The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others
+ * offer it.
+ */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
@@ -19,7 +24,8 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
   }
 }
-type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
+type StandardResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
 interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
@@ -51,18 +57,25 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 export interface Schema<T = unknown> {
   /** The same as JSON Schema: what a model is shown. Converted once. */
   readonly json: JsonSchema
-  /** Pure and synchronous. Never throws for a bad value; throws `input.invalid` if the schema itself cannot be used (asynchronous). */
+  /**
+   * Pure and synchronous. Never throws for a bad value; throws `input.invalid` if the schema itself cannot be used
+   * (asynchronous).
+   */
   check(value: Json): Checked<T>
 }
 
 /**
- * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one (valibot without its converter).
- * Throws `input.invalid` if nothing usable was given.
+ * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one (valibot without
+ * its converter). Throws `input.invalid` if nothing usable was given.
  */
 export function compileSchema<T = unknown>(given: SchemaLike, where: string, json?: JsonSchema): Schema<T> {
-  if (isStandard(given)) return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
+  if (isStandard(given))
+    return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
   if (isAiSdk(given))
-    return compiled(json ?? asJsonSchema(given.jsonSchema, where), (value) => aiSdkCheck(given, value, where) as Checked<T>)
+    return compiled(
+      json ?? asJsonSchema(given.jsonSchema, where),
+      (value) => aiSdkCheck(given, value, where) as Checked<T>,
+    )
   if (isZod3(given)) throw zod3(where)
   const schema = asJsonSchema(given, where)
   return compiled(json ?? schema, (value) => plainCheck(schema, value) as Checked<T>)
@@ -72,7 +85,8 @@ export function compileSchema<T = unknown>(given: SchemaLike, where: string, jso
 export const checkSchema = <T>(schema: Schema<T>, value: unknown): Checked<T> => schema.check(value as Json)
 
 /** True for everything that `compileSchema` can make something of. */
-export const isSchemaLike = (given: unknown): given is SchemaLike => isStandard(given) || isAiSdk(given) || isObject(given)
+export const isSchemaLike = (given: unknown): given is SchemaLike =>
+  isStandard(given) || isAiSdk(given) || isObject(given)
 
 function isStandard(given: unknown): given is StandardSchema {
   return (typeof given === 'object' || typeof given === 'function') && given !== null && '~standard' in given
@@ -98,10 +112,14 @@ function compiled<T>(json: JsonSchema, check: (value: Json) => Checked<T>): Sche
 function standardJson(given: StandardSchema, where: string): JsonSchema {
   const own = given as { readonly toJsonSchema?: () => unknown; readonly toJSONSchema?: () => unknown }
   try {
-    const made = given['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.()
+    const made =
+      given['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.()
     if (made !== undefined) return asJsonSchema(made, where)
   } catch (thrown) {
-    throw cannot(where, `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`)
+    throw cannot(
+      where,
+      `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`,
+    )
   }
   if (isZod3(given)) throw zod3(where)
   throw cannot(where, `${given['~standard'].vendor} schemas do not say what they look like as JSON Schema`)
@@ -114,9 +132,13 @@ const isZod3 = (given: object): boolean => {
 }
 
 const zod3 = (where: string): ReeveError =>
-  new ReeveError('input.invalid', `${where}: that is a schema of zod 3, which does not say what it looks like as JSON Schema`, {
-    hint: "Install zod 4 (npm install zod@4). Where zod 3.25 or newer has to stay: import { z } from 'zod/v4'.",
-  })
+  new ReeveError(
+    'input.invalid',
+    `${where}: that is a schema of zod 3, which does not say what it looks like as JSON Schema`,
+    {
+      hint: "Install zod 4 (npm install zod@4). Where zod 3.25 or newer has to stay: import { z } from 'zod/v4'.",
+    },
+  )
 
 const cannot = (where: string, problem: string): ReeveError =>
   new ReeveError('input.invalid', `${where}: ${problem}`, {
@@ -151,7 +173,9 @@ function aiSdkCheck(given: AiSdkSchema, value: Json, where: string): Checked<unk
   const result = given.validate(value)
   if (result instanceof Promise) throw asynchronous(where, result)
   const told = result as { readonly success: boolean; readonly value?: unknown; readonly error?: unknown }
-  return told.success ? { ok: true, value: told.value } : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
+  return told.success
+    ? { ok: true, value: told.value }
+    : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
 }
 
 function plainCheck(schema: JsonSchema, value: Json): Checked<unknown> {
@@ -181,7 +205,8 @@ function withoutOptionalNulls(value: Json, schema: Json | undefined, root: JsonS
   let changed = false
   const kept = Object.entries(value).flatMap(([key, member]) => {
     const sub = own(properties, key)
-    const leftOut = member === null && sub !== undefined && !required.includes(key) && schemaProblem(null, sub, root) !== undefined
+    const leftOut =
+      member === null && sub !== undefined && !required.includes(key) && schemaProblem(null, sub, root) !== undefined
     const rest = leftOut ? null : withoutOptionalNulls(member, sub, root)
     changed ||= leftOut || rest !== member
     return leftOut ? [] : [[key, rest] as const]

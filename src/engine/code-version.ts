@@ -1,7 +1,8 @@
 /**
  * Code for an activation: which registered version goes on with it.
  *
- * Owns: the rule of `onMissingVersion`. Does not own: what is recorded of a move, and what becomes of a run whose code is missing (the engines).
+ * Owns: the rule of `onMissingVersion`. Does not own: what is recorded of a move, and what becomes of a run whose code
+ * is missing (the engines).
  */
 import type { Orchestration, Registry } from './context.ts'
 
@@ -22,5 +23,10 @@ export function codeFor(
   if (exact !== undefined) return { code: exact, moved: false }
   const newest = registry?.find(agent)
   if (newest !== undefined && registry?.onMissingVersion === 'move') return { code: newest, moved: true }
-  return { missing: newest === undefined ? `the agent "${agent}" ${notRegistered}` : `version ${version} of "${agent}" ${notRegistered}` }
+  return {
+    missing:
+      newest === undefined
+        ? `the agent "${agent}" ${notRegistered}`
+        : `version ${version} of "${agent}" ${notRegistered}`,
+  }
 }

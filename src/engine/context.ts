@@ -1,9 +1,22 @@
 /**
- * The context: everything that orchestration may do (DESIGN §3.2), as types. Every engine implements it; no code agent needs more.
+ * The context: everything that orchestration may do (DESIGN §3.2), as types. Every engine implements it; no code agent
+ * needs more.
  *
- * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded engine).
+ * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded
+ * engine).
  */
-import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Sha256, Usage, Shape } from '../core/index.ts'
+import type {
+  ActivationId,
+  CallUsage,
+  Json,
+  MessageId,
+  OpId,
+  Outcome,
+  RunId,
+  Sha256,
+  Usage,
+  Shape,
+} from '../core/index.ts'
 import type {
   ApprovalRequested,
   Caller,
@@ -25,11 +38,17 @@ type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
 export interface StepIO {
   /** Idempotency key: the same for every attempt of this step, in every process (K6). Hand it to whatever you call. */
   readonly key: string
-  /** Fencing token: grows when another process takes the run over. A tool that keeps the largest one it saw can refuse a frozen process. */
+  /**
+   * Fencing token: grows when another process takes the run over. A tool that keeps the largest one it saw can refuse a
+   * frozen process.
+   */
   readonly epoch: number
   /** 1 for the first try. */
   readonly attempt: number
-  /** When this try began, in milliseconds since 1970, by the engine's clock. Orchestration has `ctx.now()`, which is recorded; this is not. */
+  /**
+   * When this try began, in milliseconds since 1970, by the engine's clock. Orchestration has `ctx.now()`, which is
+   * recorded; this is not.
+   */
   readonly now: number
   /** Aborted when the step is stopped, times out, or the process closes. */
   readonly signal: AbortSignal
@@ -37,7 +56,10 @@ export interface StepIO {
   emit(part: Json): void
 }
 
-/** When and how often a step is tried. The defaults are spec team R-10: 3 attempts, 1 s doubling up to 30 s, with jitter. */
+/**
+ * When and how often a step is tried. The defaults are spec team R-10: 3 attempts, 1 s doubling up to 30 s, with
+ * jitter.
+ */
 export interface RetryPolicy {
   readonly attempts?: number
   readonly backoffMs?: number
@@ -56,18 +78,33 @@ export interface StepOptions<T = Json> {
     StepBegun | ModelRequested | ToolCalled,
     'op' | 'address' | 'effect' | 'reserve' | 'refused' | 'inputHash' | 'contentKey'
   >
-  /** All that it depends on, as canonical text: its content key is made of it. Asked for once, when the step is recorded. Default: it has no key. */
+  /**
+   * All that it depends on, as canonical text: its content key is made of it. Asked for once, when the step is
+   * recorded. Default: it has no key.
+   */
   readonly content?: (sha256: Sha256) => string | undefined
-  /** Of a call of a tool: its arguments, by which a later attempt at the same work knows it. Only their SHA-256 is recorded, and not where redaction is on. */
+  /**
+   * Of a call of a tool: its arguments, by which a later attempt at the same work knows it. Only their SHA-256 is
+   * recorded, and not where redaction is on.
+   */
   readonly equalBy?: Json
   readonly retry?: RetryPolicy
-  /** Milliseconds for one attempt. Default: no limit, but for calls of models and tools, and for functions: theirs stand in the `deadlines` of the engine. */
+  /**
+   * Milliseconds for one attempt. Default: no limit, but for calls of models and tools, and for functions: theirs stand
+   * in the `deadlines` of the engine.
+   */
   readonly timeoutMs?: number
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
-  /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` (`details.later`: it may fit later) and is never run. */
+  /**
+   * What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded`
+   * (`details.later`: it may fit later) and is never run.
+   */
   readonly reserve?: Charge
-  /** What of its result is structure, and what payload that redaction may change. Default: all of it is payload; of a model call, what its answer has. */
+  /**
+   * What of its result is structure, and what payload that redaction may change. Default: all of it is payload; of a
+   * model call, what its answer has.
+   */
   readonly holds?: Shape
   /** Says what a result used. Not called for a failed step. An absent charge settles at the reserve. */
   readonly settle?: (result: T) => {
@@ -76,7 +113,10 @@ export interface StepOptions<T = Json> {
   }
 }
 
-/** Hard limits of an activation and everything below it. `minutes` counts working time. `depth` is checked where a worker is started. */
+/**
+ * Hard limits of an activation and everything below it. `minutes` counts working time. `depth` is checked where a
+ * worker is started.
+ */
 export interface AccountLimits {
   readonly turns?: number
   /** One of the turns is kept for a last call of the activation itself (`Charge.last`). */
@@ -94,20 +134,31 @@ export interface StartOptions {
   readonly name?: string
   /** The model's id of the call that asked for it. */
   readonly callId?: string
-  /** The brief, where a model asked for it: equal work is known by that in another attempt. Only its SHA-256 is recorded, and not where redaction is on. Default: by its address. */
+  /**
+   * The brief, where a model asked for it: equal work is known by that in another attempt. Only its SHA-256 is
+   * recorded, and not where redaction is on. Default: by its address.
+   */
   readonly equalBy?: Json
-  /** It is another attempt at the work of this worker, which has ended or is slow: it is born with what that one, and everybody below it, has done by then. Default: it is new work. */
+  /**
+   * It is another attempt at the work of this worker, which has ended or is slow: it is born with what that one, and
+   * everybody below it, has done by then. Default: it is new work.
+   */
   readonly after?: ActivationId
   /** What for, if it measures or summarizes the work of whoever starts it. */
   readonly purpose?: WorkerStarted['purpose']
   readonly limits?: AccountLimits
-  /** Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control was handed on instead of down. */
+  /**
+   * Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control
+   * was handed on instead of down.
+   */
   readonly path?: readonly string[]
   /** Exactly this registered version. Default: the newest. */
   readonly version?: string
   /**
-   * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What it may use is set aside at once: for every limit above it its own limit, or
-   * a tenth of what is free there if it has none, or one that would leave nothing; if that does not fit, it fails with `budget.exceeded`. Default: in the process that drives its leader.
+   * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What
+   * it may use is set aside at once: for every limit above it its own limit, or a tenth of what is free there if it has
+   * none, or one that would leave nothing; if that does not fit, it fails with `budget.exceeded`. Default: in the
+   * process that drives its leader.
    */
   readonly place?: 'apart'
 }
@@ -134,19 +185,28 @@ export type Matcher = OpId | ActivationId | MessageId | ((arrival: Arrival) => b
 /** A fact of the domain, without its address. */
 export type DomainEvent = Without<FactEvent, 'op' | 'address'>
 
-/** Values shared by all activations of a run (and of its session). Reads are recorded, writes are compare-and-set and happen once. */
+/**
+ * Values shared by all activations of a run (and of its session). Reads are recorded, writes are compare-and-set and
+ * happen once.
+ */
 export interface SessionValues {
   /** `null` for a key that nobody has written, too: `has` tells them apart. */
   get(key: string): Promise<Json>
   /** Several at once, in the order of the keys, as one recorded read. */
   getAll(keys: readonly string[]): Promise<readonly Json[]>
-  /** Every key that somebody has written, in the order of their characters; not those that begin with `$`, which belong to Reeve. A recorded read. */
+  /**
+   * Every key that somebody has written, in the order of their characters; not those that begin with `$`, which belong
+   * to Reeve. A recorded read.
+   */
   keys(): Promise<readonly string[]>
   /** Whether somebody has written this key, if only `null`. Reads as `keys` does. */
   has(key: string): Promise<boolean>
   /** Writes a value over what is there, whoever wrote it. What depends on what is there is `update`. */
   set(key: string, value: Json): Promise<void>
-  /** Writes several, one after the other in their order: each for itself, so that others may see some before the rest. Nothing is written if one is no JSON. */
+  /**
+   * Writes several, one after the other in their order: each for itself, so that others may see some before the rest.
+   * Nothing is written if one is no JSON.
+   */
   setAll(values: { readonly [key: string]: Json }): Promise<void>
   /** `change` is pure and may be called again when another writer was faster. Returns the new value. */
   update(key: string, change: (value: Json) => Json): Promise<Json>
@@ -169,8 +229,9 @@ export interface Place {
 }
 
 /**
- * One activation's hold on the world. Everything that can be awaited goes through `next`, so what the code saw is recorded and the code can be
- * run again from the journal at any time. After a cancel every verb throws `Cancelled`, except inside compensations.
+ * One activation's hold on the world. Everything that can be awaited goes through `next`, so what the code saw is
+ * recorded and the code can be run again from the journal at any time. After a cancel every verb throws `Cancelled`,
+ * except inside compensations.
  */
 export interface Context {
   readonly place: Place
@@ -178,7 +239,10 @@ export interface Context {
   readonly input: Json
   /** State handed over by `restart`; undefined in the first segment. */
   readonly carried: Json | undefined
-  /** Whether the journal has an operation of this name at this place that the code has yet to ask for: then it has asked before, and must not pass it over, whatever has changed since. */
+  /**
+   * Whether the journal has an operation of this name at this place that the code has yet to ask for: then it has asked
+   * before, and must not pass it over, whatever has changed since.
+   */
   wasAsked(name: string): boolean
   /** Starts an effect and returns at once; its end arrives as `step.settled`. */
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId
@@ -186,7 +250,10 @@ export interface Context {
   start(agent: string, input: Json, options?: StartOptions): ActivationId
   /** Puts a question to the outside, or to the clock; its end arrives as `ask.settled`, once. */
   ask(name: string, options?: AskOptions): OpId
-  /** Sends a message to another activation. It leaves with this activation's next commit; a refusal arrives as `message.refused`. */
+  /**
+   * Sends a message to another activation. It leaves with this activation's next commit; a refusal arrives as
+   * `message.refused`.
+   */
   send(to: ActivationId, body: Json): MessageId
   /**
    * Stops an operation or a worker; its end still arrives. Stopping what has ended is no error.
@@ -195,7 +262,9 @@ export interface Context {
   stop(what: OpId | ActivationId, reason: string, cause?: { readonly timedOutMs?: number }): void
   /** Stops everything open that was begun in this scope and below it, but for timers: who sleeps sleeps on. */
   stopAll(reason: string): void
-  /** Stops every function of a user that is asked in this scope and has not answered. Values, timers and workers go on. */
+  /**
+   * Stops every function of a user that is asked in this scope and has not answered. Values, timers and workers go on.
+   */
   stopFunctions(reason: string): void
   /** The one wait. */
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
@@ -207,18 +276,31 @@ export interface Context {
   emit(event: DomainEvent): void
   /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
   onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
-  /** What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where nobody has named any. */
+  /**
+   * What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where
+   * nobody has named any.
+   */
   hook?(name: string): unknown
   /**
-   * What this run of the code keeps in memory for a maker, made when it is first asked for. Nothing of it is recorded: every run of the code, a replay too, makes it anew. `make`: a constant.
+   * What this run of the code keeps in memory for a maker, made when it is first asked for. Nothing of it is recorded:
+   * every run of the code, a replay too, makes it anew. `make`: a constant.
    */
   local<T>(make: () => T): T
   readonly values: SessionValues
-  /** Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for `values`. Throws `input.invalid` for another name. */
+  /**
+   * Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for
+   * `values`. Throws `input.invalid` for another name.
+   */
   stream(name: string): SessionValues
-  /** When the run has stood still so far, because it was paused or a human had it; oldest first. A recorded read: while it stands still, this waits. */
+  /**
+   * When the run has stood still so far, because it was paused or a human had it; oldest first. A recorded read: while
+   * it stands still, this waits.
+   */
   pauses(): Promise<readonly Pause[]>
-  /** Ends this log segment; the code is called again with `carried` = state, the open workers and questions and the unread inbox. */
+  /**
+   * Ends this log segment; the code is called again with `carried` = state, the open workers and questions and the
+   * unread inbox.
+   */
   restart(state: Json): never
   /** The largest recorded time delivered so far. */
   now(): Date
@@ -228,7 +310,10 @@ export interface Context {
 
 /** When a compensation runs. */
 export interface OnCancelOptions {
-  /** Also where what was done is to stay (`run.cancel` with `undo: false`): it gives something back, and undoes nothing. Default false. */
+  /**
+   * Also where what was done is to stay (`run.cancel` with `undo: false`): it gives something back, and undoes nothing.
+   * Default false.
+   */
   readonly always?: boolean
 }
 
@@ -242,12 +327,18 @@ export class Cancelled extends Error {
   }
 }
 
-/** A piece of orchestration under a name and version: what an engine runs. It resolves to how it ended; a throw becomes a failure. */
+/**
+ * A piece of orchestration under a name and version: what an engine runs. It resolves to how it ended; a throw becomes
+ * a failure.
+ */
 export interface Orchestration {
   readonly name: string
   readonly version: string
   run(ctx: Context, input: Json): Promise<Outcome>
-  /** Who of those above is told that an activation with this input begins (true) or ceases to wait for an operator, and what they are sent. Absent, or undefined: nobody. Pure. */
+  /**
+   * Who of those above is told that an activation with this input begins (true) or ceases to wait for an operator, and
+   * what they are sent. Absent, or undefined: nobody. Pure.
+   */
   waiting?(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined
 }
 

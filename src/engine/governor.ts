@@ -1,13 +1,18 @@
 /**
- * Governor: how many calls of one model may be under way in this process, once its provider has said that there are too many (spec team 7.2, R-10).
+ * Governor: how many calls of one model may be under way in this process, once its provider has said that there are too
+ * many (spec team 7.2, R-10).
  *
- * Owns: the limit of each model and how it moves, whose turn it is, the gate that `Retry-After` closes. Does not own: the calls themselves, their attempts and their waits between attempts
- * (effects.ts). All engines of a process share one, so that runs that know nothing of each other do not push each other over.
+ * Owns: the limit of each model and how it moves, whose turn it is, the gate that `Retry-After` closes. Does not own:
+ * the calls themselves, their attempts and their waits between attempts (effects.ts). All engines of a process share
+ * one, so that runs that know nothing of each other do not push each other over.
  *
- * A model that has never refused a call is not limited. Its first refusal sets the limit to half of what is under way, and each further one to half of what is under way then: while a storm is
- * being refused, what is left under way comes to be what the provider takes. As many calls answered as the limit says, and it is one higher; up to where it was refused before, each time more
- * patiently. Back at what was under way when it began, it is forgotten. Lives in memory: a new process finds out anew.
- * Holds: K3 (orchestration sees nothing of it), K6, K8 (a call that waits has not left: it can be stopped or called back at once, and a crash loses nothing).
+ * A model that has never refused a call is not limited. Its first refusal sets the limit to half of what is under way,
+ * and each further one to half of what is under way then: while a storm is being refused, what is left under way comes
+ * to be what the provider takes. As many calls answered as the limit says, and it is one higher; up to where it was
+ * refused before, each time more patiently. Back at what was under way when it began, it is forgotten. Lives in memory:
+ * a new process finds out anew.
+ * Holds: K3 (orchestration sees nothing of it), K6, K8 (a call that waits has not left: it can be stopped or called
+ * back at once, and a crash loses nothing).
  */
 import { systemClock, type Clock } from '../core/index.ts'
 
@@ -18,7 +23,10 @@ type CallEnd = 'answered' | 'refused' | 'other'
 export interface Pass {
   /** Its turn has not come. */
   readonly waiting: boolean
-  /** It has ended, or is not wanted any more. What is said after the first time is passed over. `retryAfterMs`: with `refused`, the earliest moment for any other call. */
+  /**
+   * It has ended, or is not wanted any more. What is said after the first time is passed over. `retryAfterMs`: with
+   * `refused`, the earliest moment for any other call.
+   */
   end(how: CallEnd, retryAfterMs?: number): void
 }
 
@@ -72,7 +80,10 @@ interface Turn extends Pass {
 const forgetAfterMs = 600_000
 const mostPatience = 64
 
-/** Sees to it that a model that refuses calls as too many is not asked more than it takes. Engines ask it for leave; everybody else looks (`state`) or listens (`watch`). */
+/**
+ * Sees to it that a model that refuses calls as too many is not asked more than it takes. Engines ask it for leave;
+ * everybody else looks (`state`) or listens (`watch`).
+ */
 export class Governor {
   readonly #clock: Clock
   readonly #lanes = new Map<string, Lane>()
@@ -83,7 +94,10 @@ export class Governor {
     this.#clock = clock
   }
 
-  /** Asks for leave. Where it does not wait, the call is under way from now on; otherwise `go` says when, once, unless its pass was ended before. */
+  /**
+   * Asks for leave. Where it does not wait, the call is under way from now on; otherwise `go` says when, once, unless
+   * its pass was ended before.
+   */
   pass(model: string, go: () => void): Pass {
     const lane = this.#lane(model)
     const turn: Turn = {
@@ -108,7 +122,10 @@ export class Governor {
     return [...this.#lanes.values()].map(stateOf)
   }
 
-  /** Hears whenever the limit or the gate of a model has changed: for metrics. A listener must not throw. Returns how to stop. */
+  /**
+   * Hears whenever the limit or the gate of a model has changed: for metrics. A listener must not throw. Returns how to
+   * stop.
+   */
   watch(listener: (model: GovernedModel) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -117,7 +134,14 @@ export class Governor {
   #lane(model: string): Lane {
     const lane = this.#lanes.get(model)
     if (lane === undefined) {
-      const made: Lane = { model, underWay: 0, throttle: undefined, queue: new Set(), callOff: undefined, restsSince: 0 }
+      const made: Lane = {
+        model,
+        underWay: 0,
+        throttle: undefined,
+        queue: new Set(),
+        callOff: undefined,
+        restsSince: 0,
+      }
       this.#lanes.set(model, made)
       return made
     }
@@ -154,7 +178,15 @@ export class Governor {
   #refused(lane: Lane, retryAfterMs: number): true {
     const { underWay } = lane
     const half = Math.max(1, Math.floor(underWay / 2))
-    const begins = { limit: half, peak: underWay, answered: 0, refusedAt: underWay, patience: 1, rose: false, closedUntil: 0 }
+    const begins = {
+      limit: half,
+      peak: underWay,
+      answered: 0,
+      refusedAt: underWay,
+      patience: 1,
+      rose: false,
+      closedUntil: 0,
+    }
     const throttle = (lane.throttle ??= begins)
     throttle.limit = Math.min(throttle.limit, half)
     throttle.answered = 0
@@ -180,7 +212,10 @@ export class Governor {
     this.#arm(lane)
   }
 
-  /** Only the gate can open by itself: where it alone keeps somebody waiting, the clock says when. Whether it is open already is not looked at: it may open between two looks. */
+  /**
+   * Only the gate can open by itself: where it alone keeps somebody waiting, the clock says when. Whether it is open
+   * already is not looked at: it may open between two looks.
+   */
   #arm(lane: Lane): void {
     const { throttle, queue, underWay } = lane
     if (throttle === undefined || queue.size === 0 || underWay >= throttle.limit) {

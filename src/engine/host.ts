@@ -1,5 +1,6 @@
 /**
- * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage (embedded/, testing/).
+ * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage
+ * (embedded/, testing/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
@@ -12,11 +13,16 @@ import type { StopCause } from './mail.ts'
 export interface Digests {
   /** Plain: of what stays in memory, or may be known. */
   readonly sha256: Sha256
-  /** The content key of what an operation depends on, given as canonical text, as it is recorded. Keyed with a secret where redaction is on: nobody who lacks it can try what the content may be. */
+  /**
+   * The content key of what an operation depends on, given as canonical text, as it is recorded. Keyed with a secret
+   * where redaction is on: nobody who lacks it can try what the content may be.
+   */
   keyOf(content: string): string
 }
 
-/** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
+/**
+ * Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit.
+ */
 export interface Host {
   now(): number
   /** In strict mode a foreign await is an error. */
@@ -28,15 +34,17 @@ export interface Host {
   /** Who asked for the run; frozen, since code is given it as it is. */
   callerOf(activation: ActivationId): Caller
   /**
-   * Adds to the log. `encoded` is the event's text if it is known already; `result` says what the result of an operation that has ended holds (K10). Returns the text that
-   * will be stored.
+   * Adds to the log. `encoded` is the event's text if it is known already; `result` says what the result of an
+   * operation that has ended holds (K10). Returns the text that will be stored.
    */
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
   /** Secrets are taken out of what is stored. Absent: nothing is. */
   readonly redacts?: boolean
   /** Absent: no content keys are recorded. */
   readonly digests?: Digests
-  /** The version of this agent that a worker is started with, the newest if none is given; undefined if there is none. */
+  /**
+   * The version of this agent that a worker is started with, the newest if none is given; undefined if there is none.
+   */
   versionOf(agent: string, version?: string): string | undefined
   /** The activation has something to deliver. */
   ready(activation: Owner): void
@@ -46,7 +54,10 @@ export interface Host {
   inFlight(op: Operation): boolean
   /** Stops an effect that is out, or takes it back. Its end arrives in any case. */
   abort(op: Operation): void
-  /** It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work of its leader (earlier-attempts.ts). */
+  /**
+   * It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work
+   * of its leader (earlier-attempts.ts).
+   */
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
   /** `keeps`: a human has finished the work above it, so nothing is undone. */
   stopWorker(op: Operation, reason: string, cause: StopCause): void
@@ -55,7 +66,10 @@ export interface Host {
   closeQuestion(op: Operation): void
   /** Whether the run that this one was forked from has made this effect. Absent: none is known to have been made. */
   doneElsewhere?(op: Operation): DoneElsewhere | undefined
-  /** Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has made. */
+  /**
+   * Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has
+   * made.
+   */
   openDoubt(op: Operation, isNew: boolean): void
   openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void
@@ -75,12 +89,17 @@ export interface Host {
   ): Promise<Json>
   /** When the run of this activation has stood still so far. */
   pauses(activation: Owner): Promise<readonly Pause[]>
-  /** A human has the run whose root this is: it does not end before they hand it back (spec team R-13); or they have cancelled or finished it, and that end is still to come. */
+  /**
+   * A human has the run whose root this is: it does not end before they hand it back (spec team R-13); or they have
+   * cancelled or finished it, and that end is still to come.
+   */
   holdsEnd(activation: Owner): boolean
   settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void
 }
 
-/** Sets aside what a command needs. If that does not fit, the intent itself says so, and no process will ever run it. */
+/**
+ * Sets aside what a command needs. If that does not fit, the intent itself says so, and no process will ever run it.
+ */
 export function admitted(host: Host, owner: Owner, event: CommandEvent): CommandEvent {
   if ((event.op !== 'step' && event.op !== 'worker') || event.reserve === undefined) return event
   const refused = host.reserve(owner, event.reserve)

@@ -18,8 +18,26 @@ export type { Digests, Host } from './host.ts'
 export { mustBeJson } from './replay/scope.ts'
 export { mayLeave, noteHeld, stoppedEnd } from './replay/effect-gate.ts'
 export { isDelta, mergeParts, partBytes } from './live-part.ts'
-export { arrivalOfMail, by, commandId, ignored, said, whyIgnored, type CommandMail, type Mail, type StopCause } from './mail.ts'
-export { askedQuestion, divergedKey, divergenceQuestion, doubtQuestion, askKey, nobodyAnswered, type QuestionRecord } from './question.ts'
+export {
+  arrivalOfMail,
+  by,
+  commandId,
+  ignored,
+  said,
+  whyIgnored,
+  type CommandMail,
+  type Mail,
+  type StopCause,
+} from './mail.ts'
+export {
+  askedQuestion,
+  divergedKey,
+  divergenceQuestion,
+  doubtQuestion,
+  askKey,
+  nobodyAnswered,
+  type QuestionRecord,
+} from './question.ts'
 export { notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
 export { pack, unpack } from './payload.ts'
 export { storeIsRedacted, storeMark } from './redaction-mark.ts'

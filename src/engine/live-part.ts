@@ -1,7 +1,8 @@
 /**
  * Live parts: what one is, which of them are pieces of one text, how two of them are joined, and how large they are.
  *
- * Owns: the one form that all who pass parts on know, `{ type: '….delta', …, text }`. Does not own: what else a part may be, who hears it (host/, runtime/).
+ * Owns: the one form that all who pass parts on know, `{ type: '….delta', …, text }`. Does not own: what else a part
+ * may be, who hears it (host/, runtime/).
  */
 import { isObject, type ActivationId, type Json, type JsonObject } from '../core/index.ts'
 
@@ -12,17 +13,24 @@ export interface LivePart {
   /** Grows when another process takes over: an effect that runs again there begins with its first attempt again. */
   readonly epoch: number
   readonly attempt: number
-  /** Of a piece of a text (`….delta`): how long the texts of its type were that this attempt has shown before. Who has heard less has missed something. */
+  /**
+   * Of a piece of a text (`….delta`): how long the texts of its type were that this attempt has shown before. Who has
+   * heard less has missed something.
+   */
   readonly offset?: number
   readonly part: Json
 }
 
 /** True for a piece of text that can be joined with the piece before it: `{ type: '….delta', …, text }`. */
 export function isDelta(part: Json): part is JsonObject & { readonly type: string; readonly text: string } {
-  return isObject(part) && typeof part.type === 'string' && part.type.endsWith('.delta') && typeof part.text === 'string'
+  return (
+    isObject(part) && typeof part.type === 'string' && part.type.endsWith('.delta') && typeof part.text === 'string'
+  )
 }
 
-/** Counts, for one attempt: how long the texts of a delta's type were that came before it. Undefined for what is none. */
+/**
+ * Counts, for one attempt: how long the texts of a delta's type were that came before it. Undefined for what is none.
+ */
 export function offsets(): (part: Json) => number | undefined {
   const shown = new Map<string, number>()
   return (part) => {

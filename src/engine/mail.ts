@@ -18,7 +18,9 @@ export type Mail =
   | ({ readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' } & StopCause)
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
-  /** The last word of a worker that is placed apart: a run of its own, which does not share its leader's transactions. */
+  /**
+   * The last word of a worker that is placed apart: a run of its own, which does not share its leader's transactions.
+   */
   | {
       readonly type: 'end'
       readonly address: string
@@ -78,7 +80,10 @@ export const said = (mail: { readonly reason?: string; readonly by?: string }): 
 export const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>
   mail.withinMs === undefined ? {} : { withinMs: mail.withinMs }
 
-/** Why a command to a run that is paused, taken over or neither changes nothing; undefined: it is carried out (spec team R-13). Pure. */
+/**
+ * Why a command to a run that is paused, taken over or neither changes nothing; undefined: it is carried out (spec team
+ * R-13). Pure.
+ */
 export function whyIgnored(
   mail: Extract<CommandMail, { type: 'pause' | 'resume' }>,
   held: 'nobody' | 'pause' | 'human',
@@ -88,17 +93,29 @@ export function whyIgnored(
     return held === 'human' ? 'a human has it already' : 'it is paused already'
   }
   if (mail.handBack === true) return held === 'human' ? undefined : 'no human has taken it over'
-  return held === 'pause' ? undefined : held === 'human' ? 'a human has taken it over, and must hand it back' : 'it is not paused'
+  return held === 'pause'
+    ? undefined
+    : held === 'human'
+      ? 'a human has taken it over, and must hand it back'
+      : 'it is not paused'
 }
 
 /** A command that changes nothing, as it is noted. */
 export const ignored = (mail: Extract<CommandMail, { type: 'pause' | 'resume' }>, why: string): ControlIgnored => ({
   type: 'control.ignored',
-  command: mail.type === 'pause' ? (mail.takeover === true ? 'takeover' : 'pause') : mail.handBack === true ? 'handback' : 'resume',
+  command:
+    mail.type === 'pause'
+      ? mail.takeover === true
+        ? 'takeover'
+        : 'pause'
+      : mail.handBack === true
+        ? 'handback'
+        : 'resume',
   why,
   ...commandId(mail),
   ...said(mail),
 })
 
 /** The idempotency key of a command, as its event tells it. */
-export const commandId = (mail: { readonly id?: string }): { id?: string } => (mail.id === undefined ? {} : { id: mail.id })
+export const commandId = (mail: { readonly id?: string }): { id?: string } =>
+  mail.id === undefined ? {} : { id: mail.id }

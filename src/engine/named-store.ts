@@ -13,8 +13,9 @@ import { PostgresStore } from './postgres/index.ts'
 import { forFiles, placeNamed, type NamedStoreOptions } from './store-name.ts'
 
 /**
- * The host over the store that is named, with this mover. `asker` begins the messages of `config.invalid`, which is thrown for an option that has no effect on this store. A file is opened at
- * once, and what is wrong with it thrown (`store.*`); a database connects before its first answer.
+ * The host over the store that is named, with this mover. `asker` begins the messages of `config.invalid`, which is
+ * thrown for an option that has no effect on this store. A file is opened at once, and what is wrong with it thrown
+ * (`store.*`); a database connects before its first answer.
  */
 export function engineOn(
   store: string,
@@ -23,12 +24,18 @@ export function engineOn(
   mover: (id: () => Promise<string>) => Mover,
 ): HostEngine {
   const place = placeNamed(store, asker)
-  const strangers = (place === 'file' ? (['poolSize'] as const) : forFiles).filter((name) => options[name] !== undefined)
+  const strangers = (place === 'file' ? (['poolSize'] as const) : forFiles).filter(
+    (name) => options[name] !== undefined,
+  )
   if (strangers.length > 0) {
     const kinds = place === 'file' ? ['PostgreSQL', 'a store in a file'] : ['a store in a file', 'PostgreSQL']
-    throw new ReeveError('config.invalid', `${asker}: ${strangers.join(', ')} is for ${kinds[0]} and would have no effect on ${kinds[1]}`, {
-      hint: 'Leave it out. Nothing was opened.',
-    })
+    throw new ReeveError(
+      'config.invalid',
+      `${asker}: ${strangers.join(', ')} is for ${kinds[0]} and would have no effect on ${kinds[1]}`,
+      {
+        hint: 'Leave it out. Nothing was opened.',
+      },
+    )
   }
   const opened = place === 'file' ? new SqliteStore({ ...options, file: store }) : onServer(store, options)
   return new HostEngine(

@@ -1,8 +1,9 @@
 /**
- * Large payloads: content-addressed beside the journal, so that the same brief or document is stored once and entries stay small.
+ * Large payloads: content-addressed beside the journal, so that the same brief or document is stored once and entries
+ * stay small.
  *
- * Owns: taking long strings out of an entry and putting them back. Does not own: where they are stored (the engines), nor the hash, which must be
- * SHA-256 in hexadecimal digits: every store has one at hand that is faster than ours.
+ * Owns: taking long strings out of an entry and putting them back. Does not own: where they are stored (the engines),
+ * nor the hash, which must be SHA-256 in hexadecimal digits: every store has one at hand that is faster than ours.
  */
 
 /** Entries below this many characters are stored as they are. */
@@ -25,7 +26,8 @@ export function pack(
   }
   const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
     if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
-    // Somebody's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here: what is returned is not asked about.
+    // Somebody's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here:
+    // what is returned is not asked about.
     if (typeof value === 'object' && value !== null && mark in value) return aside(JSON.stringify(value))
     return value
   })

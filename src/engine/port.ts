@@ -1,7 +1,9 @@
 /**
- * The Engine port: what a durable engine must offer so that teams run on it unchanged. The embedded engine is one, a distributed one another.
+ * The Engine port: what a durable engine must offer so that teams run on it unchanged. The embedded engine is one, a
+ * distributed one another.
  *
- * Owns: the interface, its plain data, and what every engine says of the same mistake or does with the same post. The behaviour is pinned by the contract suite in `reeve/testing/contract`.
+ * Owns: the interface, its plain data, and what every engine says of the same mistake or does with the same post. The
+ * behaviour is pinned by the contract suite in `reeve/testing/contract`.
  */
 import {
   canonical,
@@ -19,7 +21,15 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type { ActivationStarted, ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
+import type {
+  ActivationStarted,
+  ApprovalRequested,
+  Caller,
+  ForkEdit,
+  InterruptRaised,
+  JournalEvent,
+  Recorded,
+} from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 import type { Deadlines } from './replay/effects.ts'
 import type { LivePart } from './live-part.ts'
@@ -57,10 +67,12 @@ export interface RunEnd {
 }
 
 /**
- * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session; a runtime says so, engines never do. `human_control`: a human has taken it over.
- * `stuck`: it needs an operator (diverged replay, missing agent).
+ * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session; a runtime
+ * says so, engines never do. `human_control`: a human has taken it over. `stuck`: it needs an operator (diverged
+ * replay, missing agent).
  */
-export type RunStatus = 'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
+export type RunStatus =
+  'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** One line about a run. */
 export interface RunSummary {
@@ -75,7 +87,10 @@ export interface RunSummary {
   readonly queued?: { readonly behind: RunId }
   /** Why it is stuck. */
   readonly reason?: string
-  /** It is set aside for this, and no process goes on with it until an operator resumes or cancels it. Absent where it is stuck for want of code or of a decision. */
+  /**
+   * It is set aside for this, and no process goes on with it until an operator resumes or cancels it. Absent where it
+   * is stuck for want of code or of a decision.
+   */
   readonly failure?: Failure
 }
 
@@ -94,7 +109,10 @@ export interface Question {
   readonly body: ApprovalRequested | InterruptRaised | Json
 }
 
-/** What became of a post: taken, too late because somebody else was first, too late because nobody asks any more, or nobody there. */
+/**
+ * What became of a post: taken, too late because somebody else was first, too late because nobody asks any more, or
+ * nobody there.
+ */
 export type PostResult = 'accepted' | 'lost' | 'closed' | 'unknown'
 
 /** What may be posted from outside. */
@@ -104,9 +122,9 @@ export type Post =
   /** A message; `id` is its idempotency key. */
   | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
   /**
-   * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it: a human has finished it. `keeps`: it is cancelled, and what was done stays.
-   * `activation`: not the whole run, but this one
-   * in it; whoever waits for it hears that end as its own. A pause of the run goes on then.
+   * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it:
+   * a human has finished it. `keeps`: it is cancelled, and what was done stays. `activation`: not the whole run, but
+   * this one in it; whoever waits for it hears that end as its own. A pause of the run goes on then.
    */
   | {
       readonly type: 'cancel'
@@ -161,7 +179,10 @@ export interface RunFilter {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly limit?: number
-  /** The child runs of this run, at any depth: its workers that are placed apart. Default: the runs that were started from outside. */
+  /**
+   * The child runs of this run, at any depth: its workers that are placed apart. Default: the runs that were started
+   * from outside.
+   */
   readonly childrenOf?: RunId
 }
 
@@ -175,22 +196,32 @@ export const isListed = (id: RunId, { childrenOf }: RunFilter): boolean =>
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {
   get(key: string): Promise<Json>
-  /** `change` is pure and may be called again when another writer was faster, from whichever process. Returns the new value, when it is durable. */
+  /**
+   * `change` is pure and may be called again when another writer was faster, from whichever process. Returns the new
+   * value, when it is durable.
+   */
   update(key: string, change: (value: Json) => Json): Promise<Json>
 }
 
 /** A durable engine. All methods may reject with a ReeveError of the `store.*` codes. */
 export interface Engine {
-  /** Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and input; else `run.conflict`). */
+  /**
+   * Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and
+   * input; else `run.conflict`).
+   */
   start(request: StartRun): Promise<{ readonly created: boolean }>
   post(post: Post): Promise<PostResult>
   /** Its deadlines, for a function of yours that is asked outside of any run. Absent: the defaults. */
   readonly deadlines?: Deadlines
-  /** What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the process's clock. */
+  /**
+   * What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the
+   * process's clock.
+   */
   now?(): number
   /**
-   * Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. A failure of the store that may pass (`retryable`) is waited out, once the store was reached:
-   * the run goes on by itself, and its end is told then. Another one rejects.
+   * Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. A failure of the store that may
+   * pass (`retryable`) is waited out, once the store was reached: the run goes on by itself, and its end is told then.
+   * Another one rejects.
    */
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
@@ -202,20 +233,27 @@ export interface Engine {
   /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
   /**
-   * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are heard where the store passes them on. `hear` must return
-   * quickly and never throw.
+   * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are
+   * heard where the store passes them on. `hear` must return quickly and never throw.
    */
   listen(run: RunId, hear: (part: LivePart) => void): () => void
-  /** The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`). Throws `input.invalid` for another name. */
+  /**
+   * The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`).
+   * Throws `input.invalid` for another name.
+   */
   stream(name: string): StreamValues
   /**
-   * Begins a run with what another one has recorded up to a position; that one is not touched. Resolves when it is durable. `created` is false if this id was forked before (from the same
-   * position with the same edit; else `run.conflict`). Rejects with `run.unknown` and `fork.invalid`.
+   * Begins a run with what another one has recorded up to a position; that one is not touched. Resolves when it is
+   * durable. `created` is false if this id was forked before (from the same position with the same edit; else
+   * `run.conflict`). Rejects with `run.unknown` and `fork.invalid`.
    */
   fork(request: ForkRun): Promise<{ readonly created: boolean }>
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
   remove(run: RunId): Promise<void>
-  /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. Resolves when it does; rejects if it cannot. */
+  /**
+   * Begins to drive runs whose agents are in the registry, and goes on with those that were left. Resolves when it
+   * does; rejects if it cannot.
+   */
   drive(registry: Registry): void | Promise<void>
   /** Stops driving and lets everything go. Runs stay as they are. Idempotent. */
   close(): Promise<void>
@@ -223,10 +261,13 @@ export interface Engine {
 
 /** What every engine says of a run that it does not have. */
 export const unknownRun = (run: string): ReeveError =>
-  new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs: reeve runs, or runtime.runs().' })
+  new ReeveError('run.unknown', `there is no run "${run}" in this store`, {
+    hint: 'List the runs: reeve runs, or runtime.runs().',
+  })
 
 /** What every engine says of a run that cannot be removed. */
-export const openRun = (run: string): ReeveError => new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+export const openRun = (run: string): ReeveError =>
+  new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
 
 /** How a run begins. */
 export const birthOf = ({ agent, version, input, caller }: StartRun): ActivationStarted => ({
@@ -238,7 +279,10 @@ export const birthOf = ({ agent, version, input, caller }: StartRun): Activation
 })
 
 /** A run's id, its user and its session are stored as they are: one that holds what may not be recorded is refused. */
-export function mustHoldNoSecret(rules: Redaction | undefined, { run, caller }: Pick<StartRun, 'run' | 'caller'>): void {
+export function mustHoldNoSecret(
+  rules: Redaction | undefined,
+  { run, caller }: Pick<StartRun, 'run' | 'caller'>,
+): void {
   const names = Object.entries({ runId: run, user: caller?.user, session: caller?.session })
   const bad = names.flatMap(([name, value]) => (value !== undefined && holdsSecret(rules, value) ? [name] : []))
   if (bad.length === 0) return
@@ -252,22 +296,29 @@ export function mustHoldNoSecret(rules: Redaction | undefined, { run, caller }: 
 }
 
 /**
- * The same id again, with its birth as it would be recorded: fine if the run began with the same agent, caller and input, else the caller has made a mistake (`run.conflict`). The error
- * names what differs and shows nothing of it: it may be another user's.
+ * The same id again, with its birth as it would be recorded: fine if the run began with the same agent, caller and
+ * input, else the caller has made a mistake (`run.conflict`). The error names what differs and shows nothing of it: it
+ * may be another user's.
  */
 export function mustBeSameStart(first: JournalEvent | undefined, run: RunId, again: JournalEvent): void {
   const differs =
     first?.type === 'activation.started' && again.type === 'activation.started'
       ? [
           ...(first.agent === again.agent ? [] : ['agent']),
-          ...(['user', 'session', 'metadata'] as const).filter((name) => !isSame(first.caller?.[name], again.caller?.[name])),
+          ...(['user', 'session', 'metadata'] as const).filter(
+            (name) => !isSame(first.caller?.[name], again.caller?.[name]),
+          ),
           ...differing(first.input, again.input, 2, 'input'),
         ]
       : ['agent']
   if (differs.length === 0) return
-  throw new ReeveError('run.conflict', `run ${run} exists already, and was started otherwise: ${differs.join(', ')} differ`, {
-    hint: 'Use a new run id, or the handle of the existing run.',
-  })
+  throw new ReeveError(
+    'run.conflict',
+    `run ${run} exists already, and was started otherwise: ${differs.join(', ')} differ`,
+    {
+      hint: 'Use a new run id, or the handle of the existing run.',
+    },
+  )
 }
 
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
@@ -291,12 +342,19 @@ export interface PostAddress {
   readonly kinds?: readonly Question['kind'][]
 }
 
-/** What names something in a store is kept as UTF-8, in which halves of surrogate pairs are one and the same. Throws `input.invalid`. */
+/**
+ * What names something in a store is kept as UTF-8, in which halves of surrogate pairs are one and the same. Throws
+ * `input.invalid`.
+ */
 export function mustBeWellFormed(text: string, what: string): void {
   if (text.isWellFormed()) return
-  throw new ReeveError('input.invalid', `${what} is not well-formed: ${JSON.stringify(text)} holds half a surrogate pair`, {
-    hint: 'text.toWellFormed() puts a character in its place.',
-  })
+  throw new ReeveError(
+    'input.invalid',
+    `${what} is not well-formed: ${JSON.stringify(text)} holds half a surrogate pair`,
+    {
+      hint: 'text.toWellFormed() puts a character in its place.',
+    },
+  )
 }
 
 /** A pause and a resume compete with nobody but themselves: each has a key of its own. */

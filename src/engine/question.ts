@@ -1,7 +1,8 @@
 /**
  * Questions as every engine keeps them: what waits for an answer from outside, or for the clock.
  *
- * Owns: the record of each kind and the inbox key that its answers compete for (K2). Does not own: where records are kept (the engines).
+ * Owns: the record of each kind and the inbox key that its answers compete for (K2). Does not own: where records are
+ * kept (the engines).
  */
 import { derivedId, type ActivationId, type Json, type Outcome } from '../core/index.ts'
 import type { AskOpened } from '../journal/index.ts'
@@ -48,7 +49,10 @@ export function doubtQuestion({ owner, address, rounds: round, done }: Operation
   return { id, address, key: `${doubtKey}${address}#${round}`, kind: 'in-doubt', until: null, body }
 }
 
-/** What became of a recorded effect that the code does not ask for any more. The same however often the run is read again. */
+/**
+ * What became of a recorded effect that the code does not ask for any more. The same however often the run is read
+ * again.
+ */
 export function divergenceQuestion(owner: Owner, address: string, unclaimed: readonly string[]): QuestionRecord {
   const id = derivedId('int', owner.id, 'diverged', address, unclaimed.join())
   return { id, address, key: divergedKey + address, kind: 'diverged', until: null, body: { address, unclaimed } }

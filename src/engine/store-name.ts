@@ -1,7 +1,9 @@
 /**
- * What a store is called, and what is said besides by those who put an engine together from a store and a mover: the path of an SQLite file, or the address of a PostgreSQL database.
+ * What a store is called, and what is said besides by those who put an engine together from a store and a mover: the
+ * path of an SQLite file, or the address of a PostgreSQL database.
  *
- * Owns: telling the two apart, which options mean something for a file alone, and what is wrong with what was given. Does not own: opening either (named-store.ts); it loads neither.
+ * Owns: telling the two apart, which options mean something for a file alone, and what is wrong with what was given.
+ * Does not own: opening either (named-store.ts); it loads neither.
  * Holds: no password in any message.
  */
 import { described, hasNames, redactionProblems, ReeveError, type NamesOf } from '../core/index.ts'
@@ -9,20 +11,30 @@ import type { SqliteOptions } from './embedded/store.ts'
 import { hostOptionNames, type HostOptions } from './host/index.ts'
 import type { PostgresOptions } from './postgres/index.ts'
 
-/** What kind of store a name means. What is another address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
+/**
+ * What kind of store a name means. What is another address is refused before a file of that name is looked for; it may
+ * hold a password, which is not repeated.
+ */
 export function placeNamed(store: unknown, asker = 'createRuntime'): 'file' | 'postgres' {
   const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
   if (scheme === undefined) return 'file'
   if (/^postgres(ql)?$/.test(scheme)) return 'postgres'
-  throw new ReeveError('config.invalid', `${asker}: store is an address (${scheme}://…), expected the path of a file or postgres://…`, {
-    hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/engines.md.",
-  })
+  throw new ReeveError(
+    'config.invalid',
+    `${asker}: store is an address (${scheme}://…), expected the path of a file or postgres://…`,
+    {
+      hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/engines.md.",
+    },
+  )
 }
 
 /** Options for files alone: beside a database they would have no effect. */
 export const forFiles = ['durability', 'busyMs', 'writer'] as const
 
-/** What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `writer` are for a file. */
+/**
+ * What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `writer` are for a
+ * file.
+ */
 export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
 
 /** The names of all that is said of a store and of moving its runs, besides the store's own. */
@@ -35,7 +47,10 @@ export const storeAndHostNames: NamesOf<NamedStoreOptions & HostOptions> = {
   leaseMs: true,
 }
 
-/** What is wrong with it: one line each. `asker` begins them. The name of a store may hold a password, which is not repeated. */
+/**
+ * What is wrong with it: one line each. `asker` begins them. The name of a store may hold a password, which is not
+ * repeated.
+ */
 export const storeAndHostProblems = (
   asker: string,
   options: { readonly store?: unknown } & NamedStoreOptions & HostOptions,

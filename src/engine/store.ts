@@ -1,17 +1,20 @@
 /**
- * The store contract: what the host (host/) needs of the place where runs are kept. SQLite is embedded/, and whatever keeps this contract can stand in for it.
+ * The store contract: what the host (host/) needs of the place where runs are kept. SQLite is embedded/, and whatever
+ * keeps this contract can stand in for it.
  *
- * Owns: the plain data of one commit, what is kept of a run, and who holds it. Does not own: SQL, what a batch means to a run (host/).
- * Answers may come later (`Now`), but for what a tick asks: what was read with the claim (`Past`), and who holds what (`fresh`, `time`).
- * Holds, in every store: K1 (the journal is the truth), K2 (a commit names the epochs under which its runs are held; of what is another process's now nothing
- * is written), K5 (one transaction for everything that a tick has learned and intends).
+ * Owns: the plain data of one commit, what is kept of a run, and who holds it. Does not own: SQL, what a batch means to
+ * a run (host/). Answers may come later (`Now`), but for what a tick asks: what was read with the claim (`Past`), and
+ * who holds what (`fresh`, `time`). Holds, in every store: K1 (the journal is the truth), K2 (a commit names the epochs
+ * under which its runs are held; of what is another process's now nothing is written), K5 (one transaction for
+ * everything that a tick has learned and intends).
  */
 import type { ActivationId, Failure, Json, Now, ReeveError, RunId } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './replay/account.ts'
 import type { LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
 
-// ---- what is written -----------------------------------------------------------------------------------------------------------------
+// ---- what is written
+// -----------------------------------------------------------------------------------------------------------------
 
 export interface NewRun {
   readonly id: RunId
@@ -23,7 +26,10 @@ export interface NewRun {
   readonly owner: string | null
   /** Of a child run, the run of its leader: it is written only if that one is this process's own. */
   readonly from?: RunId
-  /** Under which it begins; every claim raises it. More than 1 (the default) for a run that comes from another store: what effects were given there stays smaller. */
+  /**
+   * Under which it begins; every claim raises it. More than 1 (the default) for a run that comes from another store:
+   * what effects were given there stays smaller.
+   */
   readonly epoch?: number
 }
 export interface LogEntry {
@@ -65,15 +71,25 @@ export interface ValueWrite {
   readonly key: string
   readonly expected: number
   readonly body: string
-  /** Who writes it, if that is a run: its word counts only while it is this process's own, and it writes once under this key. */
+  /**
+   * Who writes it, if that is a run: its word counts only while it is this process's own, and it writes once under this
+   * key.
+   */
   readonly by: { readonly run: RunId; readonly once: string } | undefined
   readonly event: string
   readonly at: number
 }
-/** `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there in the stream's log. */
-export type ValueResult = { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
+/**
+ * `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there
+ * in the stream's log.
+ */
+export type ValueResult =
+  { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
 
-/** Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again and again. */
+/**
+ * Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again
+ * and again.
+ */
 export interface WordsHeard {
   /** The last row that the run was given; 0: none. */
   readonly upTo: number
@@ -95,7 +111,10 @@ export interface Batch {
   readonly closedActs: ActivationId[]
   readonly ended: { run: RunId; status: string; at: number }[]
   readonly accounts: { act: ActivationId; run: RunId; body: string }[]
-  /** Runs that leave memory; `heard`: the last row that each was given. One that has an unread row after it stays (`BatchResult.awake`). */
+  /**
+   * Runs that leave memory; `heard`: the last row that each was given. One that has an unread row after it stays
+   * (`BatchResult.awake`).
+   */
   readonly parked: { run: RunId; heard: number }[]
   readonly control: { run: RunId; state: string | null }[]
   readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
@@ -155,7 +174,8 @@ export const deadlineBody = (address: string): string => JSON.stringify({ type: 
 /** From whom rows come whose run was dropped before the commit: they are not written. */
 export const nobody = '' as RunId
 
-// ---- what is read --------------------------------------------------------------------------------------------------------------------
+// ---- what is read
+// --------------------------------------------------------------------------------------------------------------------
 
 /** What is kept about a run. */
 export interface StoredRun {
@@ -175,7 +195,10 @@ export interface StoredRun {
   readonly losses: number
 }
 
-/** Why a run is set aside. The column holds plain words where a run is stuck for want of code or of a decision: then other processes try it again. */
+/**
+ * Why a run is set aside. The column holds plain words where a run is stuck for want of code or of a decision: then
+ * other processes try it again.
+ */
 export const asideFor = ({ stuck }: Pick<StoredRun, 'stuck'>): Failure | undefined =>
   stuck?.startsWith('{') === true ? (JSON.parse(stuck) as Failure) : undefined
 
@@ -196,8 +219,9 @@ export interface DueQuestion {
 }
 
 /**
- * What a held run's replay reads: everything of it as it was when it was claimed. It answers at once, because it is asked inside a tick. What this process has
- * written since need not be in it. Each throws what the store says (`Store.errorOf`), for example where a journal cannot be read.
+ * What a held run's replay reads: everything of it as it was when it was claimed. It answers at once, because it is
+ * asked inside a tick. What this process has written since need not be in it. Each throws what the store says
+ * (`Store.errorOf`), for example where a journal cannot be read.
  */
 export interface Past {
   /** The log of one activation, in order; of one that has settled it may be its last word alone. */
@@ -216,13 +240,17 @@ export interface Kind {
 
 /** A run that may be claimed, as it lies in the store. */
 export interface Candidate extends StoredRun {
-  /** If it is stuck or set aside: what an operator has said to it that no process has read. A cancel counts more: it needs no code. */
+  /**
+   * If it is stuck or set aside: what an operator has said to it that no process has read. A cancel counts more: it
+   * needs no code.
+   */
   readonly word: 'cancel' | 'resume' | undefined
 }
 
 /**
- * Which runs are to be claimed: these; or, of those that nobody drives and that have something to do, at most `limit` of the kinds that this process drives. Of those
- * lost less often than `lossesBelow` the oldest of a kind first; with `lossesFrom` those that were lost so often or more, the least often first.
+ * Which runs are to be claimed: these; or, of those that nobody drives and that have something to do, at most `limit`
+ * of the kinds that this process drives. Of those lost less often than `lossesBelow` the oldest of a kind first; with
+ * `lossesFrom` those that were lost so often or more, the least often first.
  */
 export type Wanted =
   | readonly RunId[]
@@ -249,7 +277,10 @@ export interface Claimed {
 export interface Unread {
   /** For runs that are held, in their order. */
   readonly rows: readonly InboxRow[]
-  /** Runs that this process does not hold and that may have something to do: they have got some, or were begun for whoever drives. A hint: it may be lost, and said twice. */
+  /**
+   * Runs that this process does not hold and that may have something to do: they have got some, or were begun for
+   * whoever drives. A hint: it may be lost, and said twice.
+   */
   readonly others: readonly RunId[]
 }
 
@@ -272,7 +303,10 @@ export interface StoredOrigin {
   readonly values: ReadonlyMap<string, Json>
 }
 
-/** Questions to a store from outside of a tick. None of them writes; each throws or rejects with what the store says (`Store.errorOf`). */
+/**
+ * Questions to a store from outside of a tick. None of them writes; each throws or rejects with what the store says
+ * (`Store.errorOf`).
+ */
 export interface StoreReader {
   run(run: RunId): Now<StoredRun | undefined>
   summary(run: RunId): Now<RunSummary | undefined>
@@ -281,7 +315,10 @@ export interface StoreReader {
   /** How a run began, how an ended run ended. */
   birth(run: RunId): Now<JournalEvent | undefined>
   end(run: RunId): Now<RunEnd | undefined>
-  /** Those of these runs that have ended since this was last asked. Cheap to ask again and again, also for many; who asks for a run for the first time has looked at `run` before. */
+  /**
+   * Those of these runs that have ended since this was last asked. Cheap to ask again and again, also for many; who
+   * asks for a run for the first time has looked at `run` before.
+   */
   ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Now<ReadonlyMap<RunId, RunEnd>>
   /** Everything of a run after a position, in the order of the feed. */
   feed(run: RunId, from: number): Now<readonly Recorded[]>
@@ -303,21 +340,31 @@ export interface StoreReader {
 
   /** The first moment at which `due` finds something. */
   nextDeadline(): Now<number | undefined>
-  /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
+  /**
+   * Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team
+   * C81). Of one moment, those of who began first come first (team C18).
+   */
   due(now: number): Now<readonly DueQuestion[]>
-  /** Runs that a process that begins to drive looks at: those that are stuck, and those that have read an operator's cancel and are parked. */
+  /**
+   * Runs that a process that begins to drive looks at: those that are stuck, and those that have read an operator's
+   * cancel and are parked.
+   */
   left(): Now<readonly RunId[]>
   /** Runs that waited for code that was missing where they were last looked at. */
   withoutCode(): Now<readonly RunId[]>
   /** Runs with an unread row that nobody holds: news of it may have been lost. */
   withMail(): Now<readonly RunId[]>
-  /** Runs of the kinds that this process drives that nobody holds and that have not parked: so many at most, the oldest of a kind first. Nothing is locked by it: who wants them claims them. */
+  /**
+   * Runs of the kinds that this process drives that nobody holds and that have not parked: so many at most, the oldest
+   * of a kind first. Nothing is locked by it: who wants them claims them.
+   */
   ready(drives: (kind: Kind) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
   endedBefore(at: number, limit: number): Now<readonly RunId[]>
 }
 
-// ---- who holds what ------------------------------------------------------------------------------------------------------------------
+// ---- who holds what
+// ------------------------------------------------------------------------------------------------------------------
 
 /** What became of the runs of processes that are dead. */
 export interface Buried {
@@ -330,18 +377,27 @@ export interface Buried {
 export interface StoreLease {
   /** Under which a run names its owner. */
   readonly id: string
-  /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
+  /**
+   * Whether this process may believe that its runs are its own. False after it stood still for longer than the lease:
+   * then it must look first.
+   */
   readonly fresh: boolean
   /** Due for another heartbeat. */
   readonly tired: boolean
   beat(): Now<void>
-  /** From here on there are runs to lose: the lease is not near its end, and is kept while users' code has the event loop. */
+  /**
+   * From here on there are runs to lose: the lease is not near its end, and is kept while users' code has the event
+   * loop.
+   */
   guard(): Now<void>
   /** The event loop moves. */
   moved(): void
   /** Among its runs is one that was lost so often: the lease becomes longer. */
   stretch(losses: number): void
-  /** After standing still: takes the lease again, and only then looks which of these runs, under these epochs, are still this process's own. */
+  /**
+   * After standing still: takes the lease again, and only then looks which of these runs, under these epochs, are still
+   * this process's own.
+   */
   lookAgain(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
   /** Runs that were lost before are like any other again. */
   steady(runs: readonly RunId[]): Now<void>
@@ -351,7 +407,8 @@ export interface StoreLease {
   fallSilent(): void
 }
 
-// ---- live parts between processes ------------------------------------------------------------------------------------------------------
+// ---- live parts between processes
+// ------------------------------------------------------------------------------------------------------
 
 /** Live parts of one run, as the process that drives it has published them at once. */
 export interface PublishedParts {
@@ -362,19 +419,33 @@ export interface PublishedParts {
   readonly parts: readonly LivePart[]
 }
 
-/** Passes live parts on between processes (K9): best effort. They may be lost, come late or twice, and nobody waits for them. */
+/**
+ * Passes live parts on between processes (K9): best effort. They may be lost, come late or twice, and nobody waits for
+ * them.
+ */
 export interface StoreParts {
-  /** For processes that listen to this run. Costs nothing where none does, and little where they are slow. Never throws. */
+  /**
+   * For processes that listen to this run. Costs nothing where none does, and little where they are slow. Never throws.
+   */
   publish(run: RunId, part: LivePart): void
-  /** Hears what other processes publish of this run, from about now on; returns how to stop. `hear` must return quickly and never throw. */
+  /**
+   * Hears what other processes publish of this run, from about now on; returns how to stop. `hear` must return quickly
+   * and never throw.
+   */
   overhear(run: RunId, hear: (published: PublishedParts) => void): () => void
 }
 
-/** Where runs are kept. Made by a factory of its own (`embedded/`, `postgres/`), closed by the engine that was given it. One that connects does so by itself, before its first answer. */
+/**
+ * Where runs are kept. Made by a factory of its own (`embedded/`, `postgres/`), closed by the engine that was given it.
+ * One that connects does so by itself, before its first answer.
+ */
 export interface Store {
   /** As errors name it: never with a password. */
   readonly name: string
-  /** By which it is told from every other store, whoever opens it and under whatever name. Throws or rejects with what the store says. */
+  /**
+   * By which it is told from every other store, whoever opens it and under whatever name. Throws or rejects with what
+   * the store says.
+   */
   id(): Now<string>
   /** No other process can open it. */
   readonly isPrivate: boolean
@@ -383,23 +454,32 @@ export interface Store {
   /** Absent: live parts are heard in the process that drives their run, and nowhere else. */
   readonly parts?: StoreParts
   /**
-   * Writes everything or nothing. Throws or rejects with what the store says: where `isRefusal`, the store is well and the content is not; else nothing was
-   * written, and nothing of it will be: a commit whose answer was lost is waited out.
+   * Writes everything or nothing. Throws or rejects with what the store says: where `isRefusal`, the store is well and
+   * the content is not; else nothing was written, and nothing of it will be: a commit whose answer was lost is waited
+   * out.
    */
   commit(batch: Batch): Now<BatchResult>
   /**
-   * Makes runs this process's own (K2), and reads what is needed to go on with them: all of them or, if it throws, none. `admits` is asked for each, once, before it is
-   * claimed. Left out are runs that have ended, that another process holds or is faster with, and that are not there. One that this process holds already gets a new epoch.
+   * Makes runs this process's own (K2), and reads what is needed to go on with them: all of them or, if it throws,
+   * none. `admits` is asked for each, once, before it is claimed. Left out are runs that have ended, that another
+   * process holds or is faster with, and that are not there. One that this process holds already gets a new epoch.
    */
   claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Now<readonly Claimed[]>
   /**
-   * What has come in, since this was last asked or since a run was claimed, for these runs after the last row that each was given, and for others. What this process
-   * has posted itself is there as soon as its commit is. One question at a time.
+   * What has come in, since this was last asked or since a run was claimed, for these runs after the last row that each
+   * was given, and for others. What this process has posted itself is there as soon as its commit is. One question at a
+   * time.
    */
   unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Now<Unread>
-  /** What other processes have written to since this was last asked: which runs, or all if nobody can say. Undefined: nothing. A store whose news may be lost says `all` by itself every second or so. */
+  /**
+   * What other processes have written to since this was last asked: which runs, or all if nobody can say. Undefined:
+   * nothing. A store whose news may be lost says `all` by itself every second or so.
+   */
   moved(): ReadonlySet<RunId> | 'all' | undefined
-  /** Calls `heard` when there is something to ask `moved` for, from now on. A store that cannot tell does nothing: it is asked every few milliseconds. */
+  /**
+   * Calls `heard` when there is something to ask `moved` for, from now on. A store that cannot tell does nothing: it is
+   * asked every few milliseconds.
+   */
   listen(heard: () => void): void
   /** What is thrown here as a `store.*` error that says what to do. */
   errorOf(thrown: unknown): ReeveError
@@ -410,7 +490,10 @@ export interface Store {
   changed(): Now<ReeveError | undefined>
   /** Throws `store.redacted` where another process takes out what this one would record, as far as is known here. */
   mustHaveRules(): void
-  /** What time it is for deadlines. A process whose clock is behind brings none of them back; where another clock than the system's has ever driven the store, the clocks of its processes count. */
+  /**
+   * What time it is for deadlines. A process whose clock is behind brings none of them back; where another clock than
+   * the system's has ever driven the store, the clocks of its processes count.
+   */
   time(): number
   /** From now on there is another clock than the system's. */
   useOwnClock(): Now<void>
@@ -419,8 +502,10 @@ export interface Store {
   /** Gives some of the free space back if much lies free. True: there is more. */
   shrink(): Now<boolean>
   /**
-   * The process is about to end: a commit whose answer is lost is waited out for a few seconds more, then it fails with an error that says so. Whoever opens the store next sees what was written.
-   * A server that says nothing for five seconds is given up, and what is asked of it then fails at once. `mustWait`: an effect is under way whose end is yet to be recorded, so it is not given up.
+   * The process is about to end: a commit whose answer is lost is waited out for a few seconds more, then it fails with
+   * an error that says so. Whoever opens the store next sees what was written. A server that says nothing for five
+   * seconds is given up, and what is asked of it then fails at once. `mustWait`: an effect is under way whose end is
+   * yet to be recorded, so it is not given up.
    */
   leave(mustWait?: () => boolean): void
   /** Stops what works beside the event loop; nothing is written after it. */

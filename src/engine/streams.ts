@@ -8,7 +8,8 @@ import type { Caller } from '../journal/index.ts'
 export const runStream = (run: RunId): string => `ses_/${run}`
 
 /** The session's stream, or one of the run's own if it belongs to no session. */
-export const streamOf = (caller: Caller, run: RunId): string => (caller.session === undefined ? runStream(run) : `ses_${caller.session}`)
+export const streamOf = (caller: Caller, run: RunId): string =>
+  caller.session === undefined ? runStream(run) : `ses_${caller.session}`
 
 const lasting = /^(?:reg|mem|trust)_[A-Za-z0-9._:@-]{1,128}$/
 
@@ -17,7 +18,10 @@ const session = /^ses_\/?[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 /** As for code, and those of sessions and runs: whoever runs them may look after them. */
 export const streamFromOutside = (name: string): string => (session.test(name) ? name : lastingStream(name))
 
-/** The name of a stream that belongs to no run and no session, checked. Throws `input.invalid`: sessions and runs are not reached by name. */
+/**
+ * The name of a stream that belongs to no run and no session, checked. Throws `input.invalid`: sessions and runs are
+ * not reached by name.
+ */
 export function lastingStream(name: string): string {
   if (lasting.test(name)) return name
   throw new ReeveError('input.invalid', `${JSON.stringify(name)} is not the name of a stream that outlives runs`, {

@@ -1,8 +1,9 @@
 /**
  * asTool(): any agent among the tools of any other. It is called with a brief and answers; control never leaves it.
  *
- * Owns: what crosses to it by each input mode. Does not own: running the call (agent/approval/tool-gate.ts): it is a worker over the same edge as a delegation.
- * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
+ * Owns: what crosses to it by each input mode. Does not own: running the call (agent/approval/tool-gate.ts): it is a
+ * worker over the same edge as a delegation. An exit, a break or a transfer of it ends or moves only what is inside.
+ * Its session values are those of the run.
  */
 import {
   described,
@@ -46,10 +47,14 @@ export interface AsToolOptions<Name extends string = string> {
   /** Default: the agent's description. */
   readonly description?: string
   /**
-   * What the model gives. Default: the agent's own `input` schema, and if it has none a text, `request`. With a schema of its own, an agent that takes text gets the arguments as JSON text.
+   * What the model gives. Default: the agent's own `input` schema, and if it has none a text, `request`. With a schema
+   * of its own, an agent that takes text gets the arguments as JSON text.
    */
   readonly input?: SchemaLike
-  /** What it is shown besides: nothing (default), what was said and answered so far, or the caller's whole conversation, in which the request comes last. */
+  /**
+   * What it is shown besides: nothing (default), what was said and answered so far, or the caller's whole conversation,
+   * in which the request comes last.
+   */
   readonly context?: 'brief' | 'answers' | 'conversation'
   /** Whether it is shown how control was handed on, this call included. Default `hidden`. */
   readonly transfers?: 'shown' | 'hidden'
@@ -76,8 +81,14 @@ const request = {
   additionalProperties: false,
 } as const
 
-/** Makes a tool of an agent. Throws `tool.invalid` if it has no description to be chosen by, or options that make no sense. */
-export function asTool<A extends Agent, const Name extends string = A['name']>(given: A, options: AsToolOptions<Name> = {}): Tool<Name> {
+/**
+ * Makes a tool of an agent. Throws `tool.invalid` if it has no description to be chosen by, or options that make no
+ * sense.
+ */
+export function asTool<A extends Agent, const Name extends string = A['name']>(
+  given: A,
+  options: AsToolOptions<Name> = {},
+): Tool<Name> {
   const problems = problemsOf(given, options)
   if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
   const { name = given.name, description = given.description, input, context = 'brief', transfers = 'hidden' } = options
@@ -100,7 +111,14 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
   }
   return {
     ...(made as Tool<Name>),
-    version: versionOf(undefined, { tool: made.version, agent: given.name, context, transfers, onFailure, grant: grant as Json }),
+    version: versionOf(undefined, {
+      tool: made.version,
+      agent: given.name,
+      context,
+      transfers,
+      onFailure,
+      grant: grant as Json,
+    }),
     work: {
       kind: 'agent',
       agent: given,
@@ -129,7 +147,9 @@ function problemsOf(given: Agent, options: AsToolOptions): string[] {
       const chosen = options[option as keyof typeof choices]
       return chosen === undefined || words.includes(chosen)
         ? []
-        : [`${where}: ${option} is ${JSON.stringify(chosen)}, expected ${words.map((word) => `"${word}"`).join(' or ')}`]
+        : [
+            `${where}: ${option} is ${JSON.stringify(chosen)}, expected ${words.map((word) => `"${word}"`).join(' or ')}`,
+          ]
     }),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
@@ -158,9 +178,13 @@ const choices: Readonly<Record<'context' | 'transfers' | 'onFailure', readonly s
   onFailure: ['tell', 'fail'],
 }
 
-const requestOf = (input: Json): string => (isObject(input) && typeof input['request'] === 'string' ? input['request'] : '')
+const requestOf = (input: Json): string =>
+  isObject(input) && typeof input['request'] === 'string' ? input['request'] : ''
 
-/** The caller's conversation up to this call, without its system text; the request comes last, so that nothing of the call is lost. */
+/**
+ * The caller's conversation up to this call, without its system text; the request comes last, so that nothing of the
+ * call is lost.
+ */
 function entriesBefore(
   state: ConversationState,
   call: ToolCall,

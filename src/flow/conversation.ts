@@ -1,17 +1,27 @@
 /**
  * Conversation: what has been said in a flow so far, and how much of it the next agent gets (spec collaboration 1.6).
  *
- * Owns: the policies by which history crosses, in both directions. Does not own: how an agent is shown what it got (edge/history.ts), who is next.
- * Lives in memory only; replay makes it again from the ends of the members (K1). Parallel branches are given copies and are joined in the order of their declaration.
+ * Owns: the policies by which history crosses, in both directions. Does not own: how an agent is shown what it got
+ * (edge/history.ts), who is next. Lives in memory only; replay makes it again from the ends of the members (K1).
+ * Parallel branches are given copies and are joined in the order of their declaration.
  */
 import { agentContext, type AgentContext } from '../agent/index.ts'
 import type { Context } from '../engine/index.ts'
-import { answersOnly, briefText, entriesOf, mayRead, messageProblems, withoutTransfers, type Edge } from '../edge/index.ts'
+import {
+  answersOnly,
+  briefText,
+  entriesOf,
+  mayRead,
+  messageProblems,
+  withoutTransfers,
+  type Edge,
+} from '../edge/index.ts'
 import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '../core/index.ts'
 
 /**
- * Makes the whole conversation that an agent is shown, of a copy. Orchestration (K3): pure, or through `ctx`, whose names are its own: a `step` that summarizes is made once, also across a crash.
- * If it throws, the agent is not started and counts as failed.
+ * Makes the whole conversation that an agent is shown, of a copy. Orchestration (K3): pure, or through `ctx`, whose
+ * names are its own: a `step` that summarizes is made once, also across a crash. If it throws, the agent is not started
+ * and counts as failed.
  */
 export type HistoryRewriter = (
   entries: readonly HistoryEntry[],
@@ -20,8 +30,9 @@ export type HistoryRewriter = (
 ) => readonly Message[] | Promise<readonly Message[]>
 
 /**
- * How much of what was said before an agent gets. `conversation`: everything, its own words as they are and those of others retold. `answers`: what came from
- * outside and everybody's final answers. `input`: what came from outside. `brief`: what it is asked to do and nothing else. A function: what it makes of everything.
+ * How much of what was said before an agent gets. `conversation`: everything, its own words as they are and those of
+ * others retold. `answers`: what came from outside and everybody's final answers. `input`: what came from outside.
+ * `brief`: what it is asked to do and nothing else. A function: what it makes of everything.
  */
 export type HistoryPolicy = 'brief' | 'input' | 'answers' | 'conversation' | HistoryRewriter
 
@@ -89,8 +100,15 @@ export class Conversation {
     return this.#begins.filter((entry) => mayRead(agent, entry))
   }
 
-  /** What an agent gets; in a promise where a rewriter takes its time. `ctx` is the rewriter's. Throws what a rewriter throws. */
-  for(agent: string, { policy, transfers, task }: Showing, ctx: () => Context): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
+  /**
+   * What an agent gets; in a promise where a rewriter takes its time. `ctx` is the rewriter's. Throws what a rewriter
+   * throws.
+   */
+  for(
+    agent: string,
+    { policy, transfers, task }: Showing,
+    ctx: () => Context,
+  ): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
     if (policy === 'brief') return [{ message: { role: 'user', content: task ?? this.#brief } }]
     if (policy === 'input') return this.#begun(agent).filter((entry) => entry.agent === undefined)
     const entries = transfers === 'hidden' ? withoutTransfers(this.#seenBy(agent)) : this.#seenBy(agent)
@@ -119,12 +137,16 @@ function entriesIn(made: unknown): readonly HistoryEntry[] {
 const shared = ({ by, said, answer }: Segment, reader: string | undefined): readonly HistoryEntry[] =>
   answer === undefined || by === reader ? said : answer
 
-/** What somebody answered, under its name: its output, or where that is nothing, its last words. Of who did not complete, thinking aloud is no answer. */
+/**
+ * What somebody answered, under its name: its output, or where that is nothing, its last words. Of who did not
+ * complete, thinking aloud is no answer.
+ */
 function answerOf(by: string, said: readonly HistoryEntry[], outcome: Outcome | undefined): readonly HistoryEntry[] {
   const isDone = outcome === undefined || outcome.status === 'completed'
   const last = answersOnly(said).findLast((entry) => isDone || entry.answer === true)?.message
   const output = outcome?.status === 'completed' ? outcome.output : null
   const text = typeof output === 'string' ? output : output === null ? '' : JSON.stringify(output)
-  const message: Message | undefined = text === '' || last?.content === text ? last : { role: 'assistant', content: text }
+  const message: Message | undefined =
+    text === '' || last?.content === text ? last : { role: 'assistant', content: text }
   return message === undefined ? [] : [{ agent: by, message, answer: true }]
 }

@@ -1,7 +1,8 @@
 /**
  * The exit tool: by which a model ends the whole run with an answer.
  *
- * Owns: its name and schema (those of the spec, collaboration 1.17). Does not own: what an exit does (agent/tool/tool-actions.ts, routing.ts, fixed.ts).
+ * Owns: its name and schema (those of the spec, collaboration 1.17). Does not own: what an exit does
+ * (agent/tool/tool-actions.ts, routing.ts, fixed.ts).
  */
 import { tool } from '../agent/index.ts'
 

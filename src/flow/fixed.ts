@@ -1,8 +1,11 @@
 /**
- * sequential, loop, parallel: agents in an order that is fixed beforehand. Agents themselves, so they nest in each other and under routers at any depth.
+ * sequential, loop, parallel: agents in an order that is fixed beforehand. Agents themselves, so they nest in each
+ * other and under routers at any depth.
  *
- * Owns: the three constructors and the order. Does not own: what crosses to a member and back (member.ts, conversation.ts), control by choice (routing.ts).
- * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest loop; both are read when a member has ended.
+ * Owns: the three constructors and the order. Does not own: what crosses to a member and back (member.ts,
+ * conversation.ts), control by choice (routing.ts).
+ * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest
+ * loop; both are read when a member has ended.
  */
 import {
   completed,
@@ -32,14 +35,26 @@ import {
 import { leavesTrail, type Edge, type Limits, type Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { memberCaps, edgeOf, memberEdgeNames, memberProblems, MemberList, membersOf, work, type EdgeOptions } from './member.ts'
+import {
+  memberCaps,
+  edgeOf,
+  memberEdgeNames,
+  memberProblems,
+  MemberList,
+  membersOf,
+  work,
+  type EdgeOptions,
+} from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
   readonly name: Name
   /** What it is good for; needed where it is somebody's worker or tool. */
   readonly description?: string
-  /** Who works in it, in this order. The same agent may stand here more than once. A function may name agents that are defined later; it is asked once. */
+  /**
+   * Who works in it, in this order. The same agent may stand here more than once. A function may name agents that are
+   * defined later; it is asked once.
+   */
   readonly agents: Agents | (() => Agents)
   /** What crosses to its agents and back. Default: the whole conversation both ways, without the noise of transfers. */
   readonly edge?: EdgeOptions<Agents[number]['name']>
@@ -76,8 +91,8 @@ export interface LoopOptions<Name extends string, Agents extends readonly Agent[
 const loopNames: NamesOf<LoopOptions<string, readonly Agent[]>> = { ...flowNames, maxIterations: true }
 
 /**
- * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not complete ends it in the same way. Throws `team.invalid`
- * with everything that is wrong.
+ * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not
+ * complete ends it in the same way. Throws `team.invalid` with everything that is wrong.
  */
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
@@ -86,7 +101,10 @@ export function sequential<const Name extends string, const Agents extends reado
   return renamable(flow, (name) => sequential({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
-/** Again and again in the same order, until somebody breaks it or `maxIterations` are done. Its output is that of whoever was last. Throws `team.invalid`. */
+/**
+ * Again and again in the same order, until somebody breaks it or `maxIterations` are done. Its output is that of
+ * whoever was last. Throws `team.invalid`.
+ */
 export function loop<const Name extends string, const Agents extends readonly Agent[]>(
   options: LoopOptions<Name, Agents>,
 ): Agent<Name, string, Json> {
@@ -95,14 +113,17 @@ export function loop<const Name extends string, const Agents extends readonly Ag
   const fine = maxIterations === Infinity || (Number.isInteger(maxIterations) && maxIterations > 0)
   const problems = fine
     ? []
-    : [`loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`]
+    : [
+        `loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`,
+      ]
   const flow = new Fixed('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations))
   return renamable(flow, (name) => loop({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
 /**
- * All at once, blind to each other. It waits for all of them; its output is the list of theirs in the order of declaration, and what they said is joined in that order. If one does not
- * complete, neither does it. Throws `team.invalid`.
+ * All at once, blind to each other. It waits for all of them; its output is the list of theirs in the order of
+ * declaration, and what they said is joined in that order. If one does not complete, neither does it. Throws
+ * `team.invalid`.
  */
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
@@ -159,7 +180,10 @@ class FixedRun {
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
   }
 
-  /** One after another. `pass`: a break is for somebody further out, and the rest still works. `stop`: nobody works after it. */
+  /**
+   * One after another. `pass`: a break is for somebody further out, and the rest still works. `stop`: nobody works
+   * after it.
+   */
   async line(onBreak: 'pass' | 'stop'): Promise<Ended> {
     let last = going(null)
     let breaks: string | undefined
@@ -169,7 +193,11 @@ class FixedRun {
       this.#take(agent, outcome)
       const trail = trailOf(outcome)
       breaks ??= trail.breaks
-      last = { outcome, answeredBy: trail.answeredBy ?? agent.name, ends: outcome.status !== 'completed' || trail.action !== undefined }
+      last = {
+        outcome,
+        answeredBy: trail.answeredBy ?? agent.name,
+        ends: outcome.status !== 'completed' || trail.action !== undefined,
+      }
       if (last.ends || (breaks !== undefined && onBreak === 'stop')) break
     }
     return { ...last, breaks }
@@ -177,7 +205,9 @@ class FixedRun {
 
   /** All at once. */
   async branches(): Promise<Ended> {
-    const outcomes = await Promise.all(this.agents.map((agent) => this.#work(this.ctx.scope('branch'), agent, [...this.#path, agent.name])))
+    const outcomes = await Promise.all(
+      this.agents.map((agent) => this.#work(this.ctx.scope('branch'), agent, [...this.#path, agent.name])),
+    )
     this.agents.forEach((agent, i) => this.#take(agent, outcomes[i]!))
     const breaks = outcomes.map((outcome) => trailOf(outcome).breaks).find((from) => from !== undefined)
     const bad = outcomes.find(({ status }) => status !== 'completed')
@@ -223,7 +253,13 @@ class Fixed extends DefinedAgent {
   readonly #problems: readonly string[]
   readonly #members: MemberList
 
-  constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
+  constructor(
+    word: string,
+    given: FlowOptions<string, readonly Agent[]>,
+    order: Order,
+    problems: readonly string[] = [],
+    bound?: string,
+  ) {
     mustBeOptions(given, word, 'team.invalid')
     const members = new MemberList(given.agents)
     super({ ...given, team: () => members.names, reaches: given.agents })

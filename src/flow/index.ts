@@ -1,4 +1,7 @@
-/** Many minds in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a tool. */
+/**
+ * Many minds in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a
+ * tool.
+ */
 export { asTool, type AsToolOptions } from './as-tool.ts'
 export { Conversation, type HistoryPolicy, type HistoryRewriter, type Shares } from './conversation.ts'
 export { exitTool } from './exit-tool.ts'

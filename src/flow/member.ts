@@ -1,7 +1,8 @@
 /**
  * Member: one agent's turn in a flow: what crosses to it, and how its end is read.
  *
- * Owns: the policy of the edge between a flow and its members, starting one, labelling its failure. Does not own: who is next (routing.ts, fixed.ts).
+ * Owns: the policy of the edge between a flow and its members, starting one, labelling its failure. Does not own: who
+ * is next (routing.ts, fixed.ts).
  * Holds: K4 (every member in a scope of its own).
  */
 import {
@@ -58,8 +59,9 @@ export interface MemberEdge {
 }
 
 /**
- * Who works in a flow: whoever did when it was given this work. A later change of its definition changes no run that has begun; for somebody who is gone since then the
- * name stands: what it has begun waits until the agent is registered again, and a new turn of it fails, which is content for a router's lead.
+ * Who works in a flow: whoever did when it was given this work. A later change of its definition changes no run that
+ * has begun; for somebody who is gone since then the name stands: what it has begun waits until the agent is registered
+ * again, and a new turn of it fails, which is content for a router's lead.
  */
 export const membersOf = ({ team }: Edge, now: readonly Agent[]): readonly Agent[] =>
   team === undefined ? now : team.map((name) => now.find((member) => member.name === name) ?? named(name))
@@ -155,13 +157,21 @@ export async function edgeFor(
     return lead ? edge : afterFailures(ctx, above, edge)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
-    return failure('transfer.refused', `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal', {
-      details: { agent: member.name, path: [...path] },
-    })
+    return failure(
+      'transfer.refused',
+      `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`,
+      'internal',
+      {
+        details: { agent: member.name, path: [...path] },
+      },
+    )
   }
 }
 
-/** What it is asked to do. For one with an input of its own a task is read as that, where it fits; else it stands beside what the whole flow was asked. */
+/**
+ * What it is asked to do. For one with an input of its own a task is read as that, where it fits; else it stands beside
+ * what the whole flow was asked.
+ */
 function briefFor({ brief }: Edge, { inputSchema }: Pick<Agent, 'inputSchema'>, task: string | undefined): Brief {
   if (task === undefined) return brief
   if (inputSchema === undefined) return { instructions: task }
@@ -169,7 +179,10 @@ function briefFor({ brief }: Edge, { inputSchema }: Pick<Agent, 'inputSchema'>, 
   return input !== undefined && inputSchema.check(input).ok ? { input } : brief
 }
 
-/** Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the version that has led so far (`lead`). */
+/**
+ * Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the
+ * version that has led so far (`lead`).
+ */
 export function startMember(
   ctx: Context,
   member: Pick<Agent, 'name' | 'limits'>,
@@ -177,7 +190,9 @@ export function startMember(
   { path, policy }: Turn,
   lead?: string,
 ): ActivationId {
-  const limits = accountLimits(tighter(policy.limits, (lead === undefined ? revised(edge.versions, member) : member).limits))
+  const limits = accountLimits(
+    tighter(policy.limits, (lead === undefined ? revised(edge.versions, member) : member).limits),
+  )
   const version = lead ?? own(edge.versions, member.name)?.base
   return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
     path,
@@ -197,10 +212,15 @@ export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn)
 }
 
 const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
-  failure('transfer.refused', `"${agent}" hands over to "${to}", and here there is nobody to hand over to`, 'validation', {
-    details: { agent, path: [...path] },
-    hint: 'Let it be the lead of a router, and let the router stand in its place.',
-  })
+  failure(
+    'transfer.refused',
+    `"${agent}" hands over to "${to}", and here there is nobody to hand over to`,
+    'validation',
+    {
+      details: { agent, path: [...path] },
+      hint: 'Let it be the lead of a router, and let the router stand in its place.',
+    },
+  )
 
 /** The options of what crosses to any member. */
 export const memberEdgeNames: NamesOf<MemberEdge> = {
@@ -222,7 +242,10 @@ export function memberCaps(members: readonly Agent[], given: unknown, option: st
   return [...usdCapOf(all.limits, `${option}.limits`, members), ...own]
 }
 
-/** What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of its options. */
+/**
+ * What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of
+ * its options.
+ */
 export function memberProblems(
   where: string,
   members: readonly Agent[],
@@ -252,7 +275,10 @@ export function edgesOf<Own extends MemberEdge = MemberEdge>(
   given: unknown,
 ): { readonly all: Own; readonly agents: readonly (readonly [string, Own | undefined])[] } {
   const all = (hasNames(given) ? given : {}) as Own & { readonly agents?: unknown }
-  return { all, agents: hasNames(all.agents) ? Object.entries(all.agents as { readonly [name: string]: Own | undefined }) : [] }
+  return {
+    all,
+    agents: hasNames(all.agents) ? Object.entries(all.agents as { readonly [name: string]: Own | undefined }) : [],
+  }
 }
 
 /** The end of a sentence on somebody who was named. */
@@ -263,7 +289,10 @@ const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'an
 const sharings: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
 const noise: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
 
-function edgeProblems({ context, shares, transfers, permissions, limits, oversight }: MemberEdge, where: string): string[] {
+function edgeProblems(
+  { context, shares, transfers, permissions, limits, oversight }: MemberEdge,
+  where: string,
+): string[] {
   const expected = (name: string, given: unknown, words: string): string =>
     `${where}: ${name} is ${JSON.stringify(given)}, expected ${words}`
   return [

@@ -16,7 +16,10 @@ export interface Hop {
 /** How often the same round must be made before it counts as a loop. */
 const enough = 3
 
-/** The round that control has made three times while nobody did anything else; the names from where it begins to where it comes back. Undefined if there is none. */
+/**
+ * The round that control has made three times while nobody did anything else; the names from where it begins to where
+ * it comes back. Undefined if there is none.
+ */
 export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
   const quiet = hops.length - 1 - hops.findLastIndex(({ did }) => did)
   for (let length = 1; length * enough <= quiet; length++) {
@@ -29,4 +32,5 @@ export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
   return undefined
 }
 
-const isSame = (one: Hop, other: Hop): boolean => one.from === other.from && one.to === other.to && one.task === other.task
+const isSame = (one: Hop, other: Hop): boolean =>
+  one.from === other.from && one.to === other.to && one.task === other.task

@@ -1,8 +1,10 @@
 /**
- * router(): a lead that hands control to its workers, with what was said so far. Eino's supervisor (control returns by rule), and handoff (it does not).
+ * router(): a lead that hands control to its workers, with what was said so far. Eino's supervisor (control returns by
+ * rule), and handoff (it does not).
  *
  * Owns: the public constructor, its options and their types, its checks, the agent that stays active over a session.
- * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over (agent/tool/transfer-tool.ts).
+ * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over
+ * (agent/tool/transfer-tool.ts).
  */
 import {
   described,
@@ -62,16 +64,28 @@ interface RouterFacts<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 > extends AgentFacts<Name, In, Out> {
-  /** To whom control may go. Their names are unique in the whole tree. A function may name agents that are defined later; it is asked once. */
+  /**
+   * To whom control may go. Their names are unique in the whole tree. A function may name agents that are defined
+   * later; it is asked once.
+   */
   readonly workers: Workers | (() => Workers)
   /**
-   * What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the lead itself: permissions, and a context without
-   * what was answered, hold for it only if they stand there; limits of its turns are those of the router.
+   * What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the
+   * lead itself: permissions, and a context without what was answered, hold for it only if they stand there; limits of
+   * its turns are those of the router.
    */
   readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
-  /** To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on request. */
-  readonly routes?: { readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[] }
-  /** As a root: the next run of a session begins with whoever had control when the last run completed. Below a call each call begins with the lead. Default: with the lead. */
+  /**
+   * To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on
+   * request.
+   */
+  readonly routes?: {
+    readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[]
+  }
+  /**
+   * As a root: the next run of a session begins with whoever had control when the last run completed. Below a call each
+   * call begins with the lead. Default: with the lead.
+   */
   readonly sticky?: boolean
 }
 
@@ -101,15 +115,17 @@ export interface CodeRouterOptions<
 const defaultTurns = 100
 
 /**
- * Defines a router. Throws `team.invalid` with everything that is wrong with it. By default every worker gives control back when it ends (`returns: 'always'`), and the
- * router answers when its lead answers without handing over.
+ * Defines a router. Throws `team.invalid` with everything that is wrong with it. By default every worker gives control
+ * back when it ends (`returns: 'always'`), and the router answers when its lead answers without handing over.
  */
 export function router<
   const Name extends string,
   const Workers extends readonly Agent[],
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Answer<Out>> {
+>(
+  options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>,
+): Agent<Name, Infer<In>, Answer<Out>> {
   const entry = new RouterAgent(options as unknown as AnyOptions)
   return renamable(entry, (name) =>
     router(renamed(options as unknown as AnyOptions, name) as unknown as typeof options),
@@ -127,7 +143,9 @@ function renamed(options: AnyOptions, name: string): AnyOptions {
     ...options,
     name,
     ...(agents === undefined ? undefined : { transfer: { ...transfer, agents: Object.fromEntries(named(agents)) } }),
-    ...(routes === undefined ? undefined : { routes: Object.fromEntries(named(routes).map(([from, to]) => [from, to?.map(own)])) }),
+    ...(routes === undefined
+      ? undefined
+      : { routes: Object.fromEntries(named(routes).map(([from, to]) => [from, to?.map(own)])) }),
   }
 }
 
@@ -256,7 +274,11 @@ const activeKey = (router: string): string => `$active.${router}`
 const returning: ReadonlySet<unknown> = new Set([undefined, 'always', 'on-request', 'never'])
 const failing: ReadonlySet<unknown> = new Set([undefined, 'tell', 'end'])
 
-function routerProblems(name: string, workers: readonly Agent[], options: Pick<AnyOptions, 'transfer' | 'routes'>): string[] {
+function routerProblems(
+  name: string,
+  workers: readonly Agent[],
+  options: Pick<AnyOptions, 'transfer' | 'routes'>,
+): string[] {
   const where = `router "${name}"`
   const { all, agents: exceptions } = edgesOf<TransferEdge>(options.transfer)
   const agents = workers.filter(isAgent)
@@ -279,19 +301,37 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
 }
 
 /** `name` is the router, `workers` are those who may follow. */
-function transferProblems(where: string, from: string, edge: TransferEdge, name: string, workers: readonly string[]): string[] {
+function transferProblems(
+  where: string,
+  from: string,
+  edge: TransferEdge,
+  name: string,
+  workers: readonly string[],
+): string[] {
   const { returns, onFailure } = edge
   const followedBy = namesIn(edge.followedBy)
   return [
-    ...(returning.has(returns) ? [] : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
-    ...(failing.has(onFailure) ? [] : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
+    ...(returning.has(returns)
+      ? []
+      : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
+    ...(failing.has(onFailure)
+      ? []
+      : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
     ...namesProblems(edge.followedBy, `${where}: what follows ${from}`),
-    ...(new Set(followedBy).size === followedBy.length ? [] : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
+    ...(new Set(followedBy).size === followedBy.length
+      ? []
+      : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
     ...followedBy.flatMap((each) =>
-      each === name || workers.includes(each) ? [] : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
+      each === name || workers.includes(each)
+        ? []
+        : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
     ),
-    ...(followedBy.some((each) => from === `"${each}"`) ? [`${where}: what follows ${from} names that agent itself`] : []),
-    ...(followedBy.includes(name) ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`] : []),
+    ...(followedBy.some((each) => from === `"${each}"`)
+      ? [`${where}: what follows ${from} names that agent itself`]
+      : []),
+    ...(followedBy.includes(name)
+      ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`]
+      : []),
   ]
 }
 
@@ -301,7 +341,9 @@ function routeProblems(where: string, given: unknown, names: readonly string[]):
   return Object.entries(given as { readonly [from: string]: unknown }).flatMap(([from, to]) => [
     ...(names.includes(from) ? [] : [`${where}: routes name "${from}", ${strange(names)}`]),
     ...namesProblems(to, `${where}: what "${from}" routes to`),
-    ...namesIn(to).flatMap((each) => (names.includes(each) ? [] : [`${where}: the routes of "${from}" name "${each}", ${strange(names)}`])),
+    ...namesIn(to).flatMap((each) =>
+      names.includes(each) ? [] : [`${where}: the routes of "${from}" name "${each}", ${strange(names)}`],
+    ),
     ...(namesIn(to).includes(from) ? [`${where}: the routes of "${from}" lead to itself`] : []),
   ])
 }
@@ -330,7 +372,11 @@ function leadProblems(where: string, edge: TransferEdge): string[] {
 const routesOf = (routes: NonNullable<AnyOptions['routes']>): Routing['routes'] => new Map(Object.entries(routes))
 
 /** Workers to whom nobody can hand control, by choice or by rule. */
-function unreachable(name: string, names: readonly string[], options: Pick<AnyOptions, 'transfer' | 'routes'>): string[] {
+function unreachable(
+  name: string,
+  names: readonly string[],
+  options: Pick<AnyOptions, 'transfer' | 'routes'>,
+): string[] {
   const reached = new Set([name])
   const chosen = routesOf(hasNames(options.routes) ? options.routes : {})
   const { all } = edgesOf<EdgeOptions<string, TransferEdge>>(options.transfer)

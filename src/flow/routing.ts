@@ -1,9 +1,13 @@
 /**
- * Routing: the one control loop of a router: who has control, what became of it, who has it next. Run and resume are this same loop.
+ * Routing: the one control loop of a router: who has control, what became of it, who has it next. Run and resume are
+ * this same loop.
  *
- * Owns: the decision after each turn at the work (by choice of the one who had control, else by rule), the limit and the loop check of transfers, the facts that record them.
- * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses (agent/tool/transfer-tool.ts).
- * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in a stream.
+ * Owns: the decision after each turn at the work (by choice of the one who had control, else by rule), the limit and
+ * the loop check of transfers, the facts that record them.
+ * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses
+ * (agent/tool/transfer-tool.ts).
+ * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in
+ * a stream.
  */
 import {
   asText,
@@ -19,7 +23,16 @@ import {
   type Outcome,
 } from '../core/index.ts'
 import { fitting, outputOf, type Agent } from '../agent/index.ts'
-import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema, labelled } from '../edge/index.ts'
+import {
+  denies,
+  narrow,
+  transferPair,
+  workerTold,
+  type Candidate,
+  type Edge,
+  type Schema,
+  labelled,
+} from '../edge/index.ts'
 import { LocalsView, type Context } from '../engine/index.ts'
 import { streakOf, workerEnd } from '../oversight/index.ts'
 import { Conversation } from './conversation.ts'
@@ -33,9 +46,15 @@ export type Returns = 'always' | 'on-request' | 'never'
 export interface TransferEdge extends MemberEdge {
   /** Default `always`. */
   readonly returns?: Returns
-  /** Who works after it by rule, in this order, each once, those who follow them included; then control goes on as `returns` says. */
+  /**
+   * Who works after it by rule, in this order, each once, those who follow them included; then control goes on as
+   * `returns` says.
+   */
   readonly followedBy?: readonly string[]
-  /** What becomes of a worker that does not complete: the router's lead is told and goes on (default), or the router ends in the same way. A worker that never returns ends it. */
+  /**
+   * What becomes of a worker that does not complete: the router's lead is told and goes on (default), or the router
+   * ends in the same way. A worker that never returns ends it.
+   */
   readonly onFailure?: 'tell' | 'end'
 }
 
@@ -124,7 +143,8 @@ export class Route {
     const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
     const edge = await edgeFor(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
-    if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(new LocalsView(this.#ctx.scope('lead')), edge), name, path)
+    if (isLead && isFirst)
+      return labelled(await this.#routing.lead.orchestrate(new LocalsView(this.#ctx.scope('lead')), edge), name, path)
     const ctx = this.#ctx.scope('hop')
     const version = isLead ? ctx.place.version : undefined
     const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
@@ -147,14 +167,26 @@ export class Route {
   }
 
   /** By the choice of whoever had control. It takes the place of every rule that is left. */
-  #chosen(stop: Stop, action: Extract<Action, { type: 'transfer' }>, said: readonly HistoryEntry[], did = false): Stop | Outcome {
+  #chosen(
+    stop: Stop,
+    action: Extract<Action, { type: 'transfer' }>,
+    said: readonly HistoryEntry[],
+    did = false,
+  ): Stop | Outcome {
     this.#forget()
     const { to, task } = action
     // somebody further in may have chosen: it is from there that control goes on
     const from = action.path.at(-1) ?? stop.name
     const limit = this.#counted({ from, to, did: hasDone(said) || did, task }, action.path)
     if (limit !== undefined) return limit
-    this.#record({ from, path: action.path, to, by: action.callId === undefined ? 'code' : 'model', callId: action.callId, task })
+    this.#record({
+      from,
+      path: action.path,
+      to,
+      by: action.callId === undefined ? 'code' : 'model',
+      callId: action.callId,
+      task,
+    })
     return { name: to, path: [...action.path, to], task }
   }
 
@@ -165,7 +197,9 @@ export class Route {
     if (!hasDone(said)) this.#tell(name, outcome)
     this.#ruled.add(name)
     // a rule may have been changed since, and name somebody who is not on this team
-    const after = followedBy.filter((each) => this.#isMine(each) && !this.#ruled.has(each) && !this.#queue.includes(each))
+    const after = followedBy.filter(
+      (each) => this.#isMine(each) && !this.#ruled.has(each) && !this.#queue.includes(each),
+    )
     const [to, ...rest] = [...after, ...this.#queue]
     const limit = to === undefined ? undefined : this.#counted({ from: name, to, did: true }, path)
     if (limit !== undefined) return limit
@@ -229,10 +263,13 @@ export class Route {
   #fitted(outcome: Outcome): Outcome {
     if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
     const { output } = outcome
-    const fits = typeof output === 'string' ? outputOf(output, this.#routing.output) : fitting(output, this.#routing.output)
+    const fits =
+      typeof output === 'string' ? outputOf(output, this.#routing.output) : fitting(output, this.#routing.output)
     if (fits.ok) return completed(fits.value)
     const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
-    return failed(failure('output.invalid', message, 'validation', { details: { agent: this.active, path: [...this.#at] } }))
+    return failed(
+      failure('output.invalid', message, 'validation', { details: { agent: this.active, path: [...this.#at] } }),
+    )
   }
 
   /** Counts a transfer; an outcome if there may be no more. */
@@ -267,7 +304,15 @@ export class Route {
     readonly task?: string | undefined
   }): void {
     const { from, path, to, by, task, callId = this.#ctx.id('call') } = transfer
-    this.#ctx.emit({ type: 'agent.transferred', from, path, to, by, callId, ...(task === undefined ? undefined : { task }) })
+    this.#ctx.emit({
+      type: 'agent.transferred',
+      from,
+      path,
+      to,
+      by,
+      callId,
+      ...(task === undefined ? undefined : { task }),
+    })
     if (by !== 'model')
       this.#conversation.add(
         from,
@@ -292,19 +337,23 @@ export class Route {
     return this.#routing.workers.find((worker) => worker.name === name)!
   }
 
-  /** To whom an agent may hand control: where nothing else is said, the lead to every worker and whoever the router itself may hand to. */
+  /**
+   * To whom an agent may hand control: where nothing else is said, the lead to every worker and whoever the router
+   * itself may hand to.
+   */
   #candidates(name: string): readonly Candidate[] {
     const { name: router, workers, routes, description } = this.#routing
     const all = [...workers, { name: router, description }]
     const named = routes.get(name)?.flatMap((to) => all.filter((each) => each.name === to))
-    if (name !== router) return listed(named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : []))
+    if (name !== router)
+      return listed(named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : []))
     return listed([...(named ?? workers), ...(this.#edge.flow?.to ?? [])])
   }
 }
 
 /**
- * What crosses to the lead. What the workers may do, and that they are shown only what they are asked, is not meant for whoever leads them: a lead that could not see
- * what they answer could not lead.
+ * What crosses to the lead. What the workers may do, and that they are shown only what they are asked, is not meant for
+ * whoever leads them: a lead that could not see what they answer could not lead.
  */
 function leadEdge(transfer: Routing['transfer'], name: string): TransferEdge {
   const { agents, permissions: _permissions, limits: _limits, oversight: _oversight, context, ...all } = transfer
@@ -322,7 +371,9 @@ const hasDone = (said: readonly HistoryEntry[]): boolean =>
 
 /** Branches of which none has answered anything. */
 const isHollow = (outcome: Outcome): boolean =>
-  outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.every((each) => each === null || each === '')
+  outcome.status === 'completed' &&
+  Array.isArray(outcome.output) &&
+  outcome.output.every((each) => each === null || each === '')
 
 /** Each name once; of two with one name the nearer one is meant. */
 const listed = (candidates: readonly (Candidate & Pick<Agent, 'inputSchema'>)[]): readonly Candidate[] =>
@@ -333,7 +384,8 @@ const described = ({ name, description, inputSchema }: Candidate & Pick<Agent, '
   // all that can be given with control is a text
   return {
     name,
-    description: inputSchema === undefined ? what : `${what} Its task is JSON of this form: ${JSON.stringify(inputSchema.json)}`,
+    description:
+      inputSchema === undefined ? what : `${what} Its task is JSON of this form: ${JSON.stringify(inputSchema.json)}`,
   }
 }
 

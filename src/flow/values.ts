@@ -1,7 +1,8 @@
 /**
  * Typed values: one value of the session or the run under its key, with the form it always has.
  *
- * Owns: the check on the way in and out, what is there before anybody has written. Does not own: keeping values (the engine: recorded reads, compare-and-set; K1, K10).
+ * Owns: the check on the way in and out, what is there before anybody has written. Does not own: keeping values (the
+ * engine: recorded reads, compare-and-set; K1, K10).
  */
 import { copy, isObject, jsonProblem, messageOf, ReeveError, type Json } from '../core/index.ts'
 import { compileSchema, isSchemaLike, type Infer, type SchemaLike } from '../edge/index.ts'
@@ -9,33 +10,48 @@ import type { Context } from '../engine/index.ts'
 
 /** How a typed value is made. */
 export interface SessionValueOptions<S extends SchemaLike> {
-  /** What the value must look like, whenever it is read or written: zod, valibot, arktype, …, or plain JSON Schema. Synchronous. */
+  /**
+   * What the value must look like, whenever it is read or written: zod, valibot, arktype, …, or plain JSON Schema.
+   * Synchronous.
+   */
   readonly schema: S
   /** What it is before anybody has written it. */
   readonly initial: NoInfer<Infer<S>>
 }
 
-/** A value that all agents of a run share, and all runs of its session, under one key. A definition: it holds nothing of any run. */
+/**
+ * A value that all agents of a run share, and all runs of its session, under one key. A definition: it holds nothing of
+ * any run.
+ */
 export interface SessionValue<T> {
   readonly key: string
-  /** The value as it is now: a copy. Throws `input.invalid` if somebody has written something under the key that has another form. */
+  /**
+   * The value as it is now: a copy. Throws `input.invalid` if somebody has written something under the key that has
+   * another form.
+   */
   get(ctx: Pick<Context, 'values'>): Promise<T>
   /**
-   * Changes it, so that nothing of what others write at the same time is lost. `change` is pure, gets a copy, and may be called again when another was faster. Resolves to the new
-   * value. Throws `input.invalid`, and writes nothing, if the value has not its form before or after; `agent.failed` if `change` throws.
+   * Changes it, so that nothing of what others write at the same time is lost. `change` is pure, gets a copy, and may
+   * be called again when another was faster. Resolves to the new value. Throws `input.invalid`, and writes nothing, if
+   * the value has not its form before or after; `agent.failed` if `change` throws.
    */
   update(ctx: Pick<Context, 'values'>, change: (value: T) => T): Promise<T>
 }
 
 /**
- * Defines a typed session value. `null` stands for a value that nobody has written, so only a value that begins as `null` may become it again. Throws `input.invalid` if the key is
- * empty or Reeve's own (`$…`), or if `initial` does not fit.
+ * Defines a typed session value. `null` stands for a value that nobody has written, so only a value that begins as
+ * `null` may become it again. Throws `input.invalid` if the key is empty or Reeve's own (`$…`), or if `initial` does
+ * not fit.
  */
-export function sessionValue<const S extends SchemaLike>(key: string, options: SessionValueOptions<S>): SessionValue<Infer<S>> {
+export function sessionValue<const S extends SchemaLike>(
+  key: string,
+  options: SessionValueOptions<S>,
+): SessionValue<Infer<S>> {
   const where = `session value "${key}"`
   if (typeof key !== 'string' || key === '' || key.startsWith('$'))
     throw new ReeveError('input.invalid', `${where}: a key is not empty, and those that begin with "$" belong to Reeve`)
-  if (!isObject(options) || !isSchemaLike(options.schema)) throw new ReeveError('input.invalid', `${where}: it has no schema`)
+  if (!isObject(options) || !isSchemaLike(options.schema))
+    throw new ReeveError('input.invalid', `${where}: it has no schema`)
   const schema = compileSchema(options.schema, where)
   const checked = (value: Json, when: string): Infer<S> => {
     const fits = schema.check(value)
@@ -58,7 +74,8 @@ export function sessionValue<const S extends SchemaLike>(key: string, options: S
   return {
     key,
     get: async (ctx) => read(await ctx.values.get(key), 'as it was written'),
-    update: async (ctx, change) => read(await ctx.values.update(key, (value) => changed(value, change)), 'after the change'),
+    update: async (ctx, change) =>
+      read(await ctx.values.update(key, (value) => changed(value, change)), 'after the change'),
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * Codec: between events in memory and the text that is stored. The only place that knows event versions (K12).
  *
- * Rules: what was released is never edited. To change an event, raise its number in `versions`, add the step from the former version to
- * `upcasters`, and add a golden journal under test/replay/golden.
+ * Rules: what was released is never edited. To change an event, raise its number in `versions`, add the step from the
+ * former version to `upcasters`, and add a golden journal under test/replay/golden.
  */
 import { messageOf, ReeveError } from '../core/index.ts'
 import type { JournalEvent } from './events/events.ts'
@@ -109,7 +109,10 @@ export type Upcaster = (event: OldEvent) => OldEvent
 /** From `type@version` to the step that leads to the next version. Empty as long as nothing released has changed. */
 export const upcasters: Readonly<Record<string, Upcaster>> = {}
 
-/** The most characters of one entry: in UTF-8 they are less than the billion bytes at which SQLite ends, and far less than the longest text of V8. */
+/**
+ * The most characters of one entry: in UTF-8 they are less than the billion bytes at which SQLite ends, and far less
+ * than the longest text of V8.
+ */
 const entryCharacters = 2 ** 28
 
 /** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt), and `input.too-large`. */
@@ -117,9 +120,13 @@ export function encode(event: JournalEvent, most = entryCharacters): string {
   const version = versions[event.type]
   const text = JSON.stringify(version === 1 ? packed(event) : { ...packed(event), v: version })
   if (text.length <= most) return text
-  throw new ReeveError('input.too-large', `${text.length} characters as JSON, and one entry of the journal holds ${most}`, {
-    hint: 'Keep what is so large outside, and record where it is.',
-  })
+  throw new ReeveError(
+    'input.too-large',
+    `${text.length} characters as JSON, and one entry of the journal holds ${most}`,
+    {
+      hint: 'Keep what is so large outside, and record where it is.',
+    },
+  )
 }
 
 /** An event with a path in which names repeat stores it packed, whatever its type. */
@@ -156,7 +163,11 @@ export function decode(
   return upcast(event, known, steps)
 }
 
-function upcast(event: OldEvent, known: Readonly<Record<string, number>>, steps: Readonly<Record<string, Upcaster>>): JournalEvent {
+function upcast(
+  event: OldEvent,
+  known: Readonly<Record<string, number>>,
+  steps: Readonly<Record<string, Upcaster>>,
+): JournalEvent {
   for (;;) {
     const version = event.v ?? 1
     const current = known[event.type]

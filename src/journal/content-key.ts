@@ -1,16 +1,34 @@
 /**
- * Content keys: what a recorded operation is known by, so that the same call, brief or question is found again in any run (decision 0010).
+ * Content keys: what a recorded operation is known by, so that the same call, brief or question is found again in any
+ * run (decision 0010).
  *
- * Owns: of what the keys of workers and of questions are made, their form, reading them from a journal. Does not own: of what those of calls are made (../agent), the digest (the engines).
- * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is decided by it.
+ * Owns: of what the keys of workers and of questions are made, their form, reading them from a journal. Does not own:
+ * of what those of calls are made (../agent), the digest (the engines).
+ * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is
+ * decided by it.
  */
-import { canonical, digest, isObject, messageContent, redactedMark, type HistoryEntry, type Json, type JsonObject } from '../core/index.ts'
+import {
+  canonical,
+  digest,
+  isObject,
+  messageContent,
+  redactedMark,
+  type HistoryEntry,
+  type Json,
+  type JsonObject,
+} from '../core/index.ts'
 import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events/events.ts'
 
-/** How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing of each other. */
+/**
+ * How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing
+ * of each other.
+ */
 const plainScheme = 'sha256-1'
 
-/** A key as it is recorded: its scheme, and the digest of the content as base64url, which is a third shorter than hexadecimal digits. */
+/**
+ * A key as it is recorded: its scheme, and the digest of the content as base64url, which is a third shorter than
+ * hexadecimal digits.
+ */
 export const writtenKey = (value: string, scheme = plainScheme): string => `${scheme}:${value}`
 
 /** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
@@ -19,9 +37,15 @@ export const workerContent = (agent: string, version: string, input: Json): stri
 
 /** What an activation was started with: an edge, or on a bare engine any value. */
 export const isEdge = (value: Json): value is JsonObject =>
-  isObject(value) && isObject(value['brief']) && typeof value['depth'] === 'number' && typeof value['maxDepth'] === 'number'
+  isObject(value) &&
+  isObject(value['brief']) &&
+  typeof value['depth'] === 'number' &&
+  typeof value['maxDepth'] === 'number'
 
-/** An edge without what is of one run alone: ids, what its leader calls this delegation, who waits for whom, what has failed or was approved before. */
+/**
+ * An edge without what is of one run alone: ids, what its leader calls this delegation, who waits for whom, what has
+ * failed or was approved before.
+ */
 function edgeContent(edge: JsonObject): Json {
   const { asks, assignment, entries } = edge
   const content: { readonly [member: string]: Json | undefined } = {
@@ -55,14 +79,23 @@ function entriesContent(entries: readonly HistoryEntry[]): Json {
 /** What a human is shown of a question: all of it but its ids and its deadline. Pure. */
 export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<ApprovalRequested, 'address'>): string {
   const { op: _op, id: _id, until: _until, contentKey: _contentKey, type, ...rest } = event
-  const { v: _v, address: _address, callId: _callId, follows: _follows, inputHash: _inputHash, ...shown } = rest as unknown as JsonObject
+  const {
+    v: _v,
+    address: _address,
+    callId: _callId,
+    follows: _follows,
+    inputHash: _inputHash,
+    ...shown
+  } = rest as unknown as JsonObject
   return canonical({ kind: 'question', type, ...shown })
 }
 
 /**
- * The content keys of recorded operations, by the positions of the events that open them: model calls, tool calls, workers, interrupts and approvals. `events`: those of a run, in their order.
+ * The content keys of recorded operations, by the positions of the events that open them: model calls, tool calls,
+ * workers, interrupts and approvals. `events`: those of a run, in their order.
  *
- * Where an older journal has no key, that of a worker and of a question is made of what it holds; that of a model call or a tool call cannot be. What has no entry is unknown. Pure.
+ * Where an older journal has no key, that of a worker and of a question is made of what it holds; that of a model call
+ * or a tool call cannot be. What has no entry is unknown. Pure.
  */
 export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, string> {
   const keys = new Map<number, string>()
@@ -76,7 +109,8 @@ export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, str
     const stored = keyIn(event)
     if (stored !== undefined) keys.set(position, stored)
     else if (event.type === 'worker.started') waiting.set(`${activation}>${event.address}`, position)
-    else if (event.type === 'interrupt.raised' || event.type === 'approval.requested') derive(position, questionContent(event))
+    else if (event.type === 'interrupt.raised' || event.type === 'approval.requested')
+      derive(position, questionContent(event))
     else if (event.type === 'activation.started') {
       const started = waiting.get(activation)
       if (started !== undefined) derive(started, workerContent(event.agent, event.version, event.input))
@@ -88,7 +122,8 @@ export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, str
 const keyIn = (event: JournalEvent): string | undefined => ('contentKey' in event ? event.contentKey : undefined)
 
 /**
- * Whether two operations have the same content, by their keys. Undefined: nobody can say, because a key is unknown, or because they were made in different ways, for example with different secrets. Pure.
+ * Whether two operations have the same content, by their keys. Undefined: nobody can say, because a key is unknown, or
+ * because they were made in different ways, for example with different secrets. Pure.
  */
 export function sameContent(one: string | undefined, other: string | undefined): boolean | undefined {
   if (one === undefined || other === undefined || schemeOf(one) !== schemeOf(other)) return undefined

@@ -1,17 +1,24 @@
 /**
  * Older journals: facts that have a field today, and had none when these journals were written.
  *
- * Owns: every reading of such a fact from the words of a message, each with the field that says it since. Pure. Nothing else in `src/` decides by the words of a message.
+ * Owns: every reading of such a fact from the words of a message, each with the field that says it since. Pure. Nothing
+ * else in `src/` decides by the words of a message.
  * Holds: K12: the words stand here as they were released, whatever messages say today.
  */
 import type { LimitName, Outcome } from '../core/index.ts'
 
-/** Since `timedOutMs` of a cancel, a worker whose time is up ends as `timed-out`. Before, it was cancelled for this reason. */
+/**
+ * Since `timedOutMs` of a cancel, a worker whose time is up ends as `timed-out`. Before, it was cancelled for this
+ * reason.
+ */
 export function withTimeout(outcome: Outcome): Outcome {
   const ms = outcome.status === 'cancelled' ? /^out of time after (.*)$/s.exec(outcome.reason)?.[1] : undefined
   return ms === undefined ? outcome : { status: 'timed-out', message: `it did not end within ${ms}` }
 }
 
-/** Since `account` of a limited outcome, the limit of a leader is told by it. Before, the message alone said whose limit it was. */
+/**
+ * Since `account` of a limited outcome, the limit of a leader is told by it. Before, the message alone said whose limit
+ * it was.
+ */
 export const namesLeaderLimit = (message: string, limit: LimitName, max: number): boolean =>
   message.startsWith(`the limit of ${max} ${limit} is reached (the ${limit} limit of a leader)`)

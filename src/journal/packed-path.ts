@@ -1,7 +1,9 @@
 /**
- * Packed paths: how a path in which the same stretch of names repeats is stored. A loop of 3,200 iterations has a path of thousands of names at each step; stored, it is one stretch and a count.
+ * Packed paths: how a path in which the same stretch of names repeats is stored. A loop of 3,200 iterations has a path
+ * of thousands of names at each step; stored, it is one stretch and a count.
  *
- * Owns: the stored form (persistent) and its inverse. Does not own: which paths there are (flow), when one is stored so (codec.ts). Pure; unpacking a packed path gives the same names.
+ * Owns: the stored form (persistent) and its inverse. Does not own: which paths there are (flow), when one is stored so
+ * (codec.ts). Pure; unpacking a packed path gives the same names.
  */
 
 /** A path as it is stored: names, and stretches that follow themselves so many times. */

@@ -1,14 +1,17 @@
 /**
- * What of everything that is stored is payload, and what is structure: redaction changes the one and leaves the other (K10).
+ * What of everything that is stored is payload, and what is structure: redaction changes the one and leaves the other
+ * (K10).
  *
  * Owns: the shapes, as data beside the event union. Does not own: what a shape means, and the rules (core/redact.ts).
- * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: what was changed there would not be found again, or be taken for another's.
+ * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: what was changed there would not be
+ * found again, or be taken for another's.
  */
 import { isObject, type Shape } from '../core/index.ts'
 import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events/events.ts'
 
-// ---- what events have in common -----------------------------------------------------------------------------------------------------
+// ---- what events have in common
+// -----------------------------------------------------------------------------------------------------
 
 const failure = {
   code: 'kept',
@@ -35,9 +38,25 @@ const trail = {
   action: { type: 'kept', to: 'kept', scope: 'kept', callId: 'kept', path: 'kept' },
   breaks: 'kept',
 } satisfies Shape
-const task = { task: 'kept', member: 'kept', role: 'kept', status: 'kept', output: 'payload', failure, usage: 'kept' } satisfies Shape
+const task = {
+  task: 'kept',
+  member: 'kept',
+  role: 'kept',
+  status: 'kept',
+  output: 'payload',
+  failure,
+  usage: 'kept',
+} satisfies Shape
 const results = { tasks: [task] } satisfies Shape
-const outcomeOf = (output: Shape): Shape => ({ status: 'kept', limit: 'kept', account: 'kept', output, failure, trail, results })
+const outcomeOf = (output: Shape): Shape => ({
+  status: 'kept',
+  limit: 'kept',
+  account: 'kept',
+  output,
+  failure,
+  trail,
+  results,
+})
 
 /** What a model answered. */
 const answer = {
@@ -54,21 +73,42 @@ const answer = {
 /** The arguments of Reeve's own verbs, by their names; under any other name they are users'. */
 const verbInput = Object.fromEntries([
   ['*', 'payload'],
-  ...['worker', 'workers', 'agent_name', 'to', 'role', 'member', 'mode', 'join', 'topic', 'delegation', 'refs', 'from', 'keep'].map(
-    (name) => [name, 'kept'],
-  ),
-  ...['instructions', 'request', 'reason', 'description', 'text', 'question', 'task', 'kind'].map((name) => [name, 'text']),
+  ...[
+    'worker',
+    'workers',
+    'agent_name',
+    'to',
+    'role',
+    'member',
+    'mode',
+    'join',
+    'topic',
+    'delegation',
+    'refs',
+    'from',
+    'keep',
+  ].map((name) => [name, 'kept']),
+  ...['instructions', 'request', 'reason', 'description', 'text', 'question', 'task', 'kind'].map((name) => [
+    name,
+    'text',
+  ]),
 ]) as { readonly [member: string]: Shape }
 
 /** What a model answered that was offered verbs of Reeve's own. */
 export const answerShape = (isVerb: (name: string) => boolean): Shape => ({
   ...answer,
   calls: [
-    (value) => (isObject(value) && typeof value['name'] === 'string' && isVerb(value['name']) ? { ...call, input: verbInput } : call),
+    (value) =>
+      isObject(value) && typeof value['name'] === 'string' && isVerb(value['name'])
+        ? { ...call, input: verbInput }
+        : call,
   ],
 })
 
-/** The answer to a question: a decision on an approval names what it is about, anything else is a value of whoever answered. */
+/**
+ * The answer to a question: a decision on an approval names what it is about, anything else is a value of whoever
+ * answered.
+ */
 const answered: Shape = (value) =>
   isObject(value) && isObject(value['on']) && typeof value['on']['inputHash'] === 'string'
     ? { decision: 'kept', on: 'kept', input: 'payload', grant: { input: 'payload', '*': 'kept' } }
@@ -104,7 +144,8 @@ const edge = {
 } satisfies Shape
 
 /** A message between activations: Reeve's own words have a type that begins with `$`, anything else is users'. */
-const body: Shape = (value) => (isObject(value) && typeof value['type'] === 'string' && value['type'].startsWith('$') ? word : 'payload')
+const body: Shape = (value) =>
+  isObject(value) && typeof value['type'] === 'string' && value['type'].startsWith('$') ? word : 'payload'
 const word = {
   type: 'kept',
   do: 'kept',
@@ -168,7 +209,8 @@ export const writtenPlan = {
   tasks: [writtenTask],
 } satisfies Shape
 
-// ---- events -------------------------------------------------------------------------------------------------------------------------
+// ---- events
+// -------------------------------------------------------------------------------------------------------------------------
 
 /** Members that are structure in every event that has them. */
 const structure = Object.fromEntries(
@@ -228,7 +270,9 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   },
 }
 
-const complete = new Map<string, Shape>(Object.entries(shapes).map(([type, members]) => [type, { ...common, ...members }]))
+const complete = new Map<string, Shape>(
+  Object.entries(shapes).map(([type, members]) => [type, { ...common, ...members }]),
+)
 
 /** Of an event: `result` says what the result of the operation holds that has ended; default: payload. */
 export function eventShape(event: { readonly type?: unknown }, result: Shape = 'payload'): Shape {
@@ -237,7 +281,8 @@ export function eventShape(event: { readonly type?: unknown }, result: Shape = '
 }
 
 /**
- * Of an event that is copied into a fork: it is redacted already, but for a registered value that is new. What its results are, whoever began them would have to say, and nobody does.
+ * Of an event that is copied into a fork: it is redacted already, but for a registered value that is new. What its
+ * results are, whoever began them would have to say, and nobody does.
  */
 export const copiedShape = (event: { readonly type?: unknown }): Shape => eventShape(event, 'text')
 
@@ -259,7 +304,12 @@ export const resultShape = (opened: JournalEvent['type'] | undefined, stated: Sh
 /** Of a row in an inbox: what was posted, or what an activation sent. */
 export const mailShape: Shape = (value) => {
   const type = isObject(value) ? value['type'] : undefined
-  return { ...structure, reason: type === 'refused' ? 'kept' : 'text', body, outcome: outcomeOf(type === 'answer' ? answered : 'payload') }
+  return {
+    ...structure,
+    reason: type === 'refused' ? 'kept' : 'text',
+    body,
+    outcome: outcomeOf(type === 'answer' ? answered : 'payload'),
+  }
 }
 
 /** Of an open question: the event that asked, or what is in doubt. */

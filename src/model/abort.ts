@@ -2,7 +2,10 @@
  * Abort: waiting, inside an effect, for something that may not listen to its signal.
  */
 
-/** Settles as the promise does, or rejects with the signal's reason as soon as it is aborted; the promise's own end is then ignored. */
+/**
+ * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted; the promise's own end is
+ * then ignored.
+ */
 export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)

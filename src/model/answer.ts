@@ -1,9 +1,9 @@
 /**
- * Answer: the one fold from a provider's parts to a `ModelAnswer`. Streams, finished results and rules all go through it; a stream is the
- * same fold with a sink.
+ * Answer: the one fold from a provider's parts to a `ModelAnswer`. Streams, finished results and rules all go through
+ * it; a stream is the same fold with a sink.
  *
- * Owns: the commit rule: an answer exists only if a `finish` part arrived that says so, and no error part. What a provider emitted before
- * it was cut off, a tool call with half its arguments above all, is never an answer.
+ * Owns: the commit rule: an answer exists only if a `finish` part arrived that says so, and no error part. What a
+ * provider emitted before it was cut off, a tool call with half its arguments above all, is never an answer.
  * Does not own: reading the provider (language-model.ts), classing its errors (faults.ts).
  */
 import {
@@ -59,12 +59,20 @@ function hasStrayFile(blocks: readonly Block[]): boolean {
   const first = blocks.findIndex((block) => block.type === 'file')
   if (first === -1) return false
   const last = blocks.findLastIndex((block) => block.type === 'file')
-  return blocks.some((block, i) => (block.type === 'call' ? i < last : block.type === 'text' && block.text !== '' && i > first))
+  return blocks.some((block, i) =>
+    block.type === 'call' ? i < last : block.type === 'text' && block.text !== '' && i > first,
+  )
 }
 
 const isText = (block: Block): block is TextBlock => block.type === 'text' || block.type === 'reasoning'
 
-const finishes: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'tool-calls', 'length', 'content-filter', 'other'])
+const finishes: ReadonlySet<unknown> = new Set<FinishReason>([
+  'stop',
+  'tool-calls',
+  'length',
+  'content-filter',
+  'other',
+])
 
 /** Folds parts into an answer. */
 export class AnswerFold {
@@ -143,16 +151,20 @@ export class AnswerFold {
 
   #complete(): FinishReason {
     const { model, version, streamed } = this.#context
-    if (this.#finish === undefined) throw new FailureError(cutOff(model, 'the stream ended without saying that it was finished'))
+    if (this.#finish === undefined)
+      throw new FailureError(cutOff(model, 'the stream ended without saying that it was finished'))
     const { unified, raw } = reasonOf(this.#finish.finishReason)
     // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
-    const silent = (version === 'v2' && unified === 'unknown') || (version === 'v3' && unified === 'other' && raw === undefined)
+    const silent =
+      (version === 'v2' && unified === 'unknown') || (version === 'v3' && unified === 'other' && raw === undefined)
     if (silent) {
       if (streamed) throw new FailureError(cutOff(model, 'the stream ended without a reason to finish'))
       return 'other'
     }
     if (finishes.has(unified)) return unified as FinishReason
-    throw new FailureError(cutOff(model, `it finished with "${String(unified)}"${raw === undefined ? '' : ` (${raw})`}`))
+    throw new FailureError(
+      cutOff(model, `it finished with "${String(unified)}"${raw === undefined ? '' : ` (${raw})`}`),
+    )
   }
 
   #text(part: SpecPart, type: 'text' | 'reasoning'): void {
@@ -256,16 +268,24 @@ export function* partsOf(result: SpecGenerateResult): Generator<SpecPart> {
     yield { type: `${item.type}-delta`, id, delta: item.text }
     yield { type: `${item.type}-end`, id }
   }
-  yield { type: 'finish', finishReason: result.finishReason, usage: result.usage, providerMetadata: result.providerMetadata }
+  yield {
+    type: 'finish',
+    finishReason: result.finishReason,
+    usage: result.usage,
+    providerMetadata: result.providerMetadata,
+  }
 }
 
 /** An id for a call that came without one: the same in every attempt of the same step. */
-const madeId = (key: string, index: number): string => `call_${new RollingHash().add(key).add(String(index)).toString()}`
+const madeId = (key: string, index: number): string =>
+  `call_${new RollingHash().add(key).add(String(index)).toString()}`
 
 /** Arguments as JSON, or the text that was not. No text at all means no arguments. */
 function readInput(input: unknown): { readonly input: Json; readonly invalid?: string } {
   if (typeof input !== 'string')
-    return jsonProblem(input) === undefined && input !== undefined ? { input: input as Json } : { input: null, invalid: String(input) }
+    return jsonProblem(input) === undefined && input !== undefined
+      ? { input: input as Json }
+      : { input: null, invalid: String(input) }
   if (input.trim() === '') return { input: {} }
   try {
     const parsed = JSON.parse(input) as Json
@@ -287,7 +307,10 @@ function responseOf(part: SpecPart | undefined): ModelAnswer['response'] {
   return 'id' in id || 'model' in model ? { ...id, ...model } : undefined
 }
 
-/** Metadata that is only for reading, without its nulls and empty objects: some providers send a form of many blank fields. */
+/**
+ * Metadata that is only for reading, without its nulls and empty objects: some providers send a form of many blank
+ * fields.
+ */
 function pruned(metadata: JsonObject): JsonObject | undefined {
   const filled: [string, Json][] = []
   for (const [key, value] of Object.entries(metadata)) {

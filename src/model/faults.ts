@@ -1,10 +1,19 @@
 /**
  * Faults: what goes wrong with a model call, told as a `Failure` with a class that decides on retries.
  *
- * Owns: the table from status codes, network errors and provider errors to codes and classes; Retry-After; keeping secrets out of messages.
+ * Owns: the table from status codes, network errors and provider errors to codes and classes; Retry-After; keeping
+ * secrets out of messages.
  * Does not own: retrying.
  */
-import { failure, failureFrom, messageOf, ReeveError, systemClock, type Failure, type JsonObject } from '../core/index.ts'
+import {
+  failure,
+  failureFrom,
+  messageOf,
+  ReeveError,
+  systemClock,
+  type Failure,
+  type JsonObject,
+} from '../core/index.ts'
 
 /** What is known of the call that failed. */
 export interface CallFacts {
@@ -45,7 +54,12 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
   const http = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
   switch (verdict(facts, thrown, of.begun)) {
     case 'rate-limited':
-      return failure('model.rate-limited', `${of.model} is limiting the rate of calls${http}: ${said}`, 'rate-limit', more)
+      return failure(
+        'model.rate-limited',
+        `${of.model} is limiting the rate of calls${http}: ${said}`,
+        'rate-limit',
+        more,
+      )
     case 'no-credit':
       return failure('model.rate-limited', `${of.model} has no credit left${http}: ${said}`, 'policy', {
         details,
@@ -64,7 +78,12 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
     case 'bad-request':
       return failure('model.bad-request', `${of.model} refused the request${http}: ${said}`, 'validation', { details })
     case 'unavailable':
-      return failure('model.unavailable', `${of.model} could not be reached or is not working${http}: ${said}`, 'transport', more)
+      return failure(
+        'model.unavailable',
+        `${of.model} could not be reached or is not working${http}: ${said}`,
+        'transport',
+        more,
+      )
     case 'not-understood':
       return failure(
         'model.answer-invalid',
@@ -85,7 +104,15 @@ export function cutOff(model: string, why: string): Failure {
 }
 
 type Verdict =
-  'rate-limited' | 'no-credit' | 'not-authorized' | 'unknown-model' | 'bad-request' | 'unavailable' | 'not-understood' | 'cut-off' | 'other'
+  | 'rate-limited'
+  | 'no-credit'
+  | 'not-authorized'
+  | 'unknown-model'
+  | 'bad-request'
+  | 'unavailable'
+  | 'not-understood'
+  | 'cut-off'
+  | 'other'
 
 function verdict(facts: Facts, thrown: unknown, begun: boolean): Verdict {
   const { status, kind, name } = facts
@@ -94,7 +121,8 @@ function verdict(facts: Facts, thrown: unknown, begun: boolean): Verdict {
   const named = byKind(kind) ?? byName(name)
   if (named !== undefined) return named
   if (begun) return 'cut-off'
-  if (status !== undefined) return chain(thrown).some((error) => error.name === 'AI_TypeValidationError') ? 'not-understood' : 'cut-off'
+  if (status !== undefined)
+    return chain(thrown).some((error) => error.name === 'AI_TypeValidationError') ? 'not-understood' : 'cut-off'
   if (chain(thrown).some((error) => isNetwork(error))) return 'unavailable'
   return name === 'AI_APICallError' ? 'unavailable' : 'other'
 }
@@ -141,7 +169,9 @@ function factsOf(thrown: unknown): Facts {
   const inner = member(data, 'error') ?? member(thrown, 'error')
   const words = [thrown, data, inner].flatMap((at) => [member(at, 'type'), member(at, 'code'), member(at, 'status')])
   const kind = [
-    ...new Set(words.filter((word): word is string => typeof word === 'string' && word !== 'error' && !networkCode.test(word))),
+    ...new Set(
+      words.filter((word): word is string => typeof word === 'string' && word !== 'error' && !networkCode.test(word)),
+    ),
   ].join(' ')
   const name = member(thrown, 'name')
   const headers = member(thrown, 'responseHeaders')
@@ -157,7 +187,8 @@ function member(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown })[key] : undefined
 }
 
-const numberOf = (value: unknown): number | undefined => (typeof value === 'number' && Number.isInteger(value) ? value : undefined)
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) ? value : undefined
 
 function textOf(thrown: unknown): string {
   const message = member(thrown, 'message') ?? member(member(thrown, 'error'), 'message')
@@ -184,7 +215,10 @@ function keyHint(of: CallFacts): string {
     : `Check ${of.keyName} and what that key may be used for.`
 }
 
-/** The wait that the other side asked for, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as an HTTP date (RFC 9110 §10.2.3). */
+/**
+ * The wait that the other side asked for, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as an HTTP
+ * date (RFC 9110 §10.2.3).
+ */
 function retryAfterMs(headers: { readonly [name: string]: unknown }): number | undefined {
   const header = (wanted: string): string | undefined => {
     const found = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]

@@ -1,7 +1,8 @@
 /**
  * Files: what a model made besides text, from a provider's form to ours.
  *
- * Owns: the forms a payload may have (base64, bytes, a URL, tagged or not), what is not a file of the answer (no payload, a thought), the check of a function's files.
+ * Owns: the forms a payload may have (base64, bytes, a URL, tagged or not), what is not a file of the answer (no
+ * payload, a thought), the check of a function's files.
  * Does not own: where in the answer they stand (answer.ts), how they are shown to a model again (prompt.ts).
  */
 import { isObject, type FilePart, type JsonObject } from '../core/index.ts'
@@ -45,12 +46,16 @@ function urlOf(given: unknown): Payload | undefined {
 const isThought = (metadata: JsonObject | undefined): boolean =>
   Object.values(metadata ?? {}).some((own) => isObject(own) && own.thought === true)
 
-/** Bytes that are encoded at once: a multiple of three, so that the texts can be joined, and few enough to be arguments of one call. */
+/**
+ * Bytes that are encoded at once: a multiple of three, so that the texts can be joined, and few enough to be arguments
+ * of one call.
+ */
 const stretch = 24_576
 
 function base64(bytes: Uint8Array): string {
   let text = ''
-  for (let at = 0; at < bytes.length; at += stretch) text += btoa(String.fromCharCode(...bytes.subarray(at, at + stretch)))
+  for (let at = 0; at < bytes.length; at += stretch)
+    text += btoa(String.fromCharCode(...bytes.subarray(at, at + stretch)))
   return text
 }
 

@@ -1,9 +1,18 @@
 /**
  * FunctionModel: a rule in the place of a language model. A brain of code and a brain of weights are interchangeable.
  *
- * Owns: turning what the function returns into a complete answer (through the same fold as everybody's), its cost: nothing unless it says so.
+ * Owns: turning what the function returns into a complete answer (through the same fold as everybody's), its cost:
+ * nothing unless it says so.
  */
-import { deepFreeze, FailureError, jsonProblem, messageOf, failure, type CallUsage, type Message } from '../core/index.ts'
+import {
+  deepFreeze,
+  FailureError,
+  jsonProblem,
+  messageOf,
+  failure,
+  type CallUsage,
+  type Message,
+} from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold } from './answer.ts'
 import { modelFailure } from './faults.ts'
@@ -38,7 +47,10 @@ export function functionModel(rule: ModelFunction, id: string): Model {
 /** How many messages of a growing conversation are frozen already: a call freezes what came since the one before. */
 const frozenOf = new WeakMap<readonly Message[], number>()
 
-/** What a rule is shown: the conversation as it stands at this call. What the rule keeps of it does not grow, and it can change nothing in it, since no journal would know. */
+/**
+ * What a rule is shown: the conversation as it stands at this call. What the rule keeps of it does not grow, and it can
+ * change nothing in it, since no journal would know.
+ */
 function snapshotOf(request: ModelRequest): ModelRequest {
   const { messages, tools, settings } = request
   const frozen = frozenOf.get(messages) ?? 0
@@ -69,10 +81,22 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   const problem = problemOf(answer)
   if (problem !== undefined) {
     throw new FailureError(
-      failure('model.answer-invalid', `the model function ${id} returned something that is not an answer: ${problem}`, 'validation'),
+      failure(
+        'model.answer-invalid',
+        `the model function ${id} returned something that is not an answer: ${problem}`,
+        'validation',
+      ),
     )
   }
-  const fold = new AnswerFold({ model: id, identity: id, key, version: 'v4', streamed: false, emit, cost: () => undefined })
+  const fold = new AnswerFold({
+    model: id,
+    identity: id,
+    key,
+    version: 'v4',
+    streamed: false,
+    emit,
+    cost: () => undefined,
+  })
   try {
     for (const part of partsOfAnswer(answer)) fold.add(part)
     const usage = answer.usage === 'unknown' ? undefined : (answer.usage ?? nothing)
@@ -109,7 +133,8 @@ function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
     const data = 'url' in file ? { type: 'url', url: file.url } : file.data
     yield { type: 'file', mediaType, filename, data, providerMetadata: metadata }
   }
-  for (const call of calls) yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: given(call.input) }
+  for (const call of calls)
+    yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: given(call.input) }
   yield {
     type: 'finish',
     finishReason: answer.finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),

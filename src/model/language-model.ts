@@ -1,8 +1,9 @@
 /**
- * LanguageModel: an AI SDK model object (v2, v3, v4) as a `Model`. One way to call it: the provider's parts go into one fold; with a sink
- * they come from `doStream`, without from `doGenerate`.
+ * LanguageModel: an AI SDK model object (v2, v3, v4) as a `Model`. One way to call it: the provider's parts go into one
+ * fold; with a sink they come from `doStream`, without from `doGenerate`.
  *
- * Owns: the call options, reading the stream, ending it on abort. Providers have no retries of their own at this level, so none happen.
+ * Owns: the call options, reading the stream, ending it on abort. Providers have no retries of their own at this level,
+ * so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
 import { FailureError, type JsonObject } from '../core/index.ts'
@@ -77,7 +78,9 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   }
 }
 
-/** Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen. */
+/**
+ * Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen.
+ */
 async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal: AbortSignal): Promise<void> {
   const reader = stream.getReader()
   const cancel = (): void => {
@@ -98,7 +101,11 @@ async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal:
   }
 }
 
-function callOptions(request: ModelRequest, renderer: PromptRenderer, defaults: LanguageModelProviderOptions): SpecCallOptions {
+function callOptions(
+  request: ModelRequest,
+  renderer: PromptRenderer,
+  defaults: LanguageModelProviderOptions,
+): SpecCallOptions {
   const { tools, toolChoice, outputSchema, settings = {} } = request
   const providerOptions = merged(defaults, settings.providerOptions)
   return {
@@ -112,7 +119,9 @@ function callOptions(request: ModelRequest, renderer: PromptRenderer, defaults: 
       })),
       toolChoice: { type: toolChoice ?? ('auto' as const) },
     }),
-    ...(outputSchema !== undefined && { responseFormat: { type: 'json' as const, schema: outputSchema, name: 'output' } }),
+    ...(outputSchema !== undefined && {
+      responseFormat: { type: 'json' as const, schema: outputSchema, name: 'output' },
+    }),
     ...sampling(settings),
     ...(providerOptions !== undefined && { providerOptions }),
     abortSignal: request.signal,
@@ -127,7 +136,10 @@ function sampling(settings: ModelSettings): { readonly [setting: string]: unknow
   return { ...rest, ...(stop !== undefined && { stopSequences: [...stop] }) }
 }
 
-function merged(defaults: LanguageModelProviderOptions, own: LanguageModelProviderOptions): LanguageModelProviderOptions {
+function merged(
+  defaults: LanguageModelProviderOptions,
+  own: LanguageModelProviderOptions,
+): LanguageModelProviderOptions {
   if (defaults === undefined || own === undefined) return own ?? defaults
   const all: { [provider: string]: JsonObject } = { ...defaults }
   for (const [provider, options] of Object.entries(own)) all[provider] = { ...all[provider], ...options }

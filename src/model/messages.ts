@@ -1,9 +1,17 @@
 /**
  * Messages: from what a provider said to our own words.
  *
- * Owns: making them. Does not own: their types (core/message.ts), the provider's prompt format (prompt.ts), what of a conversation an agent is shown (agent/).
+ * Owns: making them. Does not own: their types (core/message.ts), the provider's prompt format (prompt.ts), what of a
+ * conversation an agent is shown (agent/).
  */
-import { copy, type AssistantMessage, type FilePart, type JsonObject, type Reasoning, type ToolCall } from '../core/index.ts'
+import {
+  copy,
+  type AssistantMessage,
+  type FilePart,
+  type JsonObject,
+  type Reasoning,
+  type ToolCall,
+} from '../core/index.ts'
 
 /** The message that an answer becomes in the conversation. */
 export function answerMessage(answer: {

@@ -2,7 +2,8 @@
  * Model: the one port through which a language model, or a rule that stands in for one, is asked for an answer.
  *
  * Owns: the request, the answer, the parts of a stream, the `Model` port.
- * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets (edge/).
+ * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets
+ * (edge/).
  */
 import type { CallUsage, FilePart, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
 import type { ModelPrice } from './price.ts'
@@ -45,8 +46,8 @@ export interface ModelRequest {
   /** The idempotency key of the step: the same for all attempts. Sent as the header `idempotency-key`. */
   readonly key: string
   /**
-   * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the same without.
-   * A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
+   * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the
+   * same without. A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
    */
   readonly emit?: (part: ModelPart) => void
 }
@@ -74,9 +75,14 @@ export interface ModelAnswer {
   readonly providerMetadata?: JsonObject
 }
 
-/** An ephemeral piece of an answer in the making. Never journaled. `id` joins the pieces of one block within one call. */
+/**
+ * An ephemeral piece of an answer in the making. Never journaled. `id` joins the pieces of one block within one call.
+ */
 export type ModelPart =
-  | { readonly type: 'text.start' | 'text.end' | 'reasoning.start' | 'reasoning.end' | 'tool-input.end'; readonly id: string }
+  | {
+      readonly type: 'text.start' | 'text.end' | 'reasoning.start' | 'reasoning.end' | 'tool-input.end'
+      readonly id: string
+    }
   | { readonly type: 'text.delta' | 'reasoning.delta' | 'tool-input.delta'; readonly id: string; readonly text: string }
   | { readonly type: 'tool-input.start'; readonly id: string; readonly name: string }
 
@@ -87,8 +93,8 @@ export interface Model {
   /** What it costs, if that is known; a limit in US dollars needs it. */
   readonly price?: ModelPrice
   /**
-   * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was aborted:
-   * then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).
+   * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was
+   * aborted: then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).
    */
   call(request: ModelRequest): Promise<ModelAnswer>
 }
@@ -99,11 +105,17 @@ export interface ModelAnswerInput {
   readonly calls?: readonly { readonly name: string; readonly input: ToolCall['input']; readonly id?: string }[]
   /** What it made besides text. One whose data is empty is left out. */
   readonly files?: readonly FilePart[]
-  /** What the call used. Default: nothing at all, because a rule costs nothing; a function that asks a model itself must say. `'unknown'` if it cannot. */
+  /**
+   * What the call used. Default: nothing at all, because a rule costs nothing; a function that asks a model itself must
+   * say. `'unknown'` if it cannot.
+   */
   readonly usage?: CallUsage | 'unknown'
   readonly finish?: FinishReason
   readonly providerMetadata?: JsonObject
 }
 
-/** A rule brain: a function in the place of a language model. What it throws is a failure of class 'unknown' unless it throws a `FailureError`. */
+/**
+ * A rule brain: a function in the place of a language model. What it throws is a failure of class 'unknown' unless it
+ * throws a `FailureError`.
+ */
 export type ModelFunction = (request: ModelRequest) => ModelAnswerInput | string | Promise<ModelAnswerInput | string>

@@ -32,9 +32,10 @@ const price = (input: number, output: number, cached?: number, write?: number, u
 })
 
 /**
- * List prices for standard service. Data, not code: a handful of well-known models.
- * Sources, all read through copies of the pages and not from the pages themselves: platform.claude.com/docs (model pages, 2026-11),
- * developers.openai.com/api/docs/pricing and ai.google.dev/gemini-api/docs/pricing (as transcribed by third parties, 2026-10 and earlier).
+ * List prices for standard service. Data, not code: a handful of well-known models. Sources, all read through copies of
+ * the pages and not from the pages themselves: platform.claude.com/docs (model pages, 2026-11),
+ * developers.openai.com/api/docs/pricing and ai.google.dev/gemini-api/docs/pricing (as transcribed by third parties,
+ * 2026-10 and earlier).
  */
 export const listPrices: Prices = {
   'anthropic/claude-opus-5-5': price(4, 20, 0.2, 5),
@@ -60,17 +61,28 @@ export const freeOfCharge: ModelPrice = { inputPerMillion: 0, outputPerMillion: 
 
 const dated = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
-/** The price of a model, own prices first. A dated version (`…-2026-08-07`, `…-20260929`) costs what the undated model costs. */
+/**
+ * The price of a model, own prices first. A dated version (`…-2026-08-07`, `…-20260929`) costs what the undated model
+ * costs.
+ */
 export function findPrice(modelId: string, given: Prices = {}): ModelPrice | undefined {
   const listed = modelId.replace(/^openai-chat\//, 'openai/')
   const undated = listed.replace(dated, '')
-  return own(given, modelId) ?? own(given, listed) ?? own(given, undated) ?? own(listPrices, listed) ?? own(listPrices, undated)
+  return (
+    own(given, modelId) ??
+    own(given, listed) ??
+    own(given, undated) ??
+    own(listPrices, listed) ??
+    own(listPrices, undated)
+  )
 }
 
 /** What a call used, with the tokens written to a cache if the provider told. */
 export type BilledUsage = CallUsage & { readonly cacheWrite?: number }
 
-/** US dollars at a price; undefined if the input or output tokens are unknown, or the price does not hold for so many. */
+/**
+ * US dollars at a price; undefined if the input or output tokens are unknown, or the price does not hold for so many.
+ */
 export function costOf(usage: BilledUsage, at: ModelPrice): number | undefined {
   const { input, output, cached = 0, cacheWrite = 0 } = usage
   if (input === undefined || output === undefined) return undefined

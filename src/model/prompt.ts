@@ -1,7 +1,8 @@
 /**
  * Prompt: from our messages to the prompt of a provider.
  *
- * Owns: the conversion, the differences between specification versions in it, its memory (a message is converted once per model).
+ * Owns: the conversion, the differences between specification versions in it, its memory (a message is converted once
+ * per model).
  * Does not own: which messages are sent (agent/).
  */
 import {
@@ -69,7 +70,9 @@ export class PromptRenderer {
 
 function userContent(content: string | readonly ContentPart[], version: SpecVersion): SpecContent[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part) => (part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version, part.metadata)))
+  return content.map((part) =>
+    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version, part.metadata),
+  )
 }
 
 function filePart(part: FilePart, version: SpecVersion, metadata: JsonObject | undefined): SpecContent {
@@ -85,7 +88,8 @@ function filePart(part: FilePart, version: SpecVersion, metadata: JsonObject | u
 function assistantContent(message: AssistantMessage, version: SpecVersion, model: string): SpecContent[] {
   const { reasoning } = message
   const isAnothers = reasoning !== undefined && reasoning.model !== model
-  if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts)) return reasonedContent(message, reasoning.parts, version)
+  if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts))
+    return reasonedContent(message, reasoning.parts, version)
   return [
     ...(message.content.trim() === '' ? [] : [{ type: 'text', text: message.content }]),
     ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
@@ -93,7 +97,10 @@ function assistantContent(message: AssistantMessage, version: SpecVersion, model
   ]
 }
 
-/** Whether the order of parts still describes the message: it may have been edited or redacted since, and then the plain form is sent. */
+/**
+ * Whether the order of parts still describes the message: it may have been edited or redacted since, and then the plain
+ * form is sent.
+ */
 function fits(message: AssistantMessage, parts: readonly ReasoningPart[]): boolean {
   let length = 0
   let files = 0
@@ -106,7 +113,11 @@ function fits(message: AssistantMessage, parts: readonly ReasoningPart[]): boole
   return length === message.content.length && files === (message.files?.length ?? 0) && ids.size === 0
 }
 
-function reasonedContent(message: AssistantMessage, parts: readonly ReasoningPart[], version: SpecVersion): SpecContent[] {
+function reasonedContent(
+  message: AssistantMessage,
+  parts: readonly ReasoningPart[],
+  version: SpecVersion,
+): SpecContent[] {
   const content: SpecContent[] = []
   const files = message.files?.values()
   let at = 0
@@ -116,7 +127,11 @@ function reasonedContent(message: AssistantMessage, parts: readonly ReasoningPar
         content.push({ type: 'reasoning', text: part.text, ...withMetadata(part.metadata) })
         break
       case 'text':
-        content.push({ type: 'text', text: message.content.slice(at, at + part.length), ...withMetadata(part.metadata) })
+        content.push({
+          type: 'text',
+          text: message.content.slice(at, at + part.length),
+          ...withMetadata(part.metadata),
+        })
         at += part.length
         break
       case 'call': {
@@ -147,6 +162,9 @@ function callContent(call: ToolCall, metadata: JsonObject | undefined): SpecCont
 
 function toolResult(message: ToolMessage): SpecContent {
   const kind: 'text' | 'json' = typeof message.content === 'string' ? 'text' : 'json'
-  const output: { type: string; value: Json } = { type: message.isError === true ? `error-${kind}` : kind, value: message.content }
+  const output: { type: string; value: Json } = {
+    type: message.isError === true ? `error-${kind}` : kind,
+    value: message.content,
+  }
   return { type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }
 }

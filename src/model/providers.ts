@@ -1,7 +1,8 @@
 /**
  * Providers: which package, which address and which key stand behind the first word of `provider/model`.
  *
- * Owns: the table of presets, the environment variables, the dynamic import of the optional provider packages (at the first call, never before).
+ * Owns: the table of presets, the environment variables, the dynamic import of the optional provider packages (at the
+ * first call, never before).
  * Does not own: calling the model (language-model.ts).
  */
 import { failure, FailureError, messageOf, type JsonObject } from '../core/index.ts'
@@ -46,7 +47,10 @@ const preset = (
 
 const openaiUrl = 'https://api.openai.com/v1'
 
-/** The providers known by name. `openai` speaks the responses protocol, `openai-chat` the older chat completions, with the same key. */
+/**
+ * The providers known by name. `openai` speaks the responses protocol, `openai-chat` the older chat completions, with
+ * the same key.
+ */
 const presets: ReadonlyMap<string, Preset> = new Map([
   ['openai', preset('openai', 'openai-responses', openaiUrl, true)],
   ['openai-chat', preset('openai', 'openai-chat', openaiUrl, true)],
@@ -80,7 +84,10 @@ export function findPreset(provider: string, around: ProviderSurroundings): Pres
   return around.baseURLs[provider] !== undefined || filled(around.env[own.urlName]) !== undefined ? own : undefined
 }
 
-/** Where a call will go. Throws a `FailureError`: `model.not-authorized` without a key, `config.invalid` without a usable address. */
+/**
+ * Where a call will go. Throws a `FailureError`: `model.not-authorized` without a key, `config.invalid` without a
+ * usable address.
+ */
 export function findEndpoint(
   provider: string,
   of: Preset,
@@ -94,12 +101,17 @@ export function findEndpoint(
       hint: `Set ${keyName} in the environment, or give the agent a model object of the AI SDK that has the key, or use another model.`,
       details: { variable: keyName },
     }
-    throw new FailureError(failure('model.not-authorized', `there is no API key for ${provider}: ${keyName} is not set`, 'policy', more))
+    throw new FailureError(
+      failure('model.not-authorized', `there is no API key for ${provider}: ${keyName} is not set`, 'policy', more),
+    )
   }
   return { url, key, keyName }
 }
 
-/** Whether the provider is a model server on this machine. Behind a loopback address of any other name there may be a proxy to one that charges. */
+/**
+ * Whether the provider is a model server on this machine. Behind a loopback address of any other name there may be a
+ * proxy to one that charges.
+ */
 export function isLocal(provider: string, of: Preset, around: ProviderSurroundings): boolean {
   if (!localServers.has(provider)) return false
   try {
@@ -112,18 +124,24 @@ export function isLocal(provider: string, of: Preset, around: ProviderSurroundin
 function baseURL(provider: string, of: Preset, around: ProviderSurroundings): string {
   const given = filled(around.baseURLs[provider]) ?? filled(around.env[of.urlName]) ?? of.url
   const hint = `Set ${of.urlName} in the environment, for example http://localhost:8000/v1, or give the agent a model object of the AI SDK that has it.`
-  if (given === undefined) throw new FailureError(failure('config.invalid', `there is no base URL for ${provider}`, 'validation', { hint }))
+  if (given === undefined)
+    throw new FailureError(failure('config.invalid', `there is no base URL for ${provider}`, 'validation', { hint }))
   if (!URL.canParse(given) || !/^https?:/.test(given)) {
-    throw new FailureError(failure('config.invalid', `the base URL of ${provider} is not an http(s) URL`, 'validation', { hint }))
+    throw new FailureError(
+      failure('config.invalid', `the base URL of ${provider} is not an http(s) URL`, 'validation', { hint }),
+    )
   }
   const url = new URL(given)
   if (url.pathname === '/') url.pathname = of.url === undefined ? '/v1' : new URL(of.url).pathname
   return url.href.replace(/\/+$/, '')
 }
 
-const filled = (text: string | undefined): string | undefined => (text === undefined || text.trim() === '' ? undefined : text.trim())
+const filled = (text: string | undefined): string | undefined =>
+  text === undefined || text.trim() === '' ? undefined : text.trim()
 
-/** Makes the provider's model object. Rejects with a `FailureError` (`model.not-installed`) if its package is not there. */
+/**
+ * Makes the provider's model object. Rejects with a `FailureError` (`model.not-installed`) if its package is not there.
+ */
 export async function loadModel(
   provider: string,
   modelId: string,
@@ -134,17 +152,36 @@ export async function loadModel(
   const apiKey = at.key ?? 'none'
   switch (of.wire) {
     case 'openai-responses':
-      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai'))).createOpenAI({ baseURL, apiKey }).responses(modelId)
+      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
+        .createOpenAI({ baseURL, apiKey })
+        .responses(modelId)
     case 'openai-chat':
-      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai'))).createOpenAI({ baseURL, apiKey }).chat(modelId)
+      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
+        .createOpenAI({ baseURL, apiKey })
+        .chat(modelId)
     case 'anthropic':
-      return (await installed('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'))).createAnthropic({ baseURL, apiKey })(modelId)
+      return (await installed('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'))).createAnthropic({
+        baseURL,
+        apiKey,
+      })(modelId)
     case 'google':
-      return (await installed('@ai-sdk/google', () => import('@ai-sdk/google'))).createGoogleGenerativeAI({ baseURL, apiKey })(modelId)
+      return (await installed('@ai-sdk/google', () => import('@ai-sdk/google'))).createGoogleGenerativeAI({
+        baseURL,
+        apiKey,
+      })(modelId)
     case 'openai-compatible': {
-      const { createOpenAICompatible } = await installed('@ai-sdk/openai-compatible', () => import('@ai-sdk/openai-compatible'))
+      const { createOpenAICompatible } = await installed(
+        '@ai-sdk/openai-compatible',
+        () => import('@ai-sdk/openai-compatible'),
+      )
       const key = at.key === undefined ? {} : { apiKey: at.key }
-      return createOpenAICompatible({ name: provider, baseURL, ...key, includeUsage: true, supportsStructuredOutputs: of.schemas })(modelId)
+      return createOpenAICompatible({
+        name: provider,
+        baseURL,
+        ...key,
+        includeUsage: true,
+        supportsStructuredOutputs: of.schemas,
+      })(modelId)
     }
   }
 }
@@ -154,14 +191,19 @@ async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
     return await load()
   } catch (error) {
     const missing = messageOf(error).includes(name)
-    const what = missing ? `the package ${name} is not installed` : `the package ${name} could not be loaded: ${messageOf(error)}`
-    throw new FailureError(failure('model.not-installed', what, 'validation', { hint: `Install it: npm install ${name}` }))
+    const what = missing
+      ? `the package ${name} is not installed`
+      : `the package ${name} could not be loaded: ${messageOf(error)}`
+    throw new FailureError(
+      failure('model.not-installed', what, 'validation', { hint: `Install it: npm install ${name}` }),
+    )
   }
 }
 
 /**
- * What we ask of a provider unless the request says otherwise. OpenAI is told not to store answers: the journal has them, a run may wait longer than
- * OpenAI keeps them, and reasoning then comes back encrypted, for us to keep. A schema is declared strict only if it is.
+ * What we ask of a provider unless the request says otherwise. OpenAI is told not to store answers: the journal has
+ * them, a run may wait longer than OpenAI keeps them, and reasoning then comes back encrypted, for us to keep. A schema
+ * is declared strict only if it is.
  */
 export function providerDefaults(of: Preset): LanguageModelOptions['providerOptions'] {
   switch (of.wire) {

@@ -1,9 +1,19 @@
 /**
- * Render: what a prompt is known by (a digest) and what it will roughly cost (an estimate), both incremental: a growing conversation costs only its new messages.
+ * Render: what a prompt is known by (a digest) and what it will roughly cost (an estimate), both incremental: a growing
+ * conversation costs only its new messages.
  *
- * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format (prompt.ts), what else has content keys (../journal/content-key.ts).
+ * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format
+ * (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import { asText, canonical, messageContent, type CallNumbers, type Json, type Message, type Sha256 } from '../core/index.ts'
+import {
+  asText,
+  canonical,
+  messageContent,
+  type CallNumbers,
+  type Json,
+  type Message,
+  type Sha256,
+} from '../core/index.ts'
 import type { ModelSettings, ToolSpec } from './model.ts'
 
 /** All that an answer of a model depends on, besides the messages that it is shown. */
@@ -15,8 +25,14 @@ export interface ModelCall {
   readonly purpose?: string | undefined
 }
 
-/** What the content key of a model call is made of. Tools and schemas are walked once, however often they are offered. */
-export function modelCallContent({ model, tools, settings, outputSchema, purpose }: ModelCall, messages: string, sha256: Sha256): string {
+/**
+ * What the content key of a model call is made of. Tools and schemas are walked once, however often they are offered.
+ */
+export function modelCallContent(
+  { model, tools, settings, outputSchema, purpose }: ModelCall,
+  messages: string,
+  sha256: Sha256,
+): string {
   const digestOf = (value: object): string => remembered(digests, value, (each) => sha256(canonical(each as Json)))
   let text = `model ${canonical(model)}`
   for (const tool of tools) text += ` tool ${digestOf(tool)}`
@@ -27,7 +43,8 @@ export function modelCallContent({ model, tools, settings, outputSchema, purpose
 }
 
 /**
- * What a conversation that grows puts into content keys: the digest of what was said up to the last answer, and what was said since. A call costs what was added since the one before.
+ * What a conversation that grows puts into content keys: the digest of what was said up to the last answer, and what
+ * was said since. A call costs what was added since the one before.
  */
 export class MessagesContent {
   #said = 0
@@ -56,8 +73,9 @@ const sizes = new WeakMap<object, number>()
 const digests = new WeakMap<object, string>()
 
 /**
- * A rough number of tokens of a prompt, for reserving a budget: a quarter of a token per ASCII character, one per other character, four per
- * message, 1,500 per file. An estimate: real tokenizers differ by tens of percent, more for code and rare scripts.
+ * A rough number of tokens of a prompt, for reserving a budget: a quarter of a token per ASCII character, one per other
+ * character, four per message, 1,500 per file. An estimate: real tokenizers differ by tens of percent, more for code
+ * and rare scripts.
  */
 export function estimateTokens(messages: readonly Message[], tools: readonly ToolSpec[] = []): number {
   let total = 0
@@ -80,7 +98,10 @@ function messageTokens(message: Message): number {
       return perMessage + textTokens(message.content)
     case 'user':
       if (typeof message.content === 'string') return perMessage + textTokens(message.content)
-      return message.content.reduce((sum, part) => sum + (part.type === 'text' ? textTokens(part.text) : perFile), perMessage)
+      return message.content.reduce(
+        (sum, part) => sum + (part.type === 'text' ? textTokens(part.text) : perFile),
+        perMessage,
+      )
     case 'assistant': {
       const calls = message.calls === undefined ? 0 : textTokens(JSON.stringify(message.calls))
       const reasoning = message.reasoning === undefined ? 0 : textTokens(JSON.stringify(message.reasoning.parts))

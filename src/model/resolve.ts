@@ -10,10 +10,21 @@ import { functionModel } from './function-model.ts'
 import { languageModel } from './language-model.ts'
 import type { Model, ModelFunction } from './model.ts'
 import { findPrice, freeOfCharge, type ModelPrice, type Prices } from './price.ts'
-import { findEndpoint, findPreset, isLocal, loadModel, providerDefaults, providerNames, type ProviderSurroundings } from './providers.ts'
+import {
+  findEndpoint,
+  findPreset,
+  isLocal,
+  loadModel,
+  providerDefaults,
+  providerNames,
+  type ProviderSurroundings,
+} from './providers.ts'
 import type { LanguageModelLike } from './spec.ts'
 
-/** What may stand behind `model:`: an id (`'openai/gpt-5'`), an AI SDK model object (v2, v3, v4), a function (a rule brain), or a `Model`. */
+/**
+ * What may stand behind `model:`: an id (`'openai/gpt-5'`), an AI SDK model object (v2, v3, v4), a function (a rule
+ * brain), or a `Model`.
+ */
 export type ModelRef = string | LanguageModelLike | ModelFunction | Model
 
 /** Options of `resolveModel`. */
@@ -33,8 +44,8 @@ export interface ResolveOptions {
 const syntax = /^([a-z0-9][a-z0-9._-]*)\/(\S+)$/
 
 /**
- * Makes a `Model` of a reference. Throws `model.invalid-id` at once if it is no reference at all; what is missing besides (a package, a key,
- * an address) is a failure of the first call.
+ * Makes a `Model` of a reference. Throws `model.invalid-id` at once if it is no reference at all; what is missing
+ * besides (a package, a key, an address) is a failure of the first call.
  */
 export function resolveModel(ref: ModelRef, options: ResolveOptions = {}): Model {
   if (typeof ref === 'string') return namedModel(ref, options)
@@ -118,7 +129,13 @@ function isModel(ref: object): ref is Model {
 
 function isLanguageModel(ref: object): ref is LanguageModelLike {
   if (!('specificationVersion' in ref) || !['v2', 'v3', 'v4'].includes(String(ref.specificationVersion))) return false
-  return 'doGenerate' in ref && 'doStream' in ref && 'provider' in ref && typeof ref.provider === 'string' && 'modelId' in ref
+  return (
+    'doGenerate' in ref &&
+    'doStream' in ref &&
+    'provider' in ref &&
+    typeof ref.provider === 'string' &&
+    'modelId' in ref
+  )
 }
 
 const invalid = (message: string, hint: string): ReeveError => new ReeveError('model.invalid-id', message, { hint })

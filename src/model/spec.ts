@@ -1,6 +1,6 @@
 /**
- * Spec: the little we need to know of the AI SDK's language model specification (v2, v3, v4), as structural types of our own,
- * so that no type of theirs is in our public API and three versions of it go through one door.
+ * Spec: the little we need to know of the AI SDK's language model specification (v2, v3, v4), as structural types of
+ * our own, so that no type of theirs is in our public API and three versions of it go through one door.
  *
  * Owns: those shapes. Does not own: what we make of them (prompt.ts, answer.ts, language-model.ts).
  */
@@ -30,7 +30,12 @@ export interface SpecModel {
 /** What is asked of a model. The same in all three versions, but for files inside the prompt. */
 export interface SpecCallOptions {
   readonly prompt: SpecMessage[]
-  readonly tools?: { readonly type: 'function'; readonly name: string; readonly description: string; readonly inputSchema: JsonObject }[]
+  readonly tools?: {
+    readonly type: 'function'
+    readonly name: string
+    readonly description: string
+    readonly inputSchema: JsonObject
+  }[]
   readonly toolChoice?: { readonly type: 'auto' | 'none' | 'required' }
   readonly responseFormat?: { readonly type: 'json'; readonly schema: JsonObject; readonly name: string }
   readonly abortSignal: AbortSignal
@@ -47,7 +52,9 @@ export type SpecMessage =
       readonly content: readonly { readonly type: string; readonly [member: string]: unknown }[]
     }
 
-/** A part of a provider's stream, or an item of a finished result's content; all versions together, nothing believed. */
+/**
+ * A part of a provider's stream, or an item of a finished result's content; all versions together, nothing believed.
+ */
 export interface SpecPart {
   readonly type: string
   readonly id?: unknown

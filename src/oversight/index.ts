@@ -1,5 +1,12 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
-export { approvalProblems, approvalQuestion, approve, deadlineProblems, holdsFor, mayApproveUnseen } from './approval/approval.ts'
+export {
+  approvalProblems,
+  approvalQuestion,
+  approve,
+  deadlineProblems,
+  holdsFor,
+  mayApproveUnseen,
+} from './approval/approval.ts'
 export {
   capabilityFor,
   CapabilityHolder,
@@ -54,7 +61,15 @@ export {
 } from './approval/grants.ts'
 export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval/approval.ts'
 export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation/escalation.ts'
-export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
+export {
+  channelOf,
+  channelProblems,
+  channelWork,
+  missingChannel,
+  unregistered,
+  type Channel,
+  type Notice,
+} from './notice.ts'
 export {
   escalate,
   escalateToBegin,
@@ -118,5 +133,13 @@ export {
 export { passOnWaiting, waitingWord, waitsNow } from './approval/concurrency-slot.ts'
 export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
-export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit/audit.ts'
+export {
+  auditOf,
+  auditType,
+  signAudit,
+  type AuditActor,
+  type AuditDocument,
+  type AuditEntry,
+  type AuditHead,
+} from './audit/audit.ts'
 export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit/audit-check.ts'

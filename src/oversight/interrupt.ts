@@ -1,11 +1,30 @@
 /**
- * Interrupt: a run asks outside for a value and waits, for as long as it takes, in memory or on disk. There is no resume code path: it is an await.
+ * Interrupt: a run asks outside for a value and waits, for as long as it takes, in memory or on disk. There is no
+ * resume code path: it is an await.
  *
- * Owns: how the question is put, who is told of it, what its end means. Does not own: how an answer gets here (runtime), yes/no questions (approval.ts), channels (notice.ts).
+ * Owns: how the question is put, who is told of it, what its end means. Does not own: how an answer gets here
+ * (runtime), yes/no questions (approval.ts), channels (notice.ts).
  */
-import { asText, describeOutcome, failure, FailureError, isObject, present, ReeveError, unknownNames, type Json } from '../core/index.ts'
+import {
+  asText,
+  describeOutcome,
+  failure,
+  FailureError,
+  isObject,
+  present,
+  ReeveError,
+  unknownNames,
+  type Json,
+} from '../core/index.ts'
 import type { NamesOf } from '../core/index.ts'
-import { compileSchema, type ApprovalRules, type Checked, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
+import {
+  compileSchema,
+  type ApprovalRules,
+  type Checked,
+  type Edge,
+  type Infer,
+  type SchemaLike,
+} from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
 import { withoutPermit } from './approval/concurrency-slot.ts'
@@ -14,13 +33,21 @@ import { withoutPermit } from './approval/concurrency-slot.ts'
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {
   /** When to stop waiting. Default: never. */
   readonly until?: Date
-  /** The same as milliseconds from now; 0 or less: the deadline has passed at once. With both, the earlier one counts. */
+  /**
+   * The same as milliseconds from now; 0 or less: the deadline has passed at once. With both, the earlier one counts.
+   */
   readonly timeoutMs?: number
-  /** What the answer must look like; a wrong one is asked for again, under a new id, with the problem in the question. Default: any JSON value. */
+  /**
+   * What the answer must look like; a wrong one is asked for again, under a new id, with the problem in the question.
+   * Default: any JSON value.
+   */
   readonly schema?: S
   /** Taken if the deadline passes. Default: the interrupt fails with `effect.timed-out`. */
   readonly otherwise?: Json
-  /** Channels by name over which people are told that an answer is wanted. Default: those of `oversight.approval.notify`. */
+  /**
+   * Channels by name over which people are told that an answer is wanted. Default: those of
+   * `oversight.approval.notify`.
+   */
   readonly notify?: readonly string[]
 }
 
@@ -29,8 +56,10 @@ const names: NamesOf<InterruptOptions> = { until: true, timeoutMs: true, schema:
 /**
  * Asks outside for a value and waits. Whatever is answered is returned as it is, also `false`, `0`, `''` and `null`.
  *
- * `question` is JSON for whoever answers; it is recorded. Rejects with `Cancelled`, with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`, and with
- * `input.invalid` for invalid options. In one scope one at a time; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which has a scope of its own.
+ * `question` is JSON for whoever answers; it is recorded. Rejects with `Cancelled`, with a FailureError
+ * (`effect.timed-out`) if the deadline passes and there is no `otherwise`, and with `input.invalid` for invalid
+ * options. In one scope one at a time; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which has a scope of
+ * its own.
  */
 export async function interrupt<S extends SchemaLike | undefined = undefined>(
   ctx: Context,
@@ -72,7 +101,9 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
     const outcome = await withoutPermit(ctx, () => whileTelling(ctx, id, interruptId, telling))
     if (outcome.status !== 'completed') {
       if (outcome.status === 'timed-out' && options.otherwise !== undefined) return { value: options.otherwise }
-      throw new FailureError(failure('effect.timed-out', `nobody answered: ${describeOutcome(outcome)}`, 'timeout', { retryable: false }))
+      throw new FailureError(
+        failure('effect.timed-out', `nobody answered: ${describeOutcome(outcome)}`, 'timeout', { retryable: false }),
+      )
     }
     const checked = options.check?.(outcome.output) ?? { ok: true, value: outcome.output }
     if (checked.ok) return { value: checked.value, ...(outcome.by === undefined ? undefined : { by: outcome.by }) }

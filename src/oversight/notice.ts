@@ -1,11 +1,12 @@
 /**
  * Notices: telling people over channels that something waits for them.
  *
- * Owns: what a notice says, the port that a channel keeps, how telling is recorded, what is wrong with channels. Does not own: any channel (adapters), who registers them (runtime), what is
- * waited for (approval.ts, interrupt.ts).
- * A channel is registered under a name and works as an activation of its own with one step: so it is told once over crashes, tried again like every step, and holds up nobody (spec team R-16,
- * C84). It is nobody's worker: views, delegations and limits do not know it. A pause holds it back like every effect.
- * A notice shows; it never decides. K4: the prefix of the name (journal) and `tell` are persistent format.
+ * Owns: what a notice says, the port that a channel keeps, how telling is recorded, what is wrong with channels. Does
+ * not own: any channel (adapters), who registers them (runtime), what is waited for (approval.ts, interrupt.ts). A
+ * channel is registered under a name and works as an activation of its own with one step: so it is told once over
+ * crashes, tried again like every step, and holds up nobody (spec team R-16, C84). It is nobody's worker: views,
+ * delegations and limits do not know it. A pause holds it back like every effect. A notice shows; it never decides. K4:
+ * the prefix of the name (journal) and `tell` are persistent format.
  */
 import {
   described,
@@ -22,7 +23,10 @@ import type { Oversight } from '../edge/index.ts'
 import type { Context, Orchestration, StepIO } from '../engine/index.ts'
 import { isNotice, noticePrefix, type ApprovalRequested, type EscalationHit } from '../journal/index.ts'
 
-/** What somebody is told. JSON. It holds a model's words as they are: a channel of your own shows them with `visible` and `visibleJson` of `reeve/notify`. */
+/**
+ * What somebody is told. JSON. It holds a model's words as they are: a channel of your own shows them with `visible`
+ * and `visibleJson` of `reeve/notify`.
+ */
 export interface Notice {
   readonly type: 'approval' | 'interrupt'
   /** Of the approval or the interrupt: decisions and answers name it. */
@@ -68,8 +72,9 @@ export interface Channel {
   /** How often it is tried. Default 3. */
   readonly attempts?: number
   /**
-   * Tells. `io.key` is the same for every try, also after a crash: hand it on, so that a repeated try is told once. `io.signal` is aborted when nobody has to be told any more, or the try
-   * takes too long. Throws if it could not: what a `FailureError` calls retryable, and whatever else is thrown, is tried again.
+   * Tells. `io.key` is the same for every try, also after a crash: hand it on, so that a repeated try is told once.
+   * `io.signal` is aborted when nobody has to be told any more, or the try takes too long. Throws if it could not: what
+   * a `FailureError` calls retryable, and whatever else is thrown, is tried again.
    */
   notify(notice: Notice, io: StepIO): void | Promise<void>
 }
@@ -78,12 +83,16 @@ const attemptMs = 30_000
 const attemptsMost = 3
 
 /** The channel that this name of an activation stands for; undefined if it is none. */
-export const channelOf = (agent: string): string | undefined => (isNotice(agent) ? agent.slice(noticePrefix.length) : undefined)
+export const channelOf = (agent: string): string | undefined =>
+  isNotice(agent) ? agent.slice(noticePrefix.length) : undefined
 
 /** A channel as what an engine runs. */
 export const channelWork = (channel: Channel): Orchestration => telling(channel.name, channel)
 
-/** One that nobody has registered here, as what an engine runs: it tells nobody, and says so; whoever waits goes on waiting. */
+/**
+ * One that nobody has registered here, as what an engine runs: it tells nobody, and says so; whoever waits goes on
+ * waiting.
+ */
 export const missingChannel = (name: string): Orchestration => telling(name, undefined)
 
 function telling(name: string, channel: Channel | undefined): Orchestration {
@@ -92,7 +101,10 @@ function telling(name: string, channel: Channel | undefined): Orchestration {
     name: noticePrefix + name,
     version: '1',
     run: async (ctx, notice): Promise<Outcome> => {
-      const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), { timeoutMs, retry: { attempts } })
+      const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), {
+        timeoutMs,
+        retry: { attempts },
+      })
       return (await ctx.next(told)).outcome
     },
   }
@@ -100,7 +112,9 @@ function telling(name: string, channel: Channel | undefined): Orchestration {
 
 async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<null> {
   if (channel === undefined)
-    throw new FailureError(failure('notice.failed', `there is no channel "${name}" here`, 'validation', { hint: registerIt }))
+    throw new FailureError(
+      failure('notice.failed', `there is no channel "${name}" here`, 'validation', { hint: registerIt }),
+    )
   try {
     await channel.notify(notice, io)
   } catch (thrown) {
@@ -121,8 +135,16 @@ export function announce(ctx: Context, channels: readonly string[], notice: Noti
   return open
 }
 
-/** Waits for the end of a question, and notes meanwhile who was told. Whoever is still being told then is not told any more. */
-export async function whileTelling(ctx: Context, question: string, id: string, open: Map<ActivationId, string>): Promise<Outcome> {
+/**
+ * Waits for the end of a question, and notes meanwhile who was told. Whoever is still being told then is not told any
+ * more.
+ */
+export async function whileTelling(
+  ctx: Context,
+  question: string,
+  id: string,
+  open: Map<ActivationId, string>,
+): Promise<Outcome> {
   for (;;) {
     const arrival = await ctx.next((each) => each.id === question || open.has(each.id as ActivationId))
     if (arrival.type === 'ask.settled') {
@@ -158,7 +180,9 @@ export function channelProblems(given: unknown, where: string): string[] {
     if (typeof notify !== 'function') return [`${at} is ${described(each)}, expected a channel: { name, notify }`]
     const problems: string[] = []
     if (typeof name !== 'string' || !identifier.test(name))
-      problems.push(`${at}: the name is ${described(name)}, expected a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+      problems.push(
+        `${at}: the name is ${described(name)}, expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+      )
     else if (names.has(name)) problems.push(`${at}: two channels are called "${name}"`)
     names.add(name)
     if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && (timeoutMs as number) > 0))

@@ -1,7 +1,8 @@
 /**
  * Hooks: the functions of a runtime that a start may name, so that a run has them in every process that drives it.
  *
- * Owns: what may be registered, what is wrong with the names that a start gives, the layer by which the code of a run finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
+ * Owns: what may be registered, what is wrong with the names that a start gives, the layer by which the code of a run
+ * finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
  */
 import { completionProblems, isName, type Agent, type Hooked } from '../agent/index.ts'
 import { described, hasNames, meantInstead, own, unknownNames, type NamesOf } from '../core/index.ts'
@@ -10,8 +11,10 @@ import { ContextView, type Context } from '../engine/index.ts'
 import type { RootContext, RootEdge } from './session.ts'
 
 /**
- * Functions by name, for starts that name them: of the forms of `onStart`, `filterMessages` and `onComplete` (`DelegationHooks`), `onIterationComplete` (`OnIterationComplete`), scorers
- * (`ScorerFunction`), `onScored`, and `context` (`ContextHook`). Every process that drives runs needs the same ones: one that is missing there fails when it is asked, as a hook that throws.
+ * Functions by name, for starts that name them: of the forms of `onStart`, `filterMessages` and `onComplete`
+ * (`DelegationHooks`), `onIterationComplete` (`OnIterationComplete`), scorers (`ScorerFunction`), `onScored`, and
+ * `context` (`ContextHook`). Every process that drives runs needs the same ones: one that is missing there fails when
+ * it is asked, as a hook that throws.
  */
 export interface Hooks {
   readonly [name: string]: (moment: never, io: never) => unknown
@@ -42,10 +45,20 @@ export interface Started extends StartHooks {
   readonly context?: RootContext
 }
 
-const delegationNames: NamesOf<StartDelegation> = { onStart: true, filterMessages: true, onComplete: true, hookErrors: true }
+const delegationNames: NamesOf<StartDelegation> = {
+  onStart: true,
+  filterMessages: true,
+  onComplete: true,
+  hookErrors: true,
+}
 
 /** What is wrong with the hooks of a start of this agent, one sentence each. */
-export function startHookProblems(given: Started, agent: Agent, hooks: Hooks, find: (name: string) => Agent | undefined): string[] {
+export function startHookProblems(
+  given: Started,
+  agent: Agent,
+  hooks: Hooks,
+  find: (name: string) => Agent | undefined,
+): string[] {
   const { delegation, onIterationComplete, isComplete, context } = given
   const known = Object.keys(hooks)
   const problemOf = (option: string, name: unknown): string[] => {
@@ -64,12 +77,15 @@ export function startHookProblems(given: Started, agent: Agent, hooks: Hooks, fi
     Object.entries(options).flatMap(([option, name]) => (name === undefined ? [] : problemOf(option, name)))
   const unheard = (kind: Hooked, option: string, who: string): string[] =>
     agent.hooked?.includes(kind) === true ? [] : [`start: ${option} is for ${who}, and "${agent.name}" is none`]
-  const scorers: readonly unknown[] = hasNames(isComplete) && Array.isArray(isComplete.scorers) ? isComplete.scorers : []
+  const scorers: readonly unknown[] =
+    hasNames(isComplete) && Array.isArray(isComplete.scorers) ? isComplete.scorers : []
   return [
     ...(delegation === undefined ? [] : unheard('delegation', 'delegation', 'agents that delegate')),
     ...(delegation === undefined ? [] : unknownNames(delegation, delegationNames, 'start: delegation')),
     ...(hasNames(delegation) ? delegationHookProblems(delegation, named) : []),
-    ...(onIterationComplete === undefined ? [] : unheard('turns', 'onIterationComplete', 'agents that think with a model')),
+    ...(onIterationComplete === undefined
+      ? []
+      : unheard('turns', 'onIterationComplete', 'agents that think with a model')),
     ...named({ onIterationComplete }),
     ...(isComplete === undefined ? [] : unheard('turns', 'isComplete', 'agents that think with a model')),
     ...scorers.flatMap((name, i) =>
@@ -77,7 +93,9 @@ export function startHookProblems(given: Started, agent: Agent, hooks: Hooks, fi
     ),
     ...(hasNames(isComplete) ? named({ 'isComplete.onScored': isComplete.onScored }) : []),
     ...completionProblems(completionLike(isComplete), 'start'),
-    ...(context === undefined || (taken.has(context) && typeof context === 'string') ? [] : problemOf('context', context)),
+    ...(context === undefined || (taken.has(context) && typeof context === 'string')
+      ? []
+      : problemOf('context', context)),
   ]
 }
 
@@ -86,7 +104,11 @@ function delegationHookProblems(
   named: (options: { readonly [option: string]: unknown }) => string[],
 ): string[] {
   return [
-    ...named({ 'delegation.onStart': onStart, 'delegation.filterMessages': filterMessages, 'delegation.onComplete': onComplete }),
+    ...named({
+      'delegation.onStart': onStart,
+      'delegation.filterMessages': filterMessages,
+      'delegation.onComplete': onComplete,
+    }),
     ...(hookErrors === undefined || hookErrors === 'strict' || hookErrors === 'lenient'
       ? []
       : [`start: delegation.hookErrors is ${JSON.stringify(hookErrors)}, expected "strict" or "lenient"`]),
@@ -98,12 +120,18 @@ function completionLike(given: unknown): Parameters<typeof completionProblems>[0
   if (!hasNames(given)) return given as undefined
   const { scorers, onScored: _onScored, ...rest } = given as { readonly scorers?: unknown; readonly onScored?: unknown }
   const score = (): boolean => true
-  const list = Array.isArray(scorers) ? scorers.map((name: unknown) => ({ name: typeof name === 'string' ? name : 'a', score })) : scorers
+  const list = Array.isArray(scorers)
+    ? scorers.map((name: unknown) => ({ name: typeof name === 'string' ? name : 'a', score }))
+    : scorers
   return { ...rest, scorers: list } as never
 }
 
 /** Agents that a start lets measure: their models are paid for, too. */
-export const measuringAgents = ({ isComplete }: StartHooks, hooks: Hooks, find: (name: string) => Agent | undefined): readonly Agent[] =>
+export const measuringAgents = (
+  { isComplete }: StartHooks,
+  hooks: Hooks,
+  find: (name: string) => Agent | undefined,
+): readonly Agent[] =>
   (isComplete?.scorers ?? []).flatMap((name) => (own(hooks, name) === undefined ? (find(name) ?? []) : []))
 
 /** What a name stands for in the code of a run. */
@@ -118,7 +146,8 @@ export const hooksLayer =
   (next) =>
     find === undefined
       ? next
-      : (ctx, edge) => next(edge.hooks === undefined && edge.root?.context === undefined ? ctx : new HookedContext(ctx, find), edge)
+      : (ctx, edge) =>
+          next(edge.hooks === undefined && edge.root?.context === undefined ? ctx : new HookedContext(ctx, find), edge)
 
 class HookedContext extends ContextView {
   readonly #find: FindHook

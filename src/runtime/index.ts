@@ -7,16 +7,41 @@ export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'
 export type { StopDelegation } from './operator/stop-delegation.ts'
 export type { ForkOptions } from './operator/fork.ts'
-export type { CompleteByHand, FinishByHand, HandBack, PauseOptions, ResumeOptions, TakenOver, TakeOverOptions } from './operator/takeover.ts'
+export type {
+  CompleteByHand,
+  FinishByHand,
+  HandBack,
+  PauseOptions,
+  ResumeOptions,
+  TakenOver,
+  TakeOverOptions,
+} from './operator/takeover.ts'
 export type { RunStream, StreamItem } from './feed/owned-run.ts'
 export { startRequest, type StartOptions } from './start.ts'
 export { registerAgents, type Agents } from './registry.ts'
 export { findHook, type Hooks } from './hooks.ts'
-export type { BusySession, ContextHook, RootContext, SessionMemory, SessionShown, SessionQuery, SessionTurn } from './session.ts'
+export type {
+  BusySession,
+  ContextHook,
+  RootContext,
+  SessionMemory,
+  SessionShown,
+  SessionQuery,
+  SessionTurn,
+} from './session.ts'
 export type { Incident, TrustSetting, TrustView } from './operator/trust.ts'
 export type { AuditOptions } from './operator/audit.ts'
 export { ed25519Signer, ed25519Verifier, newEd25519Key, verifyAudit } from '../oversight/index.ts'
-export type { AuditDocument, AuditEntry, AuditHead, AuditReport, Ed25519Key, Signer, TrustLevel, Verifier } from '../oversight/index.ts'
+export type {
+  AuditDocument,
+  AuditEntry,
+  AuditHead,
+  AuditReport,
+  Ed25519Key,
+  Signer,
+  TrustLevel,
+  Verifier,
+} from '../oversight/index.ts'
 export type { KeptRevision, RevisionStatus, VersionChoice, VersionChoices } from './versions.ts'
 export type { Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'

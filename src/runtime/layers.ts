@@ -1,8 +1,10 @@
 /**
  * Layers: everything that stands between the engine and the work of an agent, in one list.
  *
- * Owns: which layers there are, their order and why. Does not own: what a layer does (the file it comes from), what a model agent does inside (../agent/mind.ts).
- * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer that an edge does not ask for costs one call.
+ * Owns: which layers there are, their order and why. Does not own: what a layer does (the file it comes from), what a
+ * model agent does inside (../agent/mind.ts).
+ * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer
+ * that an edge does not ask for costs one call.
  */
 import { answerLayer, outputKeyLayer, reviewLayer, type Agent } from '../agent/index.ts'
 import { parentOf } from '../core/index.ts'
@@ -44,7 +46,10 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer<RootEdge>[] => 
   answerLayer(agent),
 ]
 
-/** The work of an agent inside its layers. Made once per agent. What an agent throws at once rejects, as the contract of work says. */
+/**
+ * The work of an agent inside its layers. Made once per agent. What an agent throws at once rejects, as the contract of
+ * work says.
+ */
 export const workOf = (agent: Agent, parts: LayerParts): Work<RootEdge> =>
   layered(layers(agent, parts), async (ctx, edge) => agent.orchestrate(ctx, edge))
 

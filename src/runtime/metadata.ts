@@ -1,9 +1,11 @@
 /**
- * Metadata layer: the caller as one worker sees it, with what a leader added to the metadata for it and everybody below it (spec delegation M20).
+ * Metadata layer: the caller as one worker sees it, with what a leader added to the metadata for it and everybody below
+ * it (spec delegation M20).
  *
- * Owns: the layer, the view of a context that has another caller. Does not own: the merging down the tree (the edge carries it), the engine's context, which stays as it is.
- * What it shows is a copy of its own and read-only, so nothing that a worker does reaches its leader or its siblings. The metadata is in the recorded edge, so every engine and every
- * replay shows the same (K1).
+ * Owns: the layer, the view of a context that has another caller. Does not own: the merging down the tree (the edge
+ * carries it), the engine's context, which stays as it is. What it shows is a copy of its own and read-only, so nothing
+ * that a worker does reaches its leader or its siblings. The metadata is in the recorded edge, so every engine and
+ * every replay shows the same (K1).
  */
 import { copy, deepFreeze, type JsonObject } from '../core/index.ts'
 import type { Layer } from '../edge/index.ts'

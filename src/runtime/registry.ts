@@ -1,7 +1,8 @@
 /**
  * The registry: which agents a runtime can run, by name and version.
  *
- * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/agent-checks.ts), which version a run is pinned to (the engine).
+ * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it
+ * (agent/agent-checks.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
 import { checkAgents, isAgent, reachable, type Agent } from '../agent/index.ts'
@@ -13,21 +14,31 @@ import { workOf, type LayerParts } from './layers.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
-  /** The agent that is meant, with whoever joined its team since; or `agent.not-registered`. An agent object must be the registered one, or one of the same name and version. */
+  /**
+   * The agent that is meant, with whoever joined its team since; or `agent.not-registered`. An agent object must be the
+   * registered one, or one of the same name and version.
+   */
   require(agent: Agent | string): Agent
   /** Everybody who can be run. */
   readonly names: readonly string[]
   /** Under which names their oversight keeps trust. */
   readonly trusts: readonly string[]
-  /** Throws `config.invalid` if an agent names a channel that is not registered, or `input.invalid` if the oversight of a start does; all of them in one error. */
+  /**
+   * Throws `config.invalid` if an agent names a channel that is not registered, or `input.invalid` if the oversight of
+   * a start does; all of them in one error.
+   */
   mustHaveChannels(started?: Oversight): void
-  /** The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there is none. */
+  /**
+   * The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there
+   * is none.
+   */
   named(name: string, version?: string): Agent | undefined
 }
 
 /**
- * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
- * in one message. `parts`: what the layers around every agent are given. `channels`: absent where nothing is run.
+ * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them.
+ * Throws (`team.invalid` and its like) with every problem of every agent in one message. `parts`: what the layers
+ * around every agent are given. `channels`: absent where nothing is run.
  */
 export function registerAgents(
   given: readonly Agent[],
@@ -67,7 +78,8 @@ export function registerAgents(
       // whoever only starts runs tells nobody
       if (channels === undefined) return
       const known = [...telling.keys()]
-      const problems = started === undefined ? unregisteredOf(everybody(), known) : unregistered(started, known, 'start')
+      const problems =
+        started === undefined ? unregisteredOf(everybody(), known) : unregistered(started, known, 'start')
       if (problems.length > 0)
         throw new ReeveError(started === undefined ? 'config.invalid' : 'input.invalid', problems.join('\n'), {
           hint: 'Give the channels to createRuntime({ channels: [...] }). Nothing was started.',
@@ -93,8 +105,10 @@ export function registerAgents(
         })
       const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
       if (found !== undefined) {
-        // Rosters may have changed since they were registered, also to a worker that differs only in its functions. One name means one worker in all teams, so all are looked at.
-        if (reachable([found]).some((each) => byName.get(each.name)?.get(each.version) !== each)) register([...new Set([...given, found])])
+        // Rosters may have changed since they were registered, also to a worker that differs only in its functions. One
+        // name means one worker in all teams, so all are looked at.
+        if (reachable([found]).some((each) => byName.get(each.name)?.get(each.version) !== each))
+          register([...new Set([...given, found])])
         return found
       }
       const name = typeof agent === 'string' ? agent : agent.name
@@ -119,7 +133,10 @@ const trustsIn = (agents: readonly Agent[]): readonly string[] => [
 function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): readonly string[] {
   const problems = agents.flatMap(({ name, oversight, channels: own = [] }) => {
     const where = `createRuntime: the agent "${name}"`
-    return [...unregistered(oversight, channels, where), ...unregistered({ approval: { notify: own } }, channels, where, 'channel')]
+    return [
+      ...unregistered(oversight, channels, where),
+      ...unregistered({ approval: { notify: own } }, channels, where, 'channel'),
+    ]
   })
   return [...new Set(problems)]
 }
@@ -129,10 +146,17 @@ function notRegisteredHere(name: string, registered: readonly string[]): ReeveEr
   const hint = registered.length === 0 ? give : `Registered are: ${registered.join(', ')}. ${give}`
   const meant = nearest(name, registered)
   const slip = meant === undefined ? '' : `: did you mean "${meant}"?`
-  return new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime${slip}`, { hint })
+  return new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime${slip}`, {
+    hint,
+  })
 }
 
 function orchestrationOf(agent: Agent, parts: LayerParts): Orchestration {
   const work = workOf(agent, parts)
-  return { name: agent.name, version: agent.version, waiting: waitingWord, run: (ctx, input) => work(ctx, readEdge(input)) }
+  return {
+    name: agent.name,
+    version: agent.version,
+    waiting: waitingWord,
+    run: (ctx, input) => work(ctx, readEdge(input)),
+  }
 }

@@ -1,8 +1,9 @@
 /**
  * The handle of a run: everything that one can know of it and do to it from outside.
  *
- * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions (decisions.ts), reading (run-feed.ts).
- * A handle holds no state of the run: any number of them, in any number of processes, are the same. K9: dropping one changes nothing.
+ * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions
+ * (decisions.ts), reading (run-feed.ts). A handle holds no state of the run: any number of them, in any number of
+ * processes, are the same. K9: dropping one changes nothing.
  */
 import {
   described,
@@ -52,7 +53,15 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './operator/decisions.ts'
-import { follow, followMessages, hasEnded, liveParts, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
+import {
+  follow,
+  followMessages,
+  hasEnded,
+  liveParts,
+  type MessagesOptions,
+  type PartsOptions,
+  type ReadOptions,
+} from './feed/run-feed.ts'
 import type { RunPart } from './feed/part-origin.ts'
 import { postToTeam, type PostFromOutside } from './operator/team-mail.ts'
 import { queuedBehind, withQueue } from './session-queue.ts'
@@ -82,14 +91,23 @@ import { wholeFeed } from './feed/whole-feed.ts'
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
 
-/** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too), but nothing whose deadline has passed. */
+/**
+ * A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too), but nothing
+ * whose deadline has passed.
+ */
 export interface RunWaiting {
   readonly status: 'waiting' | 'queued' | 'paused' | 'human_control' | 'stuck'
-  /** Of a run that waits for its turn in its session: the run ahead of it, and what that one needs. Its approvals are decided by `runtime.decide`, or its own handle. */
+  /**
+   * Of a run that waits for its turn in its session: the run ahead of it, and what that one needs. Its approvals are
+   * decided by `runtime.decide`, or its own handle.
+   */
   readonly queued?: { readonly behind: RunId; readonly needs: RunWaiting }
   /** Why it is stuck. */
   readonly reason?: string
-  /** It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its code. */
+  /**
+   * It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its
+   * code.
+   */
   readonly failure?: Failure
   readonly waiting: readonly Approval[]
   readonly questions: readonly Question[]
@@ -97,33 +115,43 @@ export interface RunWaiting {
 
 /** How a run is cancelled. */
 export interface CancelOptions {
-  /** Whether what was done is undone, by `onCancel` and by the `undo` of planned teams. Default true. False: it stays; only compensations with `always` run. */
+  /**
+   * Whether what was done is undone, by `onCancel` and by the `undo` of planned teams. Default true. False: it stays;
+   * only compensations with `always` run.
+   */
   readonly undo?: boolean
 }
 
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
 export interface Run<O = Json> {
   readonly id: RunId
-  /** How it ended; waits for the end, also while the store is away for a while or its disk is full. Rejects with `run.unknown`, `engine.closed`, and `store.*` where waiting would not help. */
+  /**
+   * How it ended; waits for the end, also while the store is away for a while or its disk is full. Rejects with
+   * `run.unknown`, `engine.closed`, and `store.*` where waiting would not help.
+   */
   outcome(): Promise<RunOutcome<O>>
   /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
   events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
   /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
   messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
   /**
-   * Live pieces of work, each with its agent and path, until the run has ended. Live only: what was shown before this is called is gone, and so is what is shown
-   * in another process, unless the engine passes it on. `runtime.stream` listens from the start and misses nothing.
+   * Live pieces of work, each with its agent and path, until the run has ended. Live only: what was shown before this
+   * is called is gone, and so is what is shown in another process, unless the engine passes it on. `runtime.stream`
+   * listens from the start and misses nothing.
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
   /**
-   * What is said, from the first word to the end of the run, while it is written where that is seen here: a reader that begins late has at once what was said before. Without options: of
-   * whoever holds the control of the run, which is its root and, in flows, whoever it is handed on to; an answer that is forwarded, or with which a hook ends the work, too. Who works for a
-   * call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
+   * What is said, from the first word to the end of the run, while it is written where that is seen here: a reader that
+   * begins late has at once what was said before. Without options: of whoever holds the control of the run, which is
+   * its root and, in flows, whoever it is handed on to; an answer that is forwarded, or with which a hook ends the
+   * work, too. Who works for a call (a delegation, an agent as a tool) or for code that delegates is left out; name
+   * them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /**
-   * Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. A run that waits for its turn in its session resolves as
-   * `queued` when the run ahead of it needs somebody; while that one works, it waits.
+   * Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that:
+   * `runtime.questions({ run })`. A run that waits for its turn in its session resolves as `queued` when the run ahead
+   * of it needs somebody; while that one works, it waits.
    */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
   decide(decision: Decision): Promise<void>
@@ -131,53 +159,82 @@ export interface Run<O = Json> {
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   pause(options?: PauseOptions): Promise<void>
-  /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded. */
+  /**
+   * Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with
+   * `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded.
+   */
   resume(how?: string | ResumeOptions): Promise<void>
-  /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done, unless `undo` is false. Again on a run that was cancelled: nothing. */
+  /**
+   * Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done,
+   * unless `undo` is false. Again on a run that was cancelled: nothing.
+   */
   cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
   /**
-   * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it is handed back, finished or cancelled. Resolves when that is in the
-   * journal, to what there is to know for going on by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects with `run.ended`.
+   * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it
+   * is handed back, finished or cancelled. Resolves when that is in the journal, to what there is to know for going on
+   * by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects
+   * with `run.ended`.
    */
   takeOver(options?: TakeOverOptions): Promise<TakenOver>
   /** What `takeOver` would resolve to, now, without taking anything over. */
   takeoverContext(): Promise<TakeoverContext>
   /**
-   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on, so while no process drives it, it waits. Rejects with `run.not-taken-over`, with `run.ended`, with
-   * `plan.invalid` for an edit that makes no sense, and with `input.invalid` for one of a run without a planned team: then nothing is done, and the human still has the run.
+   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on, so while no process
+   * drives it, it waits. Rejects with `run.not-taken-over`, with `run.ended`, with `plan.invalid` for an edit that
+   * makes no sense, and with `input.invalid` for one of a run without a planned team: then nothing is done, and the
+   * human still has the run.
    */
   handBack(how?: HandBack): Promise<void>
   /**
-   * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has begun. Whoever waits for it goes on with this output; nothing that was done for
-   * it is undone. Rejects with `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so, or where the agent is registered here and the output does not fit its own.
+   * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has
+   * begun. Whoever waits for it goes on with this output; nothing that was done for it is undone. Rejects with
+   * `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so, or where the agent is
+   * registered here and the output does not fit its own.
    */
   complete(step: CompleteByHand): Promise<void>
-  /** Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over`, `run.ended`, and `input.invalid` as `complete` does. */
+  /**
+   * Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over`,
+   * `run.ended`, and `input.invalid` as `complete` does.
+   */
   finish(end: FinishByHand): Promise<void>
   /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
   control(): Promise<ControlState>
   /**
-   * Stops one delegation that `run.delegations()` shows, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves
-   * when the stop is durable, from any process. While `onStart` or `filterMessages` is asked there is no delegation yet: they have a deadline. Rejects with `delegation.unknown` and
-   * `delegation.ended`. A second stop changes nothing.
+   * Stops one delegation that `run.delegations()` shows, wherever it stands: pending, at work, between two attempts, in
+   * the background or not; the run goes on, and its leader is told. Resolves when the stop is durable, from any
+   * process. While `onStart` or `filterMessages` is asked there is no delegation yet: they have a deadline. Rejects
+   * with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
    */
   stop(delegation: StopDelegation): Promise<void>
   /**
-   * Asks a planned team for another member. Resolves when it was decided, in whichever process: `admitted` with the member, or why not. The same `requestId` again is the same wish, with the same
-   * answer. A team that is paused decides when it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which team is meant.
+   * Asks a planned team for another member. Resolves when it was decided, in whichever process: `admitted` with the
+   * member, or why not. The same `requestId` again is the same wish, with the same answer. A team that is paused
+   * decides when it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which
+   * team is meant.
    */
   recruit(wish: RecruitFromOutside): Promise<Recruited>
-  /** Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was decided, as `recruit` does. */
+  /**
+   * Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was
+   * decided, as `recruit` does.
+   */
   retire(wish: RetireFromOutside): Promise<Retired>
-  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for words by which Reeve itself speaks to leaders. */
+  /**
+   * Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for
+   * words by which Reeve itself speaks to leaders.
+   */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
   /**
-   * Writes to members of a planned team: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the run is paused; `closed` where the team has ended. Whose inbox it is in, or
-   * why it was refused, the journal says (`mail.accepted`, `mail.refused`). Rejects with `input.invalid` for mail that is none, or where it is not clear which team is meant.
+   * Writes to members of a planned team: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the
+   * run is paused; `closed` where the team has ended. Whose inbox it is in, or why it was refused, the journal says
+   * (`mail.accepted`, `mail.refused`). Rejects with `input.invalid` for mail that is none, or where it is not clear
+   * which team is meant.
    */
   post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   view(): Promise<RunView>
-  /** One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools answered. Whatever its leader's model was told. */
+  /**
+   * One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools
+   * answered. Whatever its leader's model was told.
+   */
   delegations(): Promise<readonly DelegationView[]>
   usage(): Promise<Usage>
 }
@@ -217,7 +274,13 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     pause: (options) => pause(access, underName(options)),
     resume: (how) => resume(access, underName(typeof how === 'string' ? { by: how } : how)),
     cancel: async (reason = 'cancelled by the operator', by, options = {}) => {
-      const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)), ...kept(options) })
+      const result = await engine.post({
+        type: 'cancel',
+        run: id,
+        reason,
+        ...underName(said('by', by)),
+        ...kept(options),
+      })
       if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
     },
     takeOver: (options) => takeOver(access, underName(options)),
@@ -248,7 +311,9 @@ function kept(options: CancelOptions): { readonly keeps?: true } {
   const { undo } = options
   const problems = [
     ...unknownNames(options, { undo: true }, 'run.cancel()'),
-    ...(undo === undefined || typeof undo === 'boolean' ? [] : [`run.cancel(): undo is ${described(undo)}, expected true or false`]),
+    ...(undo === undefined || typeof undo === 'boolean'
+      ? []
+      : [`run.cancel(): undo is ${described(undo)}, expected true or false`]),
   ]
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   return undo === false ? { keeps: true } : {}
@@ -256,7 +321,11 @@ function kept(options: CancelOptions): { readonly keeps?: true } {
 
 /** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */
 function posting(access: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
-  async function post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  async function post(
+    to: ActivationId,
+    message: Json,
+    options?: { readonly id?: string },
+  ): Promise<'accepted' | 'closed' | 'unknown'>
   async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
     if (typeof to !== 'string') return postToTeam(access, underName(to))
@@ -278,7 +347,8 @@ async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
 }
 
 /** Whether this run has child runs. The first activation may be the root of one itself. */
-const hasChildren = ([, ...below]: readonly Pick<ActivationView, 'apart'>[]): boolean => below.some(({ apart }) => apart === true)
+const hasChildren = ([, ...below]: readonly Pick<ActivationView, 'apart'>[]): boolean =>
+  below.some(({ apart }) => apart === true)
 
 async function wholeDelegated(engine: Engine, fold: DelegatedFold): Promise<DelegatedFold> {
   const { run, activations } = fold.run
@@ -332,7 +402,8 @@ async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
       ahead = ahead?.run === behind ? ahead : { run: behind, telling: new Telling() }
       await hear(engine, behind, ahead.telling)
       const needs = await neededBy({ ...access, run: behind }, ahead.telling)
-      if (needs !== undefined && needs !== 'ended') return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
+      if (needs !== undefined && needs !== 'ended')
+        return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
     }
     await changedOrLater(engine, run, telling.position)
     await hear(engine, run, telling)
@@ -373,7 +444,10 @@ async function neededBy(access: Looking, telling: Telling): Promise<RunWaiting |
   return undefined
 }
 
-/** A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to wait for. */
+/**
+ * A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to
+ * wait for.
+ */
 async function changedOrLater(engine: Engine, run: RunId, position: number): Promise<void> {
   const enough = new AbortController()
   const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())

@@ -1,11 +1,22 @@
 /**
  * The composition root: an engine, the agents it may run, and the handles of what runs.
  *
- * Owns: `createRuntime`, the `Runtime` interface, which engine is opened, that closing lets everything go. Does not own: anything that happens in a
- * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
+ * Owns: `createRuntime`, the `Runtime` interface, which engine is opened, that closing lets everything go. Does not
+ * own: anything that happens in a run. Recovery is the engine's: opening a store goes on with what was left there, as
+ * soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import { mustBeOptions, newId, ReeveError, systemClock, underName, own, type Clock, type Json, type RunId } from '../core/index.ts'
+import {
+  mustBeOptions,
+  newId,
+  ReeveError,
+  systemClock,
+  underName,
+  own,
+  type Clock,
+  type Json,
+  type RunId,
+} from '../core/index.ts'
 import { defaultLimits, type Limits, type Revision } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
@@ -33,15 +44,35 @@ import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type R
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
-import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustAccess, type TrustSetting, type TrustView } from './operator/trust.ts'
-import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
+import {
+  allTrust,
+  noteIncident,
+  setTrust,
+  trustOf,
+  type Incident,
+  type TrustAccess,
+  type TrustSetting,
+  type TrustView,
+} from './operator/trust.ts'
+import {
+  chosenBy,
+  resolvedIn,
+  unknownVersion,
+  Versions,
+  type Chosen,
+  type KeptRevision,
+  type Resolved,
+} from './versions.ts'
 
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
   /** Starts a run and waits for its end. */
   run<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<RunOutcome<OutputOf<A>>>
   run(agent: string, input: Json, options?: StartOptions): Promise<RunOutcome>
-  /** Starts a run; resolves when it is durable. The same `runId` again is the same run; by another caller or with another input it is `run.conflict`. */
+  /**
+   * Starts a run; resolves when it is durable. The same `runId` again is the same run; by another caller or with
+   * another input it is `run.conflict`.
+   */
   start<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<Run<OutputOf<A>>>
   start(agent: string, input: Json, options?: StartOptions): Promise<Run>
   /** Starts a run that belongs to whoever iterates: leaving before the end cancels it. */
@@ -60,11 +91,15 @@ export interface Runtime extends AsyncDisposable {
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   /**
-   * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier one. Runs that have begun go on as they began.
-   * Throws `agent.not-registered`, `input.invalid` for data that does not fit, `version.conflict` for a published one that would change, `version.unknown` for a name of nothing.
+   * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier
+   * one. Runs that have begun go on as they began. Throws `agent.not-registered`, `input.invalid` for data that does
+   * not fit, `version.conflict` for a published one that would change, `version.unknown` for a name of nothing.
    */
   publish(agent: Agent | string, revision: Revision | string, options?: { readonly by?: string }): Promise<void>
-  /** Keeps a version of an agent to be tried: it holds for whoever asks for it, or for drafts. It may be kept again. Throws as `publish` does. */
+  /**
+   * Keeps a version of an agent to be tried: it holds for whoever asks for it, or for drafts. It may be kept again.
+   * Throws as `publish` does.
+   */
   draft(agent: Agent | string, revision: Revision, options?: { readonly by?: string }): Promise<void>
   /** All versions that are kept, drafts and earlier ones too. */
   revisions(filter?: { readonly agent?: string }): Promise<readonly KeptRevision[]>
@@ -72,21 +107,31 @@ export interface Runtime extends AsyncDisposable {
   published(): Promise<readonly KeptRevision[]>
   /** What was granted for a session, or for a run that belongs to none, and still holds. */
   grants(of: { readonly session: string } | { readonly run: string }): Promise<readonly ApprovalGrant[]>
-  /** Takes back a grant, or all of them: the next call is asked for again, in runs that have begun, too. Returns how many were taken back. */
+  /**
+   * Takes back a grant, or all of them: the next call is asked for again, in runs that have begun, too. Returns how
+   * many were taken back.
+   */
   revoke(of: ({ readonly session: string } | { readonly run: string }) & { readonly grant?: string }): Promise<number>
   /** How much is trusted under a name, why no more, and what became of it. */
   trust(name: string): Promise<TrustView>
   /** Every trust that something was counted or said under. */
   trusts(): Promise<readonly TrustView[]>
-  /** Something went wrong: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and `trust.invalid` for what is none. */
+  /**
+   * Something went wrong: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and
+   * `trust.invalid` for what is none.
+   */
   incident(incident: Incident): Promise<TrustView>
   /** An operator's own word on a level, with a name and a reason. Throws as `incident` does. */
   setTrust(setting: TrustSetting): Promise<TrustView>
-  /** Who decided what in a run so far, when, and on what evidence: hash-chained, its head signed if a key is given. `verifyAudit` checks it without the store. Rejects with `run.unknown`. */
+  /**
+   * Who decided what in a run so far, when, and on what evidence: hash-chained, its head signed if a key is given.
+   * `verifyAudit` checks it without the store. Rejects with `run.unknown`.
+   */
   audit(run: string, options?: AuditOptions): Promise<AuditDocument>
   /**
-   * A new run that has everything up to a position of another one, with an edit if there is one, and goes on by itself: nothing of that is done again. That run is not touched. What it did later is
-   * not done again without somebody's word (`settleDoubt`); approvals and grants do not carry over. A fork of a run of a session has a session of its own.
+   * A new run that has everything up to a position of another one, with an edit if there is one, and goes on by itself:
+   * nothing of that is done again. That run is not touched. What it did later is not done again without somebody's word
+   * (`settleDoubt`); approvals and grants do not carry over. A fork of a run of a session has a session of its own.
    * Throws `fork.invalid`, `input.invalid`, `run.unknown`; `run.conflict` for a `runId` that is another run.
    */
   fork(options: ForkOptions): Promise<Run>
@@ -97,12 +142,21 @@ export interface Runtime extends AsyncDisposable {
 }
 
 /**
- * Opens a store and begins to run what is in it. Throws `config.invalid` for invalid options, `team.invalid` and its like for what is wrong with the agents, `store.*` for what is
- * wrong with the store. With `drive: false` a database is connected to by the first call, which then says what is wrong with it.
+ * Opens a store and begins to run what is in it. Throws `config.invalid` for invalid options, `team.invalid` and its
+ * like for what is wrong with the agents, `store.*` for what is wrong with the store. With `drive: false` a database is
+ * connected to by the first call, which then says what is wrong with it.
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
-  const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...others } = options
+  const {
+    store,
+    engine: given,
+    agents = [],
+    earlier = [],
+    drive = true,
+    onMissingVersion = 'move',
+    ...others
+  } = options
   const {
     channels,
     mayDecide,
@@ -127,11 +181,19 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
     const parts = { hasEnded, memory, trust, find }
-    const registry: Agents = registerAgents(agents, earlier, onMissingVersion, parts, drive ? (channels ?? []) : undefined)
+    const registry: Agents = registerAgents(
+      agents,
+      earlier,
+      onMissingVersion,
+      parts,
+      drive ? (channels ?? []) : undefined,
+    )
     mustBeChoices(versions, registry.names)
     mustBeForSomebody(trust, registry.trusts)
     registry.mustHaveChannels()
-    engine ??= await (place === 'postgres' ? openPostgres(store!, embedded) : openEmbedded({ file: store ?? ':memory:', ...embedded }))
+    engine ??= await (place === 'postgres'
+      ? openPostgres(store!, embedded)
+      : openEmbedded({ file: store ?? ':memory:', ...embedded }))
     if (drive) await engine.drive(registry)
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
@@ -160,7 +222,10 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
   return createEmbeddedEngine(options)
 }
 
-/** Loaded when it is needed; connects before its first answer. Beside it `mustMeanSomething` has let no option of a file through. */
+/**
+ * Loaded when it is needed; connects before its first answer. Beside it `mustMeanSomething` has let no option of a file
+ * through.
+ */
 async function openPostgres(url: string, options: Omit<EmbeddedOptions, 'file'>): Promise<Engine> {
   const { postgres } = await import('../engine/postgres/postgres.ts')
   const { durability: _durability, busyMs: _busyMs, writer: _writer, ...others } = options
@@ -219,8 +284,16 @@ class EngineRuntime implements Runtime {
     return this.handle<O>(request.run)
   }
 
-  /** The same start again is the same run, whatever was published, or became a default, since: then what held then counts. */
-  async #startOnce(root: Agent, input: unknown, options: StartOptions & { readonly runId: string }, plain: StartRun): Promise<void> {
+  /**
+   * The same start again is the same run, whatever was published, or became a default, since: then what held then
+   * counts.
+   */
+  async #startOnce(
+    root: Agent,
+    input: unknown,
+    options: StartOptions & { readonly runId: string },
+    plain: StartRun,
+  ): Promise<void> {
     const chosen = chosenBy(this.#chosen, options)
     const begin = (choice: Resolved, defaults: Limits, request?: StartRun): Promise<unknown> => {
       const base = own(choice.revisions, root.name)?.base
@@ -231,7 +304,8 @@ class EngineRuntime implements Runtime {
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
     const [missing] = now.unknown
-    if (missing !== undefined && this.#onUnknownVersion === 'refuse') throw unknownVersion(missing.agent, missing.asked, missing.known)
+    if (missing !== undefined && this.#onUnknownVersion === 'refuse')
+      throw unknownVersion(missing.agent, missing.asked, missing.known)
     try {
       await begin(now, this.#defaults, chosen === undefined ? plain : undefined)
     } catch (thrown) {
@@ -283,7 +357,11 @@ class EngineRuntime implements Runtime {
     return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust, named: this.#registry.trusts }
   }
 
-  async publish(agent: Agent | string, revision: Revision | string, { by }: { readonly by?: string } = {}): Promise<void> {
+  async publish(
+    agent: Agent | string,
+    revision: Revision | string,
+    { by }: { readonly by?: string } = {},
+  ): Promise<void> {
     await this.#versions.keep(this.#known(agent), revision, 'published', underName({ by }).by)
   }
 
@@ -306,7 +384,9 @@ class EngineRuntime implements Runtime {
   }
 
   get #versions(): Versions {
-    return new Versions(this.#engine.stream('reg_agents'), this.#clock, (name, version) => this.#registry.named(name, version))
+    return new Versions(this.#engine.stream('reg_agents'), this.#clock, (name, version) =>
+      this.#registry.named(name, version),
+    )
   }
 
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {

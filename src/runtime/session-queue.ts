@@ -1,8 +1,9 @@
 /**
  * Queue: which runs wait for their turn in their session, and behind which run.
  *
- * Owns: reading that from the session's line. Does not own: the line and whose turn it is (session.ts).
- * A run in the line that is not its first is queued; only the line says so, so nothing of it is recorded in the run. K2: any process may ask.
+ * Owns: reading that from the session's line. Does not own: the line and whose turn it is (session.ts). A run in the
+ * line that is not its first is queued; only the line says so, so nothing of it is recorded in the run. K2: any process
+ * may ask.
  */
 import type { RunId } from '../core/index.ts'
 import { streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
@@ -12,7 +13,10 @@ import { lineKey, runsInLine } from './session.ts'
 
 type Waits = Pick<RunSummary, 'run' | 'caller'>
 
-/** The run that has the session in which this one waits for its turn; undefined if it does not wait. Of a run that has ended the line is about to be left: nobody waits behind it. */
+/**
+ * The run that has the session in which this one waits for its turn; undefined if it does not wait. Of a run that has
+ * ended the line is about to be left: nobody waits behind it.
+ */
 export async function queuedBehind(engine: Engine, waits: Waits): Promise<RunId | undefined> {
   return waits.caller.session === undefined ? undefined : behindIn(engine, await sessionLine(engine, waits), waits.run)
 }

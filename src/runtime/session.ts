@@ -1,13 +1,15 @@
 /**
  * Sessions: a conversation that several runs continue, one run at a time.
  *
- * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a FIFO lock works (agent/fifo-lock.ts), where values are kept
- * (the engine: on the session's stream), what agents do with the history.
- * It is orchestration over the verbs, a layer around a root agent: a crash of the run that holds the session loses nothing, since it resumes and
- * still holds it. K1: deleting a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
+ * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run
+ * begins with. Does not own: how a FIFO lock works (agent/fifo-lock.ts), where values are kept (the engine: on the
+ * session's stream), what agents do with the history. It is orchestration over the verbs, a layer around a root agent:
+ * a crash of the run that holds the session loses nothing, since it resumes and still holds it. K1: deleting a run
+ * changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
  *
- * S3: a run leaves the line in every ending of its code. S4: a head whose run has ended all the same (its code was gone, the store failed it) is taken out by whoever waits: they look
- * when they join, and by and by. S5: a turn is stored once; what grows with every run is one turn, not all of them.
+ * S3: a run leaves the line in every ending of its code. S4: a head whose run has ended all the same (its code was
+ * gone, the store failed it) is taken out by whoever waits: they look when they join, and by and by. S5: a turn is
+ * stored once; what grows with every run is one turn, not all of them.
  */
 import {
   addExchange,
@@ -58,14 +60,20 @@ export interface SessionShown extends SessionQuery {
   readonly messages: readonly EdgeMessage[]
 }
 
-/** Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has `hook.failed`. */
+/**
+ * Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has
+ * `hook.failed`.
+ */
 export type ContextHook = (shown: SessionShown, io: StepIO) => Recalled | Promise<Recalled>
 
 /** What the runtime records with a root's edge for its layers. */
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
-  /** What of the limits on the edge nobody has asked for. The same start again means the same. Absent in journals older than the defaults. */
+  /**
+   * What of the limits on the edge nobody has asked for. The same start again means the same. Absent in journals older
+   * than the defaults.
+   */
   readonly defaults?: Limits
   readonly context?: RootContext
   /** The versions that were chosen: the same start again means the same choice. What they came to is in the edge. */
@@ -97,7 +105,10 @@ export interface SessionTurn extends SessionQuery {
   readonly answer: string
 }
 
-/** What runs of a session are shown, in place of its last 100 turns. Both are steps: done once, retried never; `io.key` is the same if a crash makes one run again. A failure is `hook.failed`, and stops no run. */
+/**
+ * What runs of a session are shown, in place of its last 100 turns. Both are steps: done once, retried never; `io.key`
+ * is the same if a crash makes one run again. A failure is `hook.failed`, and stops no run.
+ */
 export interface SessionMemory {
   /** What a run is shown before its input; a text is shown as a user's. If it fails, nothing is shown. */
   recall(query: SessionQuery, io: StepIO): Recalled | Promise<Recalled>
@@ -121,8 +132,16 @@ export const sessionLayer =
   (ctx, edge) =>
     isRoot(ctx) ? orchestrateRoot(ctx, edge, next, parts) : next(ctx, edge)
 
-/** Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the history, passes the turn on. */
-async function orchestrateRoot(ctx: Context, recorded: RootEdge, work: Work, { hasEnded, memory }: SessionParts): Promise<Outcome> {
+/**
+ * Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the
+ * history, passes the turn on.
+ */
+async function orchestrateRoot(
+  ctx: Context,
+  recorded: RootEdge,
+  work: Work,
+  { hasEnded, memory }: SessionParts,
+): Promise<Outcome> {
   const { root: extras = {}, ...edge } = recorded
   warn(ctx, extras)
   if (ctx.place.caller.session === undefined) {
@@ -145,11 +164,14 @@ async function orchestrateRoot(ctx: Context, recorded: RootEdge, work: Work, { h
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
-  const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
+  const outcome = await settled(() =>
+    work(ctx, turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }),
+  )
   const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
   if (turn !== undefined) {
     await addExchange(values, shelf, count, turn)
-    if (memory?.save !== undefined) await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
+    if (memory?.save !== undefined)
+      await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
   }
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await releaseLock(inSession, line, me, me)
@@ -162,7 +184,11 @@ function warn(ctx: Context, { unknown = [] }: RootExtras): void {
   if (ctx.carried !== undefined || unknown.length === 0) return
   const scope = ctx.scope('versions')
   for (const { agent, asked, known } of unknown)
-    scope.emit({ type: 'fact.noted', name: 'version.unknown', data: { agent, asked, used: 'the code as it is', known } })
+    scope.emit({
+      type: 'fact.noted',
+      name: 'version.unknown',
+      data: { agent, asked, used: 'the code as it is', known },
+    })
 }
 
 /** What of a run is kept in its session because it has completed. */
@@ -202,7 +228,10 @@ const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
     const passedBy = isObject(value) ? value['passedBy'] : undefined
     return { all: runsInLine(value).map(entryOfRun), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
   },
-  write: ({ all, passedBy }) => ({ runs: all.map(({ id }) => id), ...(passedBy === undefined ? undefined : { passedBy }) }),
+  write: ({ all, passedBy }) => ({
+    runs: all.map(({ id }) => id),
+    ...(passedBy === undefined ? undefined : { passedBy }),
+  }),
   mayWait: () => when === 'queue',
   /** A recorded look at another run. */
   async isGone(ctx, { id }) {
@@ -218,7 +247,10 @@ const busy = (session: string, holder: string | undefined): Outcome =>
     }),
   )
 
-/** Only a run that has answered is a turn, also where a hook or a limit has ended it with what there was: what failed has said nothing that a later run should take for an answer. */
+/**
+ * Only a run that has answered is a turn, also where a hook or a limit has ended it with what there was: what failed
+ * has said nothing that a later run should take for an answer.
+ */
 function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefined {
   const { run, agent: root } = ctx.place
   const answer = rememberedAnswer(outcome)
@@ -236,7 +268,11 @@ async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery
 }
 
 /** What of the session crosses to the root, as the start says. */
-async function shown(ctx: Context, context: RootContext | undefined, given: SessionShown): Promise<readonly EdgeMessage[]> {
+async function shown(
+  ctx: Context,
+  context: RootContext | undefined,
+  given: SessionShown,
+): Promise<readonly EdgeMessage[]> {
   if (context === undefined || context === 'conversation') return given.messages
   if (context === 'brief') return []
   const hook = hookNamed<ContextHook>(ctx, context)!

@@ -1,8 +1,8 @@
 /**
  * Starting a run: what a caller gives becomes one request to the engine, or an error that says what is wrong with it.
  *
- * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own: idempotency by run id and
- * `run.conflict` (the engine). When a check fails nothing was started.
+ * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own:
+ * idempotency by run id and `run.conflict` (the engine). When a check fails nothing was started.
  */
 import { ownTurnsProblems, reachable, unkept, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
 import {
@@ -53,7 +53,10 @@ import {
 
 /** How a run is started. */
 export interface StartOptions extends StartHooks {
-  /** Makes the start idempotent: the same id again, with the same agent, input, caller and options, is the same run; else `run.conflict`. Default: a new one. */
+  /**
+   * Makes the start idempotent: the same id again, with the same agent, input, caller and options, is the same run;
+   * else `run.conflict`. Default: a new one.
+   */
   readonly runId?: string
   /** The conversation that this run continues. */
   readonly session?: string
@@ -69,13 +72,22 @@ export interface StartOptions extends StartHooks {
   readonly permissions?: Permissions
   /** How closely humans look at the whole run; never less than its agents say. */
   readonly oversight?: Oversight
-  /** Versions of agents that hold in this run, before those of the runtime. Chosen once, now: what is published later changes nothing. */
+  /**
+   * Versions of agents that hold in this run, before those of the runtime. Chosen once, now: what is published later
+   * changes nothing.
+   */
   readonly versions?: VersionChoices
   /** The revisions that hold for all other agents. Default: that of the runtime, else none: the code as it is. */
   readonly defaultStatus?: RevisionStatus
-  /** What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own instructions. Pictures go here, in a user message. */
+  /**
+   * What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own
+   * instructions. Pictures go here, in a user message.
+   */
   readonly messages?: readonly Message[]
-  /** What it is shown of its session: the `conversation` (default), nothing but its `brief`, or what the hook of this name lets through (`ContextHook`). */
+  /**
+   * What it is shown of its session: the `conversation` (default), nothing but its `brief`, or what the hook of this
+   * name lets through (`ContextHook`).
+   */
   readonly context?: RootContext
 }
 
@@ -109,7 +121,10 @@ export interface Named {
   readonly find?: (name: string) => Agent | undefined
 }
 
-/** The request that starts this agent with this input. `agent` is the version that runs; `defaults`: the limits where neither the caller nor the agent says any. */
+/**
+ * The request that starts this agent with this input. `agent` is the version that runs; `defaults`: the limits where
+ * neither the caller nor the agent says any.
+ */
 export function startRequest(
   agent: Agent,
   input: unknown,
@@ -152,7 +167,9 @@ export function startRequest(
     version: agent.version,
     input: copy({ ...edge, ...(Object.keys(extras).length === 0 ? {} : { root: extras }) } as unknown as Json),
     caller: callerOf(options),
-    ...(account === undefined ? {} : { limits: filled?.turns === undefined ? account : { ...account, byDefault: true } }),
+    ...(account === undefined
+      ? {}
+      : { limits: filled?.turns === undefined ? account : { ...account, byDefault: true } }),
   }
 }
 
@@ -163,8 +180,16 @@ export function defaultsIn(recorded: Json): Limits {
   return isObject(defaults) ? defaults : {}
 }
 
-/** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. `measuring`: agents that the start lets measure. */
-export function mustHavePrices(root: Agent, limits: Limits | undefined, revisions: Revisions = {}, measuring: readonly Agent[] = []): void {
+/**
+ * Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price.
+ * `measuring`: agents that the start lets measure.
+ */
+export function mustHavePrices(
+  root: Agent,
+  limits: Limits | undefined,
+  revisions: Revisions = {},
+  measuring: readonly Agent[] = [],
+): void {
   const model = (each: Agent): Agent['model'] => revisedModel(each, revisions[each.name])
   const all = reachable([root])
   const caps = [
@@ -174,14 +199,24 @@ export function mustHavePrices(root: Agent, limits: Limits | undefined, revision
     // what a definition caps was looked at with the models of the definition
     ...(Object.keys(revisions).length === 0
       ? []
-      : all.flatMap((each) => [...usdCapOf(each.limits, `agent "${each.name}": limits`, [each]), ...(each.usdCaps?.() ?? [])])),
+      : all.flatMap((each) => [
+          ...usdCapOf(each.limits, `agent "${each.name}": limits`, [each]),
+          ...(each.usdCaps?.() ?? []),
+        ])),
   ]
-  const problems = caps.flatMap(({ option, agents }) => unpricedModels(agents, model).map((whose) => unkept(option, whose)))
+  const problems = caps.flatMap(({ option, agents }) =>
+    unpricedModels(agents, model).map((whose) => unkept(option, whose)),
+  )
   if (problems.length > 0)
-    throw new ReeveError('budget.no-price', problems.join('; '), { hint: 'Nothing was started. A limit in tokens needs no price.' })
+    throw new ReeveError('budget.no-price', problems.join('; '), {
+      hint: 'Nothing was started. A limit in tokens needs no price.',
+    })
 }
 
-/** The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what was given. */
+/**
+ * The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what
+ * was given.
+ */
 export function checkedInput(agent: Agent, input: unknown): Json {
   const problem = jsonProblem(input, 'input')
   if (problem !== undefined)
@@ -191,9 +226,13 @@ export function checkedInput(agent: Agent, input: unknown): Json {
   if (agent.inputSchema !== undefined) {
     const checked = agent.inputSchema.check(input as Json)
     if (!checked.ok)
-      throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`, {
-        hint: 'Nothing was begun.',
-      })
+      throw new ReeveError(
+        'input.invalid',
+        `the input does not fit the input schema of "${agent.name}": ${checked.problem}`,
+        {
+          hint: 'Nothing was begun.',
+        },
+      )
     return input as Json
   }
   if (Array.isArray(input) && input.length > 0 && input.every(isMessage))
@@ -204,7 +243,8 @@ export function checkedInput(agent: Agent, input: unknown): Json {
         hint: "Give the messages before the last one as { messages: [...] }, and the last one's text as the input.",
       },
     )
-  if (input === '') throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
+  if (input === '')
+    throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
   return input as Json
 }
 
@@ -243,10 +283,13 @@ function optionProblems(options: StartOptions, agent: Agent): string[] {
   if (options.messages !== undefined) problems.push(...messageProblems(options.messages, 'messages'))
   for (const key of Object.keys(isObject(values) ? values : {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
-  if (limits !== undefined) problems.push(...limitProblems(limits, 'start'), ...ownTurnsProblems(agent, limits, 'start'))
+  if (limits !== undefined)
+    problems.push(...limitProblems(limits, 'start'), ...ownTurnsProblems(agent, limits, 'start'))
   problems.push(...statusProblems(options.defaultStatus, 'start'))
   if (options.versions !== undefined)
-    problems.push(...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]))
+    problems.push(
+      ...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]),
+    )
   if (options.context !== undefined && session === undefined)
     problems.push('start: context says what is shown of the session, and this run belongs to none')
   problems.push(...oversightProblems(options.oversight, 'start'))

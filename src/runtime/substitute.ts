@@ -1,17 +1,37 @@
 /**
  * Substitute: an outcome that was given from outside in the place of how an agent ended, or would have.
  *
- * Owns: what those who come after the agent are shown of it. Does not own: giving it (takeover.ts, fork.ts), what an outcome leaves (../core).
+ * Owns: what those who come after the agent are shown of it. Does not own: giving it (takeover.ts, fork.ts), what an
+ * outcome leaves (../core).
  */
-import { childActivation, hasTrail, isObject, trailOf, withAnswer, type ActivationId, type Outcome } from '../core/index.ts'
+import {
+  childActivation,
+  hasTrail,
+  isObject,
+  trailOf,
+  withAnswer,
+  type ActivationId,
+  type Outcome,
+} from '../core/index.ts'
 import { leavesTrail, type Edge } from '../edge/index.ts'
 import type { Recorded } from '../journal/index.ts'
 
-/** The outcome as the end of this activation: where others come after it, they are shown it as its answer, after what it said `before`. */
-export function asItsEnd(events: readonly Recorded[], activation: ActivationId, outcome: Outcome, before?: Outcome): Outcome {
+/**
+ * The outcome as the end of this activation: where others come after it, they are shown it as its answer, after what it
+ * said `before`.
+ */
+export function asItsEnd(
+  events: readonly Recorded[],
+  activation: ActivationId,
+  outcome: Outcome,
+  before?: Outcome,
+): Outcome {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
-  if (begun?.type !== 'activation.started' || !isObject(begun.input) || !leavesTrail(begun.input as unknown as Edge)) return outcome
-  return hasTrail(outcome) ? outcome : withAnswer(begun.agent, outcome, before === undefined ? undefined : trailOf(before))
+  if (begun?.type !== 'activation.started' || !isObject(begun.input) || !leavesTrail(begun.input as unknown as Edge))
+    return outcome
+  return hasTrail(outcome)
+    ? outcome
+    : withAnswer(begun.agent, outcome, before === undefined ? undefined : trailOf(before))
 }
 
 /** The outcome as it stands in a fork in the place of the end at this position. */

@@ -1,9 +1,11 @@
 /**
  * Versions of agents: revisions that are published while the code stays, and which of them a run works by.
  *
- * Owns: where revisions are kept, how a choice becomes a revision. Does not own: what a revision is (../edge), how a mind works by one (../agent), versions of code (registry.ts).
- * K1: they live on the stream `reg_agents`, which outlives runs; its keys are persistent format. A run's choice is made once, when it is started, and is recorded in its root's edge: so it holds
- * for everybody below, in every process, whatever is published later.
+ * Owns: where revisions are kept, how a choice becomes a revision. Does not own: what a revision is (../edge), how a
+ * mind works by one (../agent), versions of code (registry.ts).
+ * K1: they live on the stream `reg_agents`, which outlives runs; its keys are persistent format. A run's choice is made
+ * once, when it is started, and is recorded in its root's edge: so it holds for everybody below, in every process,
+ * whatever is published later.
  *
  * V1: what was published under a name is never changed. V2: the revision is there before anything points to it.
  */
@@ -29,7 +31,10 @@ import { resolveModel, type Prices } from '../model/index.ts'
 /** `draft`: to be tried by those who ask for it; may still change. `published`: as it is. */
 export type RevisionStatus = 'draft' | 'published'
 
-/** Which version of an agent: a name, or the newest of a status. A name is that of a revision, else that of a registered version of the code. */
+/**
+ * Which version of an agent: a name, or the newest of a status. A name is that of a revision, else that of a registered
+ * version of the code.
+ */
 export type VersionChoice = string | { readonly version: string } | { readonly status: RevisionStatus }
 
 /** Choices by the name of the agent. */
@@ -91,9 +96,13 @@ export class Versions {
         before?.status === 'published' &&
         (status === 'draft' || canonical(before.revision as unknown as Json) !== canonical(revision as unknown as Json))
       )
-        throw new ReeveError('version.conflict', `version "${version}" of "${agent}" is published and cannot change any more`, {
-          hint: 'Give the change another name.',
-        })
+        throw new ReeveError(
+          'version.conflict',
+          `version "${version}" of "${agent}" is published and cannot change any more`,
+          {
+            hint: 'Give the change another name.',
+          },
+        )
       if (before?.status === 'published') return value
       const kept: Kept = {
         revision: copy(revision as unknown as Json) as unknown as Revision,
@@ -130,16 +139,21 @@ export class Versions {
     return all
   }
 
-  /** What these choices mean for a run of this agent now; nothing is read for an agent that nobody has chosen a version of. */
+  /**
+   * What these choices mean for a run of this agent now; nothing is read for an agent that nobody has chosen a version
+   * of.
+   */
   async resolve(root: Agent, { versions: choices = {}, defaultStatus: otherwise }: Chosen): Promise<Resolved> {
     const revisions: { [agent: string]: Revision } = {}
     const unknown: UnknownVersion[] = []
     for (const { name } of reachable([root])) {
       const choice = own(choices, name)
-      const found = choice === undefined ? otherwise && (await this.#current(name, otherwise)) : await this.#chosen(name, choice)
+      const found =
+        choice === undefined ? otherwise && (await this.#current(name, otherwise)) : await this.#chosen(name, choice)
       const used = found === undefined ? undefined : this.#based(name, found)
       if (used !== undefined) revisions[name] = used
-      else if (choice !== undefined && !asksForPublished(choice)) unknown.push(await this.#missing(name, asksFor(choice)))
+      else if (choice !== undefined && !asksForPublished(choice))
+        unknown.push(await this.#missing(name, asksFor(choice)))
     }
     return { ...(Object.keys(revisions).length === 0 ? undefined : { revisions }), unknown }
   }
@@ -193,9 +207,13 @@ function fitProblems(agent: Minded, { instructions, model, settings, tools }: Re
   const where = `revision of "${agent.name}"`
   const minded = Object.entries({ instructions, model, settings, tools }).filter(([, value]) => value !== undefined)
   if (agent.model === undefined && minded.length > 0)
-    return [`${where}: ${minded.map(([name]) => name).join(', ')} is for agents that think with a model, and this one is code`]
+    return [
+      `${where}: ${minded.map(([name]) => name).join(', ')} is for agents that think with a model, and this one is code`,
+    ]
   const strange = (tools ?? []).filter((name) => agent.toolNames?.includes(name) === false)
-  const problems = strange.map((name) => `${where}: "${name}" is no tool of it; its tools are: ${agent.toolNames?.join(', ') ?? ''}`)
+  const problems = strange.map(
+    (name) => `${where}: "${name}" is no tool of it; its tools are: ${agent.toolNames?.join(', ') ?? ''}`,
+  )
   if (model === undefined) return problems
   try {
     resolveModel(model)
@@ -274,8 +292,10 @@ export function choiceProblems(given: unknown, where: string, known?: readonly s
     const problems = unknownNames(choice, choiceNames, at)
     if (problems.length > 0 || !hasNames(choice)) return problems
     const { version, status } = choice as { readonly version?: unknown; readonly status?: unknown }
-    if ((version === undefined) === (status === undefined)) return [`${at} says neither a version nor a status, or both`]
-    if (status !== undefined && !isStatus(status)) return [`${at}.status is ${described(status)}, expected "draft" or "published"`]
+    if ((version === undefined) === (status === undefined))
+      return [`${at} says neither a version nor a status, or both`]
+    if (status !== undefined && !isStatus(status))
+      return [`${at}.status is ${described(status)}, expected "draft" or "published"`]
     return version === undefined || (typeof version === 'string' && version !== '')
       ? []
       : [`${at}.version is ${described(version)}, expected a text`]
@@ -284,4 +304,6 @@ export function choiceProblems(given: unknown, where: string, known?: readonly s
 
 /** What is wrong with the status that holds where nothing is chosen. */
 export const statusProblems = (given: unknown, where: string): string[] =>
-  given === undefined || isStatus(given) ? [] : [`${where}: defaultStatus is ${described(given)}, expected "draft" or "published"`]
+  given === undefined || isStatus(given)
+    ? []
+    : [`${where}: defaultStatus is ${described(given)}, expected "draft" or "published"`]

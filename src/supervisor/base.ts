@@ -1,7 +1,8 @@
 /**
  * Base: the agent whose brain leads a team.
  *
- * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base that cannot lead.
+ * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base
+ * that cannot lead.
  * Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
  */
 import { described, hasNames, present } from '../core/index.ts'
@@ -19,14 +20,16 @@ interface Whole {
 }
 
 /**
- * Options with everything that the definition of their base says and they do not; the same options if they have no base. Undefined if the base has no mind that could be given a
- * team.
+ * Options with everything that the definition of their base says and they do not; the same options if they have no
+ * base. Undefined if the base has no mind that could be given a team.
  */
 export function basedOn<Options extends Whole>(options: Options): Options | undefined {
   const { base, ...own } = options
   if (base === undefined) return options
   const given =
-    isAgent(base) && 'definition' in base && hasNames(base.definition) ? (base.definition as Whole & { readonly name?: string }) : undefined
+    isAgent(base) && 'definition' in base && hasNames(base.definition)
+      ? (base.definition as Whole & { readonly name?: string })
+      : undefined
   if (given === undefined) return undefined
   const { name: _name, ...definition } = given
   const workers = together(definition.workers, own.workers)

@@ -1,8 +1,9 @@
 /**
  * Verbs of a supervisor's model that give work: delegate, delegate_<name>, delegate_to_several.
  *
- * Owns: their schemas (what models see), what is checked before somebody is asked to work. Does not own: how a worker is started (delegation/), the other verbs (verbs.ts).
- * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
+ * Owns: their schemas (what models see), what is checked before somebody is asked to work. Does not own: how a worker
+ * is started (delegation/), the other verbs (verbs.ts). Arguments that a model invents besides are ignored: nothing
+ * that it writes can resume, approve or widen anything.
  */
 import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
 import { invalidInput, type Agent, type Binding, type CallResult, type ConversationState } from '../agent/index.ts'
@@ -17,7 +18,9 @@ import { keepProblem, type Keep } from './worker/race.ts'
 import { describe } from './roster.ts'
 import { object, text, type Team } from './verbs.ts'
 
-/** What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs. */
+/**
+ * What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs.
+ */
 abstract class Delegating implements Binding {
   readonly verb = true
   abstract readonly spec: ToolSpec
@@ -55,7 +58,11 @@ export class DelegateBinding extends Delegating {
         {
           worker: { type: 'string', enum: names, description: 'Who is to do it.' },
           instructions: text('What is to be done, complete in itself.'),
-          turns: { type: ['integer', 'null'], minimum: 1, description: 'The most turns it may take, if it should be short.' },
+          turns: {
+            type: ['integer', 'null'],
+            minimum: 1,
+            description: 'The most turns it may take, if it should be short.',
+          },
           ...(team.delegations.shown === undefined ? undefined : { refs: refsParameter }),
           ...backgroundParameter(team, names),
         },
@@ -84,7 +91,8 @@ export class DelegateBinding extends Delegating {
 }
 
 /** Models put numbers in quotes. */
-const unquoted = (given: Json): Json => (typeof given === 'string' && /^\d+$/.test(given.trim()) ? Number(given) : given)
+const unquoted = (given: Json): Json =>
+  typeof given === 'string' && /^\d+$/.test(given.trim()) ? Number(given) : given
 
 /** A number of turns as models give it; left out or null: as many as the worker has. */
 function turnsOf(given: Json | undefined): number | undefined | 'invalid' {
@@ -94,13 +102,24 @@ function turnsOf(given: Json | undefined): number | undefined | 'invalid' {
 }
 
 function briefProblem(worker: Json | undefined, instructions: Json | undefined): string | undefined {
-  if (typeof worker !== 'string') return worker === undefined ? '"worker" is missing' : '"worker" must be a string, the name of a worker'
-  if (typeof instructions !== 'string') return instructions === undefined ? '"instructions" is missing' : '"instructions" must be a string'
+  if (typeof worker !== 'string')
+    return worker === undefined ? '"worker" is missing' : '"worker" must be a string, the name of a worker'
+  if (typeof instructions !== 'string')
+    return instructions === undefined ? '"instructions" is missing' : '"instructions" must be a string'
   return instructions.trim() === '' ? '"instructions" is empty: say what is to be done' : undefined
 }
 
-function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: readonly string[], team: Team, { label }: Place): CallResult {
-  const typed = team.typed.includes(worker) ? ` "${worker}" takes a typed input: call ${typedVerb(worker, team.verbs)}.` : ''
+function unknownWorker(
+  ctx: Context,
+  call: ToolCall,
+  worker: string,
+  names: readonly string[],
+  team: Team,
+  { label }: Place,
+): CallResult {
+  const typed = team.typed.includes(worker)
+    ? ` "${worker}" takes a typed input: call ${typedVerb(worker, team.verbs)}.`
+    : ''
   const what = failure(
     'delegation.unknown-worker',
     `there is no worker "${worker}" here. Workers are: ${names.join(', ')}.${typed}`,
@@ -135,11 +154,20 @@ export class TypedDelegateBinding extends Delegating {
     const isWrapped = json !== undefined && wrapped(json)
     const { input: inner = null, background, ...rest } = isObject(call.input) ? call.input : {}
     const usual = this.team.disposition(this.#worker)
-    const whole = takesBackground(json, usual !== undefined) || !isObject(call.input) ? (call.input ?? {}) : withInput(rest, call.input)
+    const whole =
+      takesBackground(json, usual !== undefined) || !isObject(call.input)
+        ? (call.input ?? {})
+        : withInput(rest, call.input)
     const input = isWrapped && isObject(call.input) ? inner : whole
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
-    return this.team.delegate(ctx, call, state, { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) }, place)
+    return this.team.delegate(
+      ctx,
+      call,
+      state,
+      { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) },
+      place,
+    )
   }
 }
 
@@ -169,7 +197,9 @@ const isDeferred = (usual: Disposition | undefined, wish: Json | undefined): boo
 
 const withBackground = (json: JsonObject, more: JsonObject): JsonObject => {
   const properties = isObject(json['properties']) ? json['properties'] : {}
-  return more['background'] === undefined || 'background' in properties ? json : { ...json, properties: { ...properties, ...more } }
+  return more['background'] === undefined || 'background' in properties
+    ? json
+    : { ...json, properties: { ...properties, ...more } }
 }
 
 /** Whether `background` belongs to what the worker takes, and is no word on waiting. */
@@ -179,11 +209,15 @@ const takesBackground = (json: JsonObject | undefined, mayDefer: boolean): boole
 }
 
 /** The input without the word on waiting. A worker may take an `input` of that name. */
-const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject => (input === undefined ? rest : { input, ...rest })
+const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject =>
+  input === undefined ? rest : { input, ...rest }
 
 const wrapped = (json: JsonObject): boolean => json['type'] !== undefined && json['type'] !== 'object'
 
-/** `delegate_to_several`: gives one brief to several workers at once, and keeps the first answers or that of the majority. */
+/**
+ * `delegate_to_several`: gives one brief to several workers at once, and keeps the first answers or that of the
+ * majority.
+ */
 export class SeveralBinding extends Delegating {
   readonly spec: ToolSpec
   readonly #names: readonly string[]
@@ -197,7 +231,12 @@ export class SeveralBinding extends Delegating {
         'Gives several workers the same task at once, and returns the answers that are kept; the others are stopped. A worker may be named twice. Each sees only these instructions.',
       parameters: object(
         {
-          workers: { type: 'array', items: { type: 'string', enum: names }, minItems: 2, description: 'Who is to do it.' },
+          workers: {
+            type: 'array',
+            items: { type: 'string', enum: names },
+            minItems: 2,
+            description: 'Who is to do it.',
+          },
           instructions: text('What is to be done, complete in itself.'),
           keep: {
             type: ['string', 'integer', 'null'],
@@ -220,11 +259,13 @@ export class SeveralBinding extends Delegating {
       keepProblem(wanted, names.length)
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
     const unknown = names.find((name) => !this.#names.includes(name as string))
-    if (unknown !== undefined) return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
+    if (unknown !== undefined)
+      return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
     const shared = { ctx, call, state, brief: { instructions: instructions as string }, keep: wanted }
     return this.team.several(names as readonly string[], shared, place)
   }
 }
 
 /** How many answers a model wants. */
-const keepOf = (given: Json | undefined): Keep => (given === undefined || given === null ? 'first' : (unquoted(given) as Keep))
+const keepOf = (given: Json | undefined): Keep =>
+  given === undefined || given === null ? 'first' : (unquoted(given) as Keep)

@@ -1,11 +1,20 @@
 /**
  * human(): a person as an agent: somebody who does the work, or who leads those that do.
  *
- * Owns: the public constructor, and how a person leads: what they are shown, what they may say. Does not own: how a person is asked (agent/human.ts), the way of a delegation (leading.ts): a person
- * who leads is a leader that is code, and the code asks.
+ * Owns: the public constructor, and how a person leads: what they are shown, what they may say. Does not own: how a
+ * person is asked (agent/human.ts), the way of a delegation (leading.ts): a person who leads is a leader that is code,
+ * and the code asks.
  * Holds: K3: whatever is done follows from recorded answers, in their order.
  */
-import { described, FailureError, isObject, mustBeOptions, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
+import {
+  described,
+  FailureError,
+  isObject,
+  mustBeOptions,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+} from '../core/index.ts'
 import {
   askHuman,
   channelsOf,
@@ -33,35 +42,46 @@ import type { DelegationResult, LedTeam } from './leading.ts'
 import { describe, type Roster } from './roster.ts'
 import { codeSupervisor, type Supervisor, type TeamFacts } from './supervisor.ts'
 
-/** A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes one; a list: at once), `{ forward: 'd1' }` or `{ answer }`. */
+/**
+ * A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes
+ * one; a list: at once), `{ forward: 'd1' }` or `{ answer }`.
+ */
 export interface LeadingHumanOptions<
   Name extends string,
   Workers extends readonly Agent[],
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends HumanFacts<Name, In, Out>, Pick<TeamFacts<Workers, readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'> {}
+  extends
+    HumanFacts<Name, In, Out>,
+    Pick<TeamFacts<Workers, readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'> {}
 
 /** What a person answers: what their schema says, else any JSON value. */
 type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
-type AnyLeader = AnyHuman & Pick<TeamFacts<readonly Agent[], readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'>
+type AnyLeader = AnyHuman &
+  Pick<TeamFacts<readonly Agent[], readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'>
 
 const leaderNames: NamesOf<AnyLeader> = { ...humanNames, workers: true, delegation: true, concurrency: true }
 
 /**
- * A person as an agent, wherever an agent may stand: a worker, a speaker at a round table, a step of a flow, a task of a plan, an agent as a tool, a root; with `workers` a leader. They are asked by an
- * interrupt, and answer with `run.answer`; an answer that does not fit is asked for again, with what is wrong with it. While they think, they hold no permit and no memory.
+ * A person as an agent, wherever an agent may stand: a worker, a speaker at a round table, a step of a flow, a task of
+ * a plan, an agent as a tool, a root; with `workers` a leader. They are asked by an interrupt, and answer with
+ * `run.answer`; an answer that does not fit is asked for again, with what is wrong with it. While they think, they hold
+ * no permit and no memory.
  *
- * Where control may be handed on, `{ transfer: 'name', task? }` hands it on. A name that is given with the answer (`by`) stands on the outcome.
- * Throws `agent.invalid` for what are no options, and for a leader `team.empty` and `team.invalid`; everything else that is wrong is found together when a runtime is made.
+ * Where control may be handed on, `{ transfer: 'name', task? }` hands it on. A name that is given with the answer
+ * (`by`) stands on the outcome. Throws `agent.invalid` for what are no options, and for a leader `team.empty` and
+ * `team.invalid`; everything else that is wrong is found together when a runtime is made.
  */
 export function human<
   const Name extends string,
   const Workers extends readonly Agent[],
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: LeadingHumanOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Answer<Out>, NameOf<Workers[number]>>
+>(
+  options: LeadingHumanOptions<Name, Workers, In, Out>,
+): Supervisor<Name, Infer<In>, Answer<Out>, NameOf<Workers[number]>>
 export function human<
   const Name extends string,
   In extends SchemaLike | undefined = undefined,
@@ -113,7 +133,14 @@ class Lead {
   readonly #talk: Talk
   readonly #results: DelegationResult[] = []
 
-  constructor(options: AnyLeader, output: Schema | undefined, roster: Roster, ctx: AgentContext, team: LedTeam, talk: Talk) {
+  constructor(
+    options: AnyLeader,
+    output: Schema | undefined,
+    roster: Roster,
+    ctx: AgentContext,
+    team: LedTeam,
+    talk: Talk,
+  ) {
     this.#options = options
     this.#output = output
     this.#roster = roster
@@ -148,7 +175,10 @@ class Lead {
     return this.#team.delegate(worker, brief, turns === undefined ? {} : { turns }) as Promise<DelegationResult>
   }
 
-  async #asked(brief: unknown, problem: string | undefined): Promise<{ readonly word: Word; readonly by: string | undefined }> {
+  async #asked(
+    brief: unknown,
+    problem: string | undefined,
+  ): Promise<{ readonly word: Word; readonly by: string | undefined }> {
     const shown = { type: 'lead', brief, talk: this.#talk, output: this.#output, more: this.#more(problem) } as const
     const { value, by } = await askHuman(
       this.#ctx,
@@ -187,7 +217,12 @@ class Lead {
     const handed = handingOver(answer, this.#talk.candidates)
     if (handed !== undefined) return handed.ok ? { ok: true, value: { type: 'transfer', end: handed.value } } : handed
     const [verb, ...others] = isObject(answer) ? Object.keys(answer) : []
-    if (!isObject(answer) || verb === undefined || others.length > 0 || !['delegate', 'forward', 'answer'].includes(verb))
+    if (
+      !isObject(answer) ||
+      verb === undefined ||
+      others.length > 0 ||
+      !['delegate', 'forward', 'answer'].includes(verb)
+    )
       return no('say { delegate: { worker, instructions } }, { forward: "d1" } or { answer }')
     if (verb === 'delegate') return this.#orders(answer[verb]!)
     if (verb === 'forward') return this.#forwarded(answer[verb]!)
@@ -225,19 +260,25 @@ class Lead {
         return no(`"${worker}" takes "instructions", a text that says what is to be done`)
       return { ok: true, value: { worker, brief: instructions, ...most } }
     }
-    if (input === undefined || instructions !== undefined) return no(`"${worker}" takes an "input", and no instructions`)
+    if (input === undefined || instructions !== undefined)
+      return no(`"${worker}" takes an "input", and no instructions`)
     const checked = schema.check(input)
-    return checked.ok ? { ok: true, value: { worker, brief: input, ...most } } : no(`the input of "${worker}": ${checked.problem}`)
+    return checked.ok
+      ? { ok: true, value: { worker, brief: input, ...most } }
+      : no(`the input of "${worker}": ${checked.problem}`)
   }
 
   #forwarded(what: Json): Checked<Word> {
-    if (typeof what !== 'string') return no(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
+    if (typeof what !== 'string')
+      return no(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
     const result =
       this.#results.find(({ delegation }) => delegation === what) ??
       this.#results.findLast(({ worker, outcome }) => worker === what && outcome.status === 'completed')
     if (result?.outcome.status !== 'completed') return no(`there is no output of "${what}" to forward`)
     const fits = fitting(result.outcome.output, this.#output)
-    return fits.ok ? { ok: true, value: { type: 'forward', what } } : no(`the output of "${what}" cannot be the answer: ${fits.problem}`)
+    return fits.ok
+      ? { ok: true, value: { type: 'forward', what } }
+      : no(`the output of "${what}" cannot be the answer: ${fits.problem}`)
   }
 }
 

@@ -3,7 +3,16 @@ export { ledger, type LedgerOptions } from './conversation/ledger.ts'
 export { human, type LeadingHumanOptions } from './human.ts'
 export { roundtable, type RoundtableOptions } from './conversation/roundtable.ts'
 export type { DelegationQuestion, WorkerQuestions } from './delegation/worker-questions.ts'
-export type { AskingOptions, Chair, Choice, Floor, Speaker, SpeakerRule, SpeakerWord, Table } from './conversation/speaking.ts'
+export type {
+  AskingOptions,
+  Chair,
+  Choice,
+  Floor,
+  Speaker,
+  SpeakerRule,
+  SpeakerWord,
+  Table,
+} from './conversation/speaking.ts'
 export {
   supervisor,
   type BasedSupervisorOptions,

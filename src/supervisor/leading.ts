@@ -1,8 +1,9 @@
 /**
- * Leading by code: a supervisor whose brain is a function. The leader's code receives its team as an object; a model has verbs.
+ * Leading by code: a supervisor whose brain is a function. The leader's code receives its team as an object; a model
+ * has verbs.
  *
- * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts): hooks, filters and slots are the same for both, nor how code runs as
- * an agent (../agent).
+ * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts):
+ * hooks, filters and slots are the same for both, nor how code runs as an agent (../agent).
  * Holds: K3: the order of the calls in the code is the order of the delegations, so replay gives them the same names.
  */
 import {
@@ -50,7 +51,9 @@ export interface DelegationResult<O = Json> {
   readonly outcome: Outcome<O>
   /** What a model in the leader's place would be told: `onComplete` may have put it in other words. Never empty. */
   readonly text: string
-  /** What a model in the leader's place would be told besides: what `onComplete` has to say, what the worker has asked. */
+  /**
+   * What a model in the leader's place would be told besides: what `onComplete` has to say, what the worker has asked.
+   */
   readonly feedback?: string
 }
 
@@ -67,9 +70,11 @@ export interface OwnTeam<Worker extends Agent = Agent> {
   /** Who is on the team, in the order in which they joined. */
   readonly names: readonly NameOf<Worker>[]
   /**
-   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, slots. Several at once are fine. A worker that fails, or is refused, is an
-   * outcome; only `Cancelled` rejects. Await it: one that is still at work when the code ends is stopped, has ended `cancelled` before the leader has, `onComplete` hears of it, and the journal
-   * names it (`fact.noted`, `delegations.left`). When `onComplete` bails it resolves as ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
+   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, slots.
+   * Several at once are fine. A worker that fails, or is refused, is an outcome; only `Cancelled` rejects. Await it:
+   * one that is still at work when the code ends is stopped, has ended `cancelled` before the leader has, `onComplete`
+   * hears of it, and the journal names it (`fact.noted`, `delegations.left`). When `onComplete` bails it resolves as
+   * ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
    */
   delegate<const Name extends NameOf<Worker>>(
     worker: Name,
@@ -77,8 +82,8 @@ export interface OwnTeam<Worker extends Agent = Agent> {
     options?: TeamDelegateOptions,
   ): Promise<DelegationResult<OutputOf<Named<Worker, Name>>>>
   /**
-   * The output of a worker, to be returned word for word, and the fact that it was forwarded. By name the last in the order of the calls; or a delegation, `d1`. Throws `work.rejected` if
-   * there is none.
+   * The output of a worker, to be returned word for word, and the fact that it was forwarded. By name the last in the
+   * order of the calls; or a delegation, `d1`. Throws `work.rejected` if there is none.
    */
   forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<Named<Worker, Name>>
   forward(delegation: `d${number}`): Json
@@ -125,7 +130,11 @@ class CodeTeam implements LedTeam {
     return [...this.#state.names]
   }
 
-  readonly delegate = (worker: string, given: unknown, options: TeamDelegateOptions = {}): Promise<DelegationResult<never>> => {
+  readonly delegate = (
+    worker: string,
+    given: unknown,
+    options: TeamDelegateOptions = {},
+  ): Promise<DelegationResult<never>> => {
     const work = this.#delegated(worker, given, options)
     this.#open.add(work)
     const ended = (): boolean => this.#open.delete(work)
@@ -133,7 +142,10 @@ class CodeTeam implements LedTeam {
     return work
   }
 
-  /** The code has ended. What it did not wait for is stopped, `onComplete` hears of each end, and the journal says which they were. */
+  /**
+   * The code has ended. What it did not wait for is stopped, `onComplete` hears of each end, and the journal says which
+   * they were.
+   */
   async close(): Promise<void> {
     if (this.#open.size === 0) return
     const left = this.#state.delegations.leave('its leader ended without waiting for it')
@@ -164,9 +176,17 @@ class CodeTeam implements LedTeam {
         )
       : refuseDelegation(scope, call, worker, this.#unknown(worker), place.label)
     if (finish?.outcome.status === 'bailed') this.bailed ??= finish.outcome
-    this.#note(call, { role: 'tool', callId: call.id, name: call.name, content, ...(isError === true ? { isError } : undefined) })
+    this.#note(call, {
+      role: 'tool',
+      callId: call.id,
+      name: call.name,
+      content,
+      ...(isError === true ? { isError } : undefined),
+    })
     const outcome =
-      refused === undefined && place.entry?.outcome !== undefined ? place.entry.outcome : failed(refused ?? unfinished(asText(content)))
+      refused === undefined && place.entry?.outcome !== undefined
+        ? place.entry.outcome
+        : failed(refused ?? unfinished(asText(content)))
     return {
       worker,
       delegation: place.label,
@@ -179,7 +199,8 @@ class CodeTeam implements LedTeam {
   readonly forward = (what: string): never => {
     const { list } = this.#state.delegations
     const found =
-      list.find(({ label }) => label === what) ?? list.findLast((each: Delegated) => each.worker === what && isForwardable(each))
+      list.find(({ label }) => label === what) ??
+      list.findLast((each: Delegated) => each.worker === what && isForwardable(each))
     if (found === undefined || !isForwardable(found))
       throw new FailureError(failure('work.rejected', nothingToForward(what, list), 'validation'))
     this.#ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
@@ -195,7 +216,11 @@ class CodeTeam implements LedTeam {
   #unknown(worker: string): Failure {
     const names = this.#state.names.join(', ')
     const hint = this.#roster.find(worker) === undefined ? '' : ' It must be recruited first.'
-    return failure('delegation.unknown-worker', `there is no worker "${worker}" here. Workers are: ${names}.${hint}`, 'validation')
+    return failure(
+      'delegation.unknown-worker',
+      `there is no worker "${worker}" here. Workers are: ${names}.${hint}`,
+      'validation',
+    )
   }
 
   #note(call: ToolCall, result: ToolMessage): void {
@@ -317,7 +342,9 @@ export class CodeSupervisor extends DefinedAgent {
 
 /** To whom was delegated, as a trail tells it: everybody of whose work something came, once. */
 export function workersIn(said: readonly HistoryEntry[], verbs: VerbNames): readonly string[] {
-  const good = new Set(said.flatMap(({ message }) => (message.role === 'tool' && message.isError !== true ? [message.callId] : [])))
+  const good = new Set(
+    said.flatMap(({ message }) => (message.role === 'tool' && message.isError !== true ? [message.callId] : [])),
+  )
   const calls = said.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []) : []))
   return [...new Set(calls.flatMap((call) => (good.has(call.id) ? askedBy(call, verbs) : [])))]
 }

@@ -1,9 +1,12 @@
 /**
- * Lessons: what reflect() keeps of each attempt, how what is like a new request is found again, and what is made of it for the next leader.
+ * Lessons: what reflect() keeps of each attempt, how what is like a new request is found again, and what is made of it
+ * for the next leader.
  *
- * Owns: the lesson, the memory it is kept in if nobody gives another, likeness, the words of the advice. Does not own: when lessons are made and recalled (reflect.ts).
- * Holds: K3, K10: what a memory recalls is recorded, so replay gives the same advice. A memory that fails is a fact (`hook.failed`) and never the failure of the work.
- * Advice for the system text is made of names and numbers only: what users and judges wrote is told as a user's note, so nobody writes instructions by it.
+ * Owns: the lesson, the memory it is kept in if nobody gives another, likeness, the words of the advice. Does not own:
+ * when lessons are made and recalled (reflect.ts).
+ * Holds: K3, K10: what a memory recalls is recorded, so replay gives the same advice. A memory that fails is a fact
+ * (`hook.failed`) and never the failure of the work. Advice for the system text is made of names and numbers only: what
+ * users and judges wrote is told as a user's note, so nobody writes instructions by it.
  */
 import { isObject, messageOf, type Json } from '../core/index.ts'
 import { isName } from '../agent/index.ts'
@@ -57,15 +60,26 @@ export function wordsInCommon(one: string, other: string): number {
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
 
 /** Lessons like this request. None if the memory fails. */
-export async function recalled(ctx: Context, { name, memory, similarity }: Recalling, intent: string): Promise<readonly Lesson[]> {
+export async function recalled(
+  ctx: Context,
+  { name, memory, similarity }: Recalling,
+  intent: string,
+): Promise<readonly Lesson[]> {
   if (memory !== undefined) {
-    const { word } = await askHook<readonly Lesson[]>(ctx, { hook: 'memory.recall' }, (io) => memory.recall(intent, io), lessonsProblem)
+    const { word } = await askHook<readonly Lesson[]>(
+      ctx,
+      { hook: 'memory.recall' },
+      (io) => memory.recall(intent, io),
+      lessonsProblem,
+    )
     return word ?? []
   }
   const all = await kindly(ctx, 'memory.recall', async () => lessonsIn(await lastingValues(ctx, name).get(keyOf(ctx))))
   if (all === undefined || all.length === 0) return []
   const likeness = await likenessOf(ctx, similarity, intent, all)
-  const ranked = all.map((lesson, i) => ({ lesson, alike: likeness[i] ?? 0, i })).filter(({ alike }) => alike >= alikeFrom)
+  const ranked = all
+    .map((lesson, i) => ({ lesson, alike: likeness[i] ?? 0, i }))
+    .filter(({ alike }) => alike >= alikeFrom)
   ranked.sort((one, other) => other.alike - one.alike || other.i - one.i)
   return ranked.slice(0, recalledAtMost).map(({ lesson }) => lesson)
 }
@@ -112,7 +126,12 @@ async function kindly<T>(ctx: Context, hook: string, work: () => Promise<T>): Pr
     return await work()
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
-    const what = { code: 'hook.failed', message: `${hook} failed: ${messageOf(thrown)}`, class: 'internal', retryable: false } as const
+    const what = {
+      code: 'hook.failed',
+      message: `${hook} failed: ${messageOf(thrown)}`,
+      class: 'internal',
+      retryable: false,
+    } as const
     ctx.emit({ type: 'hook.failed', hook, failure: what })
     return undefined
   }
@@ -134,8 +153,15 @@ function lessonsProblem(word: Json): string | undefined {
   return bad === -1 ? undefined : `lesson ${bad} is not { intent, workers, score, reason? }`
 }
 
-/** What the leader's system text says of its workers; undefined if there is nothing to say. `team`: who works for it now, where that is known. */
-export function adviceOf(lessons: readonly Lesson[], passAt: number, team: readonly string[] | undefined): string | undefined {
+/**
+ * What the leader's system text says of its workers; undefined if there is nothing to say. `team`: who works for it
+ * now, where that is known.
+ */
+export function adviceOf(
+  lessons: readonly Lesson[],
+  passAt: number,
+  team: readonly string[] | undefined,
+): string | undefined {
   const scores = new Map<string, number[]>()
   for (const { workers, score } of lessons)
     for (const worker of new Set(workers))
@@ -148,17 +174,24 @@ export function adviceOf(lessons: readonly Lesson[], passAt: number, team: reado
   }))
   rows.sort((one, other) => other.mean - one.mean || other.times - one.times || (one.worker < other.worker ? -1 : 1))
   const lines = rows.map(
-    ({ worker, times, mean }) => `- ${worker} did ${didHow(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
+    ({ worker, times, mean }) =>
+      `- ${worker} did ${didHow(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
   )
   return `For requests like this, by how earlier answers were scored (${rounded(passAt)} is what is wanted):\n${lines.join('\n')}`
 }
 
-const didHow = (mean: number, passAt: number): string => (mean >= passAt * 0.75 ? 'well' : mean <= passAt * 0.4 ? 'badly' : 'middling')
+const didHow = (mean: number, passAt: number): string =>
+  mean >= passAt * 0.75 ? 'well' : mean <= passAt * 0.4 ? 'badly' : 'middling'
 const rounded = (score: number): string => String(Math.round(score * 100) / 100)
 
-/** What judges had to say of earlier answers that were not good enough, as a user's note; undefined if they had nothing to say. */
+/**
+ * What judges had to say of earlier answers that were not good enough, as a user's note; undefined if they had nothing
+ * to say.
+ */
 export function complaintsOf(lessons: readonly Lesson[], passAt: number): string | undefined {
-  const said = lessons.flatMap(({ score, reason }) => (score < passAt && reason !== undefined && reason !== '' ? [reason] : []))
+  const said = lessons.flatMap(({ score, reason }) =>
+    score < passAt && reason !== undefined && reason !== '' ? [reason] : [],
+  )
   const lines = [...new Set(said)].slice(0, 3).map((reason) => `- ${reason}`)
   return lines.length === 0 ? undefined : `What was said of earlier answers to requests like this:\n${lines.join('\n')}`
 }

@@ -1,9 +1,11 @@
 /**
- * reflect(): an agent around an agent. It lets somebody judge the answer, tries again with what was said, gives the best answer, and learns over runs which worker suits which
- * request.
+ * reflect(): an agent around an agent. It lets somebody judge the answer, tries again with what was said, gives the
+ * best answer, and learns over runs which worker suits which request.
  *
- * Owns: the public constructor, its options and checks, the attempts. Does not own: what is learned and how it is found again (lessons.ts), the agent inside, the judge.
- * Holds: K7 (one outcome; never an empty success), K10: a judge that is a function is a step, one that is an agent is a worker, so what it uses is accounted for.
+ * Owns: the public constructor, its options and checks, the attempts. Does not own: what is learned and how it is found
+ * again (lessons.ts), the agent inside, the judge.
+ * Holds: K7 (one outcome; never an empty success), K10: a judge that is a function is a step, one that is an agent is a
+ * worker, so what it uses is accounted for.
  */
 import {
   asText,
@@ -90,8 +92,9 @@ export interface ReflectOptions<Name extends string = string> {
   /** Default: that of the agent. */
   readonly description?: string
   /**
-   * Says how good an answer is: a function, recorded as a step; or an agent that answers with a number, true or false, or `{ score, reason }`, also as JSON text. A judge that fails has
-   * said nothing: the answer stands, and the journal has `hook.failed`.
+   * Says how good an answer is: a function, recorded as a step; or an agent that answers with a number, true or false,
+   * or `{ score, reason }`, also as JSON text. A judge that fails has said nothing: the answer stands, and the journal
+   * has `hook.failed`.
    */
   readonly judge: ((given: Judged, io: StepIO) => Score | Promise<Score>) | Agent
   /** The most attempts in one run. Default 2. */
@@ -99,10 +102,14 @@ export interface ReflectOptions<Name extends string = string> {
   /** The score with which an answer is good enough. Default 1. */
   readonly passAt?: number
   /**
-   * Where lessons are kept. Default: a stream of its own that outlives runs and sessions, the newest 100 lessons of each user. `false`: nothing is learned.
+   * Where lessons are kept. Default: a stream of its own that outlives runs and sessions, the newest 100 lessons of
+   * each user. `false`: nothing is learned.
    */
   readonly memory?: LessonMemory | false
-  /** How much alike two requests are, from 0 to 1; from 0.3 on, a lesson is recalled. Only for the default memory. Default: the words that they have in common. */
+  /**
+   * How much alike two requests are, from 0 to 1; from 0.3 on, a lesson is recalled. Only for the default memory.
+   * Default: the words that they have in common.
+   */
   readonly similarity?: Similarity
   /** Hard limits of all attempts and the judge together. Default: 100 turns where it is a root. */
   readonly limits?: Limits
@@ -134,8 +141,10 @@ const reflectNames: NamesOf<ReflectOptions> = {
 const defaultTurns = 100
 
 /**
- * Makes an agent reflect on its answers. Each attempt is a worker of its own; one that did not pass is shown its answer and the judge's reason and tries again, and the best-scored
- * answer is the output. Before the first attempt a leader is told how its workers did for requests like this one. Where control is handed on, it does not leave it. Throws `team.invalid`.
+ * Makes an agent reflect on its answers. Each attempt is a worker of its own; one that did not pass is shown its answer
+ * and the judge's reason and tries again, and the best-scored answer is the output. Before the first attempt a leader
+ * is told how its workers did for requests like this one. Where control is handed on, it does not leave it. Throws
+ * `team.invalid`.
  */
 export function reflect<A extends Agent, const Name extends string = `${NameOf<A>}_reflected`>(
   agent: A,
@@ -145,7 +154,11 @@ export function reflect<A extends Agent, const Name extends string = `${NameOf<A
   refuseTeam(isAgent(agent) ? [] : [`reflect() wraps ${described(agent)}, expected an agent`])
   const reflection = new Reflection(agent, options)
   refuseTree(reflection)
-  return renamable(reflection, (name) => reflect(agent, { ...options, name })) as unknown as Agent<Name, InputOf<A>, OutputOf<A>>
+  return renamable(reflection, (name) => reflect(agent, { ...options, name })) as unknown as Agent<
+    Name,
+    InputOf<A>,
+    OutputOf<A>
+  >
 }
 
 /** One attempt that has ended. */
@@ -185,7 +198,10 @@ export class Reflection extends DefinedAgent {
   }
 
   /** The same reflection around another agent. */
-  around(agent: Agent, own: { readonly [Option in keyof ReflectOptions]?: ReflectOptions[Option] | undefined }): Reflection {
+  around(
+    agent: Agent,
+    own: { readonly [Option in keyof ReflectOptions]?: ReflectOptions[Option] | undefined },
+  ): Reflection {
     const { name: _name, description: _description, ...kept } = this.#options
     const said = present(own)
     return new Reflection(agent, { ...kept, ...said })
@@ -227,7 +243,10 @@ export class Reflection extends DefinedAgent {
     const advice = adviceOf(lessons, passAt, this.agent.team?.())
     const complaints = last === undefined ? complaintsOf(lessons, passAt) : undefined
     const added = [edge.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
-    const notes = [...(complaints === undefined ? [] : [note(complaints)]), ...(last === undefined ? [] : this.#again(last))]
+    const notes = [
+      ...(complaints === undefined ? [] : [note(complaints)]),
+      ...(last === undefined ? [] : this.#again(last)),
+    ]
     const before = entriesOf(edge)
     const whole = [...before, ...(edge.flow?.task === undefined ? [] : [note(edge.flow.task)]), ...notes]
     return {
@@ -243,9 +262,19 @@ export class Reflection extends DefinedAgent {
   /** An answer that did not pass, and why. */
   #again({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
     const why = reason === undefined || reason === '' ? '' : ` What was said of it: ${reason}`
-    if (outcome.status !== 'completed') return [note(`An earlier attempt at this came to nothing.${why} Do it again, better.`)]
-    const answer: HistoryEntry = { agent: this.agent.name, message: { role: 'assistant', content: asText(outcome.output) }, answer: true }
-    return [answer, note(`That answer was scored ${score}, and ${this.#options.passAt ?? 1} is what is wanted.${why} Do it again, better.`)]
+    if (outcome.status !== 'completed')
+      return [note(`An earlier attempt at this came to nothing.${why} Do it again, better.`)]
+    const answer: HistoryEntry = {
+      agent: this.agent.name,
+      message: { role: 'assistant', content: asText(outcome.output) },
+      answer: true,
+    }
+    return [
+      answer,
+      note(
+        `That answer was scored ${score}, and ${this.#options.passAt ?? 1} is what is wanted.${why} Do it again, better.`,
+      ),
+    ]
   }
 
   /** How good an attempt is; undefined if that is not for a judge to say, or the judge has not said it. */
@@ -266,7 +295,14 @@ export class Reflection extends DefinedAgent {
     const asked: Judged = { ...given, brief: briefValue(edge.brief), output: outcome.output, text }
     const word = isAgent(judge)
       ? await askJudge(ctx, edge, judge, asked)
-      : (await askHook<Json>(ctx, { hook: 'judge' }, async (io) => (await judge(asked, io)) ?? wordless, judgementProblem)).word
+      : (
+          await askHook<Json>(
+            ctx,
+            { hook: 'judge' },
+            async (io) => (await judge(asked, io)) ?? wordless,
+            judgementProblem,
+          )
+        ).word
     const judged = word === undefined ? undefined : scoreOf(word)
     if (judged === undefined || typeof judged === 'string') return undefined
     const scorer = isAgent(judge) ? judge.name : judge.name || 'judge'
@@ -293,8 +329,12 @@ export class Reflection extends DefinedAgent {
     return [
       ...unknownNames(this.#options, reflectNames, where),
       ...factProblems(this),
-      ...(typeof judge === 'function' || isAgent(judge) ? [] : [`${where}: judge is ${described(judge)}, expected a function or an agent`]),
-      ...(Number.isInteger(attempts) && attempts > 0 ? [] : [`${where}: attempts is ${attempts}, expected a whole number of at least 1`]),
+      ...(typeof judge === 'function' || isAgent(judge)
+        ? []
+        : [`${where}: judge is ${described(judge)}, expected a function or an agent`]),
+      ...(Number.isInteger(attempts) && attempts > 0
+        ? []
+        : [`${where}: attempts is ${attempts}, expected a whole number of at least 1`]),
       ...(Number.isFinite(passAt) && passAt > 0 ? [] : [`${where}: passAt is ${passAt}, expected a number above 0`]),
       ...(memory === undefined || memory === false || isMemory(memory)
         ? []
@@ -307,23 +347,33 @@ export class Reflection extends DefinedAgent {
 }
 
 const isMemory = (given: unknown): boolean =>
-  hasNames(given) && 'recall' in given && typeof given.recall === 'function' && 'save' in given && typeof given.save === 'function'
+  hasNames(given) &&
+  'recall' in given &&
+  typeof given.recall === 'function' &&
+  'save' in given &&
+  typeof given.save === 'function'
 
 const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
 
 /** Failures that would come again. */
-const isFinal = ({ class: of }: Failure): boolean => of === 'validation' || of === 'policy' || of === 'budget' || of === 'rejected'
+const isFinal = ({ class: of }: Failure): boolean =>
+  of === 'validation' || of === 'policy' || of === 'budget' || of === 'rejected'
 
 /** The best-scored of those that have answered something; of equals the last. */
 const best = (made: readonly Attempt[]): Attempt | undefined =>
   made
-    .filter(({ outcome }) => outcome.status === 'completed' && outcome.output !== null && asText(outcome.output).trim() !== '')
+    .filter(
+      ({ outcome }) =>
+        outcome.status === 'completed' && outcome.output !== null && asText(outcome.output).trim() !== '',
+    )
     .reduce<Attempt | undefined>((top, each) => (top === undefined || each.score >= top.score ? each : top), undefined)
 
 /** How the whole ends with this attempt. */
 function left(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>): Outcome {
   const isNothing = outcome.status === 'completed' && (outcome.output === null || asText(outcome.output).trim() === '')
-  const ended = isNothing ? failed(failure('output.invalid', 'no attempt has answered anything', 'validation')) : outcome
+  const ended = isNothing
+    ? failed(failure('output.invalid', 'no attempt has answered anything', 'validation'))
+    : outcome
   return leavesTrail(edge) ? withTrail(ended, { said }) : ended
 }
 
@@ -331,7 +381,10 @@ function left(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>):
 function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string[] {
   let mind = agent
   while (mind instanceof Reflection) mind = mind.agent
-  const definition = 'definition' in mind && hasNames(mind.definition) ? (mind.definition as { readonly verbs?: Partial<VerbNames> }) : {}
+  const definition =
+    'definition' in mind && hasNames(mind.definition)
+      ? (mind.definition as { readonly verbs?: Partial<VerbNames> })
+      : {}
   const delegated = workersIn(said, verbsOf(definition.verbs))
   const team = mind.team?.() ?? []
   const spoke = said.flatMap((each) =>
@@ -352,11 +405,19 @@ const judgementProblem = (word: Json): string | undefined => {
 async function askJudge(ctx: Context, edge: Edge, judge: Agent, given: Judged): Promise<Json | undefined> {
   const { attempt, brief, text, output } = given
   const work: Brief =
-    judge.inputSchema === undefined ? { instructions: judgedText(given) } : { input: { brief, text, output, turn: attempt } }
+    judge.inputSchema === undefined
+      ? { instructions: judgedText(given) }
+      : { input: { brief, text, output, turn: attempt } }
   const started = startWorker(ctx, edge, judge, work, { admitted: true })
   const outcome = typeof started === 'string' ? (await workerEnd(ctx, started)).outcome : failed(started)
-  const why = outcome.status === 'completed' ? judgementProblem(outcome.output) : asText(workerTold(judge.name, outcome).content)
+  const why =
+    outcome.status === 'completed' ? judgementProblem(outcome.output) : asText(workerTold(judge.name, outcome).content)
   if (why === undefined && outcome.status === 'completed') return outcome.output
-  ctx.emit({ type: 'hook.failed', hook: 'judge', worker: judge.name, failure: failure('hook.failed', `judge failed: ${why}`, 'internal') })
+  ctx.emit({
+    type: 'hook.failed',
+    hook: 'judge',
+    worker: judge.name,
+    failure: failure('hook.failed', `judge failed: ${why}`, 'internal'),
+  })
   return undefined
 }

@@ -1,14 +1,27 @@
 /**
  * Roster: who works for a leader. The definition's roster may change between runs; a run keeps the names it began with.
  *
- * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited in one run (team-toolbox.ts).
+ * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited
+ * in one run (team-toolbox.ts).
  *
- * Why names are in the edge: replay must offer and accept the same workers as before, or a recorded delegation would be told to the model as a
- * mistake. The edge is the recorded input of the leader's activation, so putting the names there costs no step and no commit, and neither `add`, `remove` nor a
- * `workers: () => …` that answers differently after a restart changes a run that has begun.
+ * Why names are in the edge: replay must offer and accept the same workers as before, or a recorded delegation would be
+ * told to the model as a mistake. The edge is the recorded input of the leader's activation, so putting the names there
+ * costs no step and no commit, and neither `add`, `remove` nor a `workers: () => …` that answers differently after a
+ * restart changes a run that has begun.
  */
 import { failure, type Failure } from '../core/index.ts'
-import { isAgent, isBlank, isName, listOf, listProblems, noWorkers, reachable, refuseTeam, twiceNamed, type Agent } from '../agent/index.ts'
+import {
+  isAgent,
+  isBlank,
+  isName,
+  listOf,
+  listProblems,
+  noWorkers,
+  reachable,
+  refuseTeam,
+  twiceNamed,
+  type Agent,
+} from '../agent/index.ts'
 
 /** The workers of one leader's definition. */
 export class Roster {
@@ -39,10 +52,19 @@ export class Roster {
     return [...given.filter((worker) => !this.#removed.has(worker.name)), ...this.#added.values()]
   }
 
-  /** Everybody who may ever work for this leader, also those who must be recruited first and those who were removed: runs that began before may still need them. */
+  /**
+   * Everybody who may ever work for this leader, also those who must be recruited first and those who were removed:
+   * runs that began before may still need them.
+   */
   everybody(): readonly Agent[] {
     const given = this.#given()
-    return [...new Set([...given.filter((worker) => !this.#added.has(worker.name)), ...this.#added.values(), ...this.#specialists])]
+    return [
+      ...new Set([
+        ...given.filter((worker) => !this.#added.has(worker.name)),
+        ...this.#added.values(),
+        ...this.#specialists,
+      ]),
+    ]
   }
 
   find(name: string): Agent | undefined {
@@ -81,10 +103,14 @@ export class Roster {
   /** What is wrong with the roster as it is now, one sentence each. */
   problems(): readonly string[] {
     const workers = this.workers()
-    const wrong = Object.entries(this.#lists()).flatMap(([name, list]) => listProblems(list, `${leaderNamed(this.#leader)}: ${name}`))
+    const wrong = Object.entries(this.#lists()).flatMap(([name, list]) =>
+      listProblems(list, `${leaderNamed(this.#leader)}: ${name}`),
+    )
     return [
       ...wrong,
-      ...(workers.length === 0 && this.#specialists.length === 0 && wrong.length === 0 ? [emptyTeam(this.#leader)] : []),
+      ...(workers.length === 0 && this.#specialists.length === 0 && wrong.length === 0
+        ? [emptyTeam(this.#leader)]
+        : []),
       ...workerProblems(this.#leader, [...workers, ...this.#specialists]),
     ]
   }
@@ -106,10 +132,14 @@ function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   const seen = new Set<string>()
   for (const worker of workers) {
     if (!isName(worker.name))
-      problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+      problems.push(
+        `${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+      )
     if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
     if (isBlank(worker.description))
-      problems.push(`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`)
+      problems.push(
+        `${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`,
+      )
     seen.add(worker.name)
   }
   return problems

@@ -1,10 +1,22 @@
 /**
- * supervisor(): whoever leads others. A mind in the same turn loop as every other, with verbs to delegate, forward and recruit; or code, with its team in its hand.
+ * supervisor(): whoever leads others. A mind in the same turn loop as every other, with verbs to delegate, forward and
+ * recruit; or code, with its team in its hand.
  *
- * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
- * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over from a base (base.ts), the loop (../agent).
+ * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the
+ * model.
+ * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over
+ * from a base (base.ts), the loop (../agent).
  */
-import { described, isObject, mustBeOptions, unknownNames, present, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
+import {
+  described,
+  isObject,
+  mustBeOptions,
+  unknownNames,
+  present,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+} from '../core/index.ts'
 import {
   dataIn,
   dataOf,
@@ -49,16 +61,23 @@ import { emptyRefusal, Roster } from './roster.ts'
 import { TeamToolbox, type TeamPolicy } from './team-toolbox.ts'
 
 /** A leader of workers. */
-export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<
-  Name,
-  I,
-  O
-> {
+export interface Supervisor<
+  Name extends string = string,
+  I = unknown,
+  O = unknown,
+  Workers extends string = string,
+> extends Agent<Name, I, O> {
   /** The names of its workers as they are now. */
   team(): readonly Workers[]
-  /** Adds a worker for runs that begin later. One that takes the place of a removed one of its name is the one that works then, whatever differs. Throws `team.invalid`. */
+  /**
+   * Adds a worker for runs that begin later. One that takes the place of a removed one of its name is the one that
+   * works then, whatever differs. Throws `team.invalid`.
+   */
   add(worker: Agent): void
-  /** Removes a worker for runs that begin later; returns it, or undefined if there is none. Removing the last one makes later runs fail with `team.empty`. */
+  /**
+   * Removes a worker for runs that begin later; returns it, or undefined if there is none. Removing the last one makes
+   * later runs fail with `team.empty`.
+   */
   remove(name: string): Agent | undefined
 }
 
@@ -79,11 +98,15 @@ export interface TeamFacts<Workers extends readonly Agent[], Specialists extends
 /** How the team is put to a model that leads it. */
 interface LeadFacts {
   /**
-   * The text after the instructions that introduces the team. The list of workers, by their descriptions, stands where it says `{workers}`, and at its end if it does not; all other braces are
-   * only text. Default: two sentences on delegating.
+   * The text after the instructions that introduces the team. The list of workers, by their descriptions, stands where
+   * it says `{workers}`, and at its end if it does not; all other braces are only text. Default: two sentences on
+   * delegating.
    */
   readonly guidance?: string
-  /** What its verbs are called, in place of `delegate` (and with it `delegate_<worker>`), `forward_message`, `recruit` and the others. Its own tools may not take whatever names hold. */
+  /**
+   * What its verbs are called, in place of `delegate` (and with it `delegate_<worker>`), `forward_message`, `recruit`
+   * and the others. Its own tools may not take whatever names hold.
+   */
   readonly verbs?: Partial<VerbNames>
 }
 
@@ -109,9 +132,11 @@ export interface BasedSupervisorOptions<
 >
   extends AgentFacts<Name, In, Out>, Partial<MindFacts>, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
   /**
-   * Whose brain leads: an agent with a model, another supervisor, or a `reflect()` of one. Everything that its definition says holds, but for its name, and for what is said here. The workers of
-   * a supervisor stay, with those given here after them; of its `delegation`, `verbs` and `limits` whatever is not said here. A `reflect()` goes on reflecting: whom it wraps leads the team,
-   * under the name `<name>_lead`. Throws `team.invalid` for agents that have no mind: flows, routers, and code, which leads by `run`.
+   * Whose brain leads: an agent with a model, another supervisor, or a `reflect()` of one. Everything that its
+   * definition says holds, but for its name, and for what is said here. The workers of a supervisor stay, with those
+   * given here after them; of its `delegation`, `verbs` and `limits` whatever is not said here. A `reflect()` goes on
+   * reflecting: whom it wraps leads the team, under the name `<name>_lead`. Throws `team.invalid` for agents that have
+   * no mind: flows, routers, and code, which leads by `run`.
    */
   readonly base: Base
   readonly run?: never
@@ -127,8 +152,16 @@ export interface CodeSupervisorOptions<
   Specialists extends readonly Agent[],
 >
   extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists> {
-  /** The work: orchestration, as that of a code agent (`agent({ run })`), with a team to delegate to. Returns the output. */
-  readonly run: (ctx: AgentContext, brief: Infer<In>, team: OwnTeam<Workers[number] | Specialists[number]>, talk: Talk) => O | Promise<O>
+  /**
+   * The work: orchestration, as that of a code agent (`agent({ run })`), with a team to delegate to. Returns the
+   * output.
+   */
+  readonly run: (
+    ctx: AgentContext,
+    brief: Infer<In>,
+    team: OwnTeam<Workers[number] | Specialists[number]>,
+    talk: Talk,
+  ) => O | Promise<O>
   readonly model?: never
   readonly base?: never
 }
@@ -137,8 +170,9 @@ const defaultGuidance =
   'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:'
 
 /**
- * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` with everything else that is wrong with its team: names, two workers of one name, missing
- * descriptions, tools that are called like Reeve's own verbs. With `workers: () => …` the team is checked when a runtime is made.
+ * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` with everything else that is wrong with
+ * its team: names, two workers of one name, missing descriptions, tools that are called like Reeve's own verbs. With
+ * `workers: () => …` the team is checked when a runtime is made.
  */
 export function supervisor<
   const Name extends string,
@@ -173,7 +207,10 @@ export function supervisor<
 export function supervisor(given: object): Supervisor {
   mustBeOptions(given, 'supervisor', 'team.invalid')
   return renamable(leader(given as AnyOptions), (name) =>
-    supervisor({ ...(given as CodeSupervisorOptions<string, readonly Agent[], undefined, undefined, unknown, readonly Agent[]>), name }),
+    supervisor({
+      ...(given as CodeSupervisorOptions<string, readonly Agent[], undefined, undefined, unknown, readonly Agent[]>),
+      name,
+    }),
   )
 }
 
@@ -236,7 +273,10 @@ function policyOf(options: AnyOptions): TeamPolicy {
   }
 }
 
-/** What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the version that it had. */
+/**
+ * What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the
+ * version that it had.
+ */
 const versionData = (data: Json, { verbs, delegation }: AnyOptions): Json => ({
   ...(data as JsonObject),
   ...(isObject(verbs) ? { verbs } : undefined),
@@ -251,7 +291,10 @@ const definitionOf = (options: AnyOptions, roster: Roster): AnyOptions => ({
 
 const marker = '{workers}'
 
-/** The system text: instructions, guidance, and the workers where it wants them. Plain concatenation: braces and dollars are only text. */
+/**
+ * The system text: instructions, guidance, and the workers where it wants them. Plain concatenation: braces and dollars
+ * are only text.
+ */
 function systemText(instructions: string, guidance: string, workers: string): string {
   const at = guidance.indexOf(marker)
   const introduced =
@@ -279,8 +322,21 @@ class SupervisorAgent extends MindAgent {
       definition: options,
       description,
       version: () => {
-        const said = { instructions: instructions === '' ? guidance : `${instructions}\n\n${guidance}`, model: model.id, tools }
-        const data = dataOf({ ...said, input: inputSchema, output, limits, oversight, outputKey, workers: namesNow(), options })
+        const said = {
+          instructions: instructions === '' ? guidance : `${instructions}\n\n${guidance}`,
+          model: model.id,
+          tools,
+        }
+        const data = dataOf({
+          ...said,
+          input: inputSchema,
+          output,
+          limits,
+          oversight,
+          outputKey,
+          workers: namesNow(),
+          options,
+        })
         return versionOf(options.version, versionData(data, options))
       },
       mind: {
@@ -303,7 +359,8 @@ class SupervisorAgent extends MindAgent {
       workers: () => roster.everybody(),
       reaches: options.workers,
       team: namesNow,
-      refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined),
+      refusal: (edge) =>
+        (edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined,
       problems: () => {
         const where = `supervisor "${name}"`
         const problems = problemsOf(options, mindOptions, roster)
@@ -350,7 +407,11 @@ export interface LeaderKind {
 }
 
 /** A leader that is code. `lead`: its work, with everybody on the team in hand. */
-export function codeSupervisor(options: AnyOptions, lead: (roster: Roster) => LeadingCode, kind?: LeaderKind): CodeSupervisor {
+export function codeSupervisor(
+  options: AnyOptions,
+  lead: (roster: Roster) => LeadingCode,
+  kind?: LeaderKind,
+): CodeSupervisor {
   const { name, description = '', limits, oversight, assess, outputKey } = options
   const policy = policyOf(options)
   const { roster, output } = policy
@@ -372,7 +433,10 @@ export function codeSupervisor(options: AnyOptions, lead: (roster: Roster) => Le
       const own = { ...(data as JsonObject), ...present({ delegation: dataIn(options.delegation) }) }
       return versionOf(options.version, kind === undefined ? own : { ...own, ...kind.data })
     },
-    problems: () => [...problemsOf(options, kind?.names ?? codeOptions, roster, kind?.where), ...(kind?.problems() ?? [])],
+    problems: () => [
+      ...problemsOf(options, kind?.names ?? codeOptions, roster, kind?.where),
+      ...(kind?.problems() ?? []),
+    ],
   })
 }
 

@@ -1,8 +1,10 @@
 /**
- * Team toolbox: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model may call in the next turn.
+ * Team toolbox: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model
+ * may call in the next turn.
  *
- * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the definition (roster.ts).
- * Lives in memory; replay makes it again from the same calls (K3). Specs are made again only when somebody joins, never per turn.
+ * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the
+ * definition (roster.ts). Lives in memory; replay makes it again from the same calls (K3). Specs are made again only
+ * when somebody joins, never per turn.
  */
 import { failure, own, type Failure } from '../core/index.ts'
 import type { Background, Binding, Brain, CallResult, Toolbox } from '../agent/index.ts'
@@ -10,7 +12,14 @@ import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
-import { Delegations, type Asked, type LeaderState, type Place, type Shared, type Worker } from './delegation/delegations.ts'
+import {
+  Delegations,
+  type Asked,
+  type LeaderState,
+  type Place,
+  type Shared,
+  type Worker,
+} from './delegation/delegations.ts'
 import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
 import { describe, type Roster } from './roster.ts'
@@ -82,12 +91,16 @@ export class TeamToolbox implements Toolbox, Team {
     for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
     if (this.#names.length > 0) bindings.push(new ForwardBinding(this, this.#names, output))
     const { shown } = this.delegations
-    if (shown !== undefined) bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
+    if (shown !== undefined)
+      bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
     if (delegation.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
     if (this.#names.some((name) => this.disposition(name) !== undefined)) bindings.push(new StopBinding(this))
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
-    // an empty list of choices is no schema that providers take: who is recruited last takes the verb from the list, not from the toolbox
-    this.#specs = bindings.filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0)).map((binding) => binding.spec)
+    // an empty list of choices is no schema that providers take: who is recruited last takes the verb from the list,
+    // not from the toolbox
+    this.#specs = bindings
+      .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
+      .map((binding) => binding.spec)
     this.#bindings = new Map(bindings.map((binding) => [binding.spec.name, binding]))
     this.#stale = false
   }
@@ -106,7 +119,8 @@ export class TeamToolbox implements Toolbox, Team {
   get background(): Background | undefined {
     const { background, workers = {} } = this.#policy.delegation
     const inherits = this.#policy.roster.everybody().some((worker) => worker.background === true)
-    const may = inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
+    const may =
+      inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
     return this.#defers && may ? this.delegations.background : undefined
   }
 
@@ -123,7 +137,11 @@ export class TeamToolbox implements Toolbox, Team {
     const { roster, maxTeamSize } = this.#policy
     const known = roster.specialists.map((agent) => agent.name)
     if (!known.includes(name))
-      return failure('delegation.unknown-worker', `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`, 'validation')
+      return failure(
+        'delegation.unknown-worker',
+        `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`,
+        'validation',
+      )
     if (this.#names.includes(name)) return failure('delegation.refused', `"${name}" is on the team already`, 'policy')
     if (this.#names.length >= maxTeamSize)
       return failure('delegation.refused', `the team is full: ${maxTeamSize} is the most there may be`, 'policy')
@@ -136,7 +154,10 @@ export class TeamToolbox implements Toolbox, Team {
     return describe(name, this.#policy.roster.find(name))
   }
 
-  /** The team as the leader's model reads it, one line each. Plain concatenation: braces and dollars in descriptions are only text. */
+  /**
+   * The team as the leader's model reads it, one line each. Plain concatenation: braces and dollars in descriptions are
+   * only text.
+   */
   lines(): string {
     return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')
   }

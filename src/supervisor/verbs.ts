@@ -1,8 +1,10 @@
 /**
- * Verbs of a supervisor's model that begin no delegation: forward_message, stop_delegation, recruit; and the team, as all its verbs see it.
+ * Verbs of a supervisor's model that begin no delegation: forward_message, stop_delegation, recruit; and the team, as
+ * all its verbs see it.
  *
- * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work (delegate-tools.ts).
- * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
+ * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work
+ * (delegate-tools.ts). Arguments that a model invents besides are ignored: nothing that it writes can resume, approve
+ * or widen anything.
  */
 import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
 import { fitting, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
@@ -44,7 +46,10 @@ export const object = (properties: JsonObject, required: readonly string[]): Jso
   additionalProperties: false,
 })
 
-/** `forward_message`: the leader answers with a worker's output, verbatim, and is done. Runs after the delegations of its turn. */
+/**
+ * `forward_message`: the leader answers with a worker's output, verbatim, and is done. Runs after the delegations of
+ * its turn.
+ */
 export class ForwardBinding implements Binding {
   readonly verb = true
   readonly last = true
@@ -59,7 +64,10 @@ export class ForwardBinding implements Binding {
       name: team.verbs.forward,
       description: `Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for your first call to ${team.verbs.delegate}, d2 for the second, and so on.`,
       parameters: object(
-        { worker: { type: 'string', enum: names }, delegation: text('d1, d2, …: which delegation; instead of worker.') },
+        {
+          worker: { type: 'string', enum: names },
+          delegation: text('d1, d2, …: which delegation; instead of worker.'),
+        },
         [],
       ),
     }
@@ -75,9 +83,15 @@ export class ForwardBinding implements Binding {
     if (over !== undefined) return refuseVerb(ctx, call, over)
     const named = typeof delegation === 'string' && delegation !== ''
     if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
-    const found = named ? this.#team.delegations.find(delegation) : list.findLast((each) => each.worker === worker && isForwardable(each))
+    const found = named
+      ? this.#team.delegations.find(delegation)
+      : list.findLast((each) => each.worker === worker && isForwardable(each))
     if (found === undefined || !isForwardable(found))
-      return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'))
+      return refuseVerb(
+        ctx,
+        call,
+        failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'),
+      )
     const given = this.#output === undefined ? asText(found.output) : found.output
     const fits = fitting(given, this.#output)
     if (!fits.ok) {
@@ -127,13 +141,17 @@ export class RecruitBinding implements Binding {
     this.spec = {
       name: team.verbs.recruit,
       description: 'Takes a specialist into your team. From your next turn on you can delegate to it.',
-      parameters: object({ worker: { type: 'string', enum: names }, reason: text('Why it is needed.') }, ['worker', 'reason']),
+      parameters: object({ worker: { type: 'string', enum: names }, reason: text('Why it is needed.') }, [
+        'worker',
+        'reason',
+      ]),
     }
   }
 
   run(ctx: Context, call: ToolCall): Promise<CallResult> {
     const { worker, reason } = isObject(call.input) ? call.input : {}
-    if (typeof worker !== 'string') return Promise.resolve(invalidInput(ctx, call, '"worker" must be the name of a specialist'))
+    if (typeof worker !== 'string')
+      return Promise.resolve(invalidInput(ctx, call, '"worker" must be the name of a specialist'))
     if (typeof reason !== 'string' || reason.trim() === '')
       return Promise.resolve(invalidInput(ctx, call, '"reason" is missing: say why it is needed'))
     const refused = this.#team.recruit(worker)
@@ -163,10 +181,14 @@ export class StopBinding implements Binding {
     if (typeof delegation !== 'string' || delegation === '')
       return invalidInput(ctx, call, '"delegation" must be the name of a delegation: d1, d2, …')
     const { background, list } = this.#team.delegations
-    const why = typeof reason === 'string' && reason.trim() !== '' ? `stopped by its leader: ${reason}` : 'stopped by its leader'
+    const why =
+      typeof reason === 'string' && reason.trim() !== '' ? `stopped by its leader: ${reason}` : 'stopped by its leader'
     const stopped = await this.#team.delegations.stop(delegation, why)
-    if (stopped.length > 0) return { content: `[stopped: ${stopped.map(({ label, worker }) => `${label} ("${worker}")`).join(', ')}]` }
-    const known = list.some(({ label, id, callId }) => label === delegation || id === delegation || callId === delegation)
+    if (stopped.length > 0)
+      return { content: `[stopped: ${stopped.map(({ label, worker }) => `${label} ("${worker}")`).join(', ')}]` }
+    const known = list.some(
+      ({ label, id, callId }) => label === delegation || id === delegation || callId === delegation,
+    )
     const under = background.lines()
     const what = failure(
       known ? 'delegation.ended' : 'delegation.unknown',

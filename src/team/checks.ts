@@ -1,8 +1,10 @@
 /**
  * The check of a team's options: everything that is wrong with them, one sentence each. Pure.
  *
- * Owns: the rules for every option, those within options too, and that none is passed over: an option without a rule does not compile. Does not own: what stands behind roles (plan/roles.ts),
- * how an answer is made (result/options.ts), what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is to be carried out (plan/validate.ts).
+ * Owns: the rules for every option, those within options too, and that none is passed over: an option without a rule
+ * does not compile. Does not own: what stands behind roles (plan/roles.ts), how an answer is made (result/options.ts),
+ * what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is
+ * to be carried out (plan/validate.ts).
  */
 import {
   amount,
@@ -50,13 +52,21 @@ export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly
     ...roles.problems,
     ...(isBlank(defaultRole) || roles.problems.length > 0 || roles.find(defaultRole!) !== undefined
       ? []
-      : [`${where}: defaultRole is ${described(defaultRole)}, and there is no such role${meantInstead(defaultRole!, names, 'there are')}`]),
+      : [
+          `${where}: defaultRole is ${described(defaultRole)}, and there is no such role${meantInstead(defaultRole!, names, 'there are')}`,
+        ]),
     ...answerProblems(options),
     ...learningProblems(options),
     ...(planner === undefined && model === undefined && fallback !== true
-      ? [`${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`]
+      ? [
+          `${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`,
+        ]
       : []),
-    ...(hasNames(planner) && !isAgent(planner) && !('subtasks' in planner) && !('model' in planner) && model === undefined
+    ...(hasNames(planner) &&
+    !isAgent(planner) &&
+    !('subtasks' in planner) &&
+    !('model' in planner) &&
+    model === undefined
       ? [`${where}: planner has no model, and neither has the team`]
       : []),
     ...priceProblems(options, where),
@@ -87,7 +97,12 @@ const meantByOptions: Readonly<Record<string, string>> = {
   synthesizer: 'synthesize',
   summarize: 'synthesize',
 }
-const meantByPlanner: Readonly<Record<string, string>> = { tasks: 'subtasks', steps: 'subtasks', plan: 'subtasks', prompt: 'instructions' }
+const meantByPlanner: Readonly<Record<string, string>> = {
+  tasks: 'subtasks',
+  steps: 'subtasks',
+  plan: 'subtasks',
+  prompt: 'instructions',
+}
 
 /** Names that there are not, with what is meant by them: by a word of another tool, or by a slip. */
 function unknownOptions(
@@ -103,19 +118,32 @@ function unknownOptions(
 }
 
 /** Models that a team asks itself: whoever plans, and whoever makes the answer, where that is a model. */
-export function modelsBeside({ planner, model, synthesize }: AnyTeamOptions): readonly (Model & { readonly of: string })[] {
+export function modelsBeside({
+  planner,
+  model,
+  synthesize,
+}: AnyTeamOptions): readonly (Model & { readonly of: string })[] {
   const plans = planner === undefined || (hasNames(planner) && !isAgent(planner) && !('subtasks' in planner))
   const asked = [
-    { of: 'its planner', model: plans ? ((planner as { readonly model?: ModelRef } | undefined)?.model ?? model) : undefined },
+    {
+      of: 'its planner',
+      model: plans ? ((planner as { readonly model?: ModelRef } | undefined)?.model ?? model) : undefined,
+    },
     {
       of: 'its synthesizer',
-      model: hasNames(synthesize) && !isAgent(synthesize) ? (synthesize as { readonly model?: ModelRef }).model : undefined,
+      model:
+        hasNames(synthesize) && !isAgent(synthesize) ? (synthesize as { readonly model?: ModelRef }).model : undefined,
     },
   ]
-  return asked.flatMap(({ of, model: ref }) => (ref === undefined || modelProblem(ref) !== undefined ? [] : [{ ...resolveModel(ref), of }]))
+  return asked.flatMap(({ of, model: ref }) =>
+    ref === undefined || modelProblem(ref) !== undefined ? [] : [{ ...resolveModel(ref), of }],
+  )
 }
 
-/** A limit in US dollars needs a price of every model; agents are looked at with their teams, the team's own models are none. */
+/**
+ * A limit in US dollars needs a price of every model; agents are looked at with their teams, the team's own models are
+ * none.
+ */
 function priceProblems(options: AnyTeamOptions, where: string): readonly string[] {
   const { limits, budget: given } = options
   if ((limits?.usd ?? given?.usd) === undefined) return []
@@ -142,7 +170,9 @@ const routing = object<RouteHints>({
 })
 const dependencies: Check = (given, where) =>
   typeof given === 'string'
-    ? [`${where} is ${described(given)}: say \`dependencies: { policy: '${Object.hasOwn(policies, given) ? given : 'require'}' }\``]
+    ? [
+        `${where} is ${described(given)}: say \`dependencies: { policy: '${Object.hasOwn(policies, given) ? given : 'require'}' }\``,
+      ]
     : dependencyOptions(given, where)
 const dependencyOptions = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
 const mailbox = object<MailboxOptions>({
@@ -188,7 +218,9 @@ const budgetOptions = object<BudgetOptions>({
 
 const tolerance: Check = (given, where) => {
   if (typeof given === 'string' && /^\s*\d+(?:\.\d+)?\s*%?\s*$/u.test(given))
-    return [`${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``]
+    return [
+      `${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``,
+    ]
   return typeof given === 'string'
     ? word(Object.fromEntries(Object.keys(tolerances).map((name) => [name, true as const])))(given, where)
     : number(
@@ -201,8 +233,11 @@ const tolerance: Check = (given, where) => {
 const planner: Check = (given, where) => {
   if (typeof given === 'function' || isAgent(given)) return []
   if (!hasNames(given)) {
-    const instead = typeof given === 'string' && modelProblem(given) === undefined ? `: say \`planner: { model: '${given}' }\`` : ''
-    return [`${where} is ${described(given)}${instead === '' ? `, expected a function, an agent or ${plannerForms}` : instead}`]
+    const instead =
+      typeof given === 'string' && modelProblem(given) === undefined ? `: say \`planner: { model: '${given}' }\`` : ''
+    return [
+      `${where} is ${described(given)}${instead === '' ? `, expected a function, an agent or ${plannerForms}` : instead}`,
+    ]
   }
   if ('subtasks' in given) {
     const both = Object.keys(plannerRules).filter((name) => name in given)

@@ -12,6 +12,12 @@ export type { PolicyQuestion, PolicyVerdict, TeamPolicy } from './staff/policy.t
 export type { Lead, LeadMoment, LeadOrder } from './staff/lead.ts'
 export type { BudgetOptions } from './budget/budget.ts'
 export type { EndedTask, UndoTask } from './schedule/rollback.ts'
-export type { ModelSynthesizer, SynthesisInput, SynthesisOptions, SynthesisResult, Synthesizer } from './result/options.ts'
+export type {
+  ModelSynthesizer,
+  SynthesisInput,
+  SynthesisOptions,
+  SynthesisResult,
+  Synthesizer,
+} from './result/options.ts'
 export type { Advice, Advisor, AdvisorOptions, Recollection, RememberedPlan, StrategyRecord } from './learn/advisor.ts'
 export type { MemoryScope, TeamEnd, TeamMemory } from './learn/memory.ts'

@@ -1,7 +1,8 @@
 /**
  * Options of a planned team, as data and functions: what a user may say, and the defaults (spec team 1.22).
  *
- * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their checks (checks.ts).
+ * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their
+ * checks (checks.ts).
  */
 import type { NamesOf } from '../core/index.ts'
 import type { Assess, ToolsLike } from '../agent/index.ts'
@@ -32,13 +33,19 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly model?: ModelRef
   /** Of its own roles. */
   readonly tools?: ToolsLike
-  /** Who does what kind of work. Beside a `model` there are always generalist, researcher, analyst, strategist and writer. */
+  /**
+   * Who does what kind of work. Beside a `model` there are always generalist, researcher, analyst, strategist and
+   * writer.
+   */
   readonly roles?: Roles
   /** The role of tasks that name none. Default `generalist`. */
   readonly defaultRole?: string
   /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
   readonly planner?: PlannerLike
-  /** Where nobody can make a plan, or whoever is asked makes none but impossible ones, the whole question is one task. Default false: then the run fails with `plan.failed` or `plan.invalid`. */
+  /**
+   * Where nobody can make a plan, or whoever is asked makes none but impossible ones, the whole question is one task.
+   * Default false: then the run fails with `plan.failed` or `plan.invalid`.
+   */
   readonly fallback?: boolean
   /** How a plan is carried out. Default: by its shape. */
   readonly route?: TeamRoute
@@ -50,15 +57,18 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
   readonly maxTeamSize?: number
   /**
-   * Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0. Default 50: exactly half is tolerated. At 100 it is never given up for their
-   * number. Tasks that are added later count when they fail, and make no more failures tolerable.
+   * Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0.
+   * Default 50: exactly half is tolerated. At 100 it is never given up for their number. Tasks that are added later
+   * count when they fail, and make no more failures tolerable.
    */
   readonly tolerance?: Tolerance
   /** At so many failed tasks it is given up, whatever `tolerance` says. */
   readonly maxFailures?: number
   /**
-   * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never
-   * sooner than the other side asked for. `{ backoffMs: 0 }`: no waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model calls do, nobody else does.
+   * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`.
+   * Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never sooner than the other side asked for. `{
+   * backoffMs: 0 }`: no waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model
+   * calls do, nobody else does.
    */
   readonly retry?: RetryPolicy
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
@@ -68,11 +78,15 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly recruit?: RecruitOptions
   /** Decides on mail, recruits and plans. Default: everything is allowed. */
   readonly policy?: TeamPolicy
-  /** Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it, or ask for another. Default false. */
+  /**
+   * Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it,
+   * or ask for another. Default false.
+   */
   readonly approvePlan?: boolean
   /**
-   * Undoes what was done for tasks that have ended, where the team is cancelled while it is at work: called for each that has succeeded or failed, last ended first, each once, after those at work
-   * have undone their own (`onCancel`). Default: what has ended stays.
+   * Undoes what was done for tasks that have ended, where the team is cancelled while it is at work: called for each
+   * that has succeeded or failed, last ended first, each once, after those at work have undone their own (`onCancel`).
+   * Default: what has ended stays.
    */
   readonly undo?: UndoTask
   /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
@@ -84,13 +98,19 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly synthesis?: SynthesisOptions
   /** What it remembers of earlier runs of a session. Default: nothing. `true`: what Reeve keeps in its own store. */
   readonly memory?: TeamMemory | true
-  /** Says what the past says about a question: a function, or how Reeve's own goes about it. Default: Reeve's own, where there is a `memory`. A function is asked without a memory, too. */
+  /**
+   * Says what the past says about a question: a function, or how Reeve's own goes about it. Default: Reeve's own, where
+   * there is a `memory`. A function is asked without a memory, too.
+   */
   readonly advisor?: Advisor | AdvisorOptions
   /** What its answer must look like. One that does not makes it fail. */
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
-  /** How closely humans look: which tasks they approve before they begin, whose results they see, who is asked. Default: only what tools, edges and tasks ask for themselves. */
+  /**
+   * How closely humans look: which tasks they approve before they begin, whose results they see, who is asked. Default:
+   * only what tools, edges and tasks ask for themselves.
+   */
   readonly oversight?: Oversight
   /** What it says of its own results: a function of the output and the brief. Default: nothing. */
   readonly assess?: Exclude<Assess, 'report'>
@@ -103,7 +123,10 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
 export interface DependencyOptions {
   /** Default `tolerate`: it goes on without, and is told so. */
   readonly policy?: DependencyPolicy
-  /** Milliseconds of working time without any progress among what a task waits for; then it has failed. Default 360,000; 0: no limit. */
+  /**
+   * Milliseconds of working time without any progress among what a task waits for; then it has failed. Default 360,000;
+   * 0: no limit.
+   */
   readonly timeoutMs?: number
   /** A task is given what came of all tasks that have ended, not only of those it depends on. Default false. */
   readonly passAll?: boolean
@@ -151,4 +174,10 @@ export const teamNames: NamesOf<AnyTeamOptions> = {
 }
 
 /** Defaults (spec team 1.22). */
-export const defaults = { concurrency: 5, maxTeamSize: 10, tolerance: 50, timeoutMs: 600_000, dependencyTimeoutMs: 360_000 } as const
+export const defaults = {
+  concurrency: 5,
+  maxTeamSize: 10,
+  tolerance: 50,
+  timeoutMs: 600_000,
+  dependencyTimeoutMs: 360_000,
+} as const

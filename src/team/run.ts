@@ -2,9 +2,19 @@
  * One run of a planned team: advice, plan, work, answer, memory, in this order.
  *
  * Owns: the order, what is noted of it, how it ends. Does not own: any of its parts.
- * Holds: K3 (nothing but recorded arrivals decides), K7 (one outcome, whatever became of the tasks), K11 (usage is the engine's, nothing is added here).
+ * Holds: K3 (nothing but recorded arrivals decides), K7 (one outcome, whatever became of the tasks), K11 (usage is the
+ * engine's, nothing is added here).
  */
-import { asText, describeOutcome, failed, hasNames, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import {
+  asText,
+  describeOutcome,
+  failed,
+  hasNames,
+  type Failure,
+  type Json,
+  type Outcome,
+  type PlanResults,
+} from '../core/index.ts'
 import type { HeardWord } from '../agent/index.ts'
 import { briefText, briefValue, type Edge, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -80,7 +90,9 @@ export class TeamRun {
   run(): Promise<Outcome> {
     const question = briefValue(this.#edge.brief)
     const progress = (): Progress => ({ strategy: this.#strategy, subtasks: this.#subtasks, results: this.#results() })
-    return new Learning(this.#ctx, this.#options, asText(question), progress).around((advice) => this.#led(question, advice))
+    return new Learning(this.#ctx, this.#options, asText(question), progress).around((advice) =>
+      this.#led(question, advice),
+    )
   }
 
   async #led(question: Json, advice: Advice | undefined): Promise<Outcome> {
@@ -117,7 +129,8 @@ export class TeamRun {
     const strategy = options.strategy ?? advised ?? plan.strategy ?? 'hybrid'
     this.#strategy = strategy
     this.#subtasks = plan.subtasks
-    const concurrency = strategy === 'sequential' ? 1 : (options.concurrency ?? plan.concurrencyLimit ?? defaults.concurrency)
+    const concurrency =
+      strategy === 'sequential' ? 1 : (options.concurrency ?? plan.concurrencyLimit ?? defaults.concurrency)
     const failures = failureBudgetOf(subtasks.length, options.tolerance ?? defaults.tolerance, options.maxFailures)
     for (const task of subtasks) {
       const role = this.#roles.find(task.role ?? options.defaultRole ?? generalist)!
@@ -169,7 +182,11 @@ export class TeamRun {
       attemptEnded: (entry, end) => {
         const { outcome } = end
         const stopped = spending.attemptEnded(entry, end)
-        this.#directory.tried(entry.member, entry.attempts, outcome.status === 'completed' ? undefined : describeOutcome(outcome))
+        this.#directory.tried(
+          entry.member,
+          entry.attempts,
+          outcome.status === 'completed' ? undefined : describeOutcome(outcome),
+        )
         this.#post?.attemptEnded(entry, end.id)
         this.#deadlocks?.attemptEnded()
         return stopped
@@ -213,7 +230,9 @@ export class TeamRun {
       inbox,
       ...staff.clerks,
       publish: ({ topic, entry }, { entry: by }) =>
-        by === undefined ? { published: false, reason: 'undeclared' } : published(work.publish(by, topic, entry), topic, by.task),
+        by === undefined
+          ? { published: false, reason: 'undeclared' }
+          : published(work.publish(by, topic, entry), topic, by.task),
       entries: ({ topic }) => ({ entries: [...this.#topics.entries(topic)] }),
       edit: (word, _speaker, heard) => edited(this.#editing(work), word, heard),
     }
@@ -221,7 +240,13 @@ export class TeamRun {
 
   #editing(work: Scheduler): EditParts {
     const { defaultRole = generalist } = this.#options
-    const parts = { ctx: this.#ctx, graph: this.#graph, directory: this.#directory, roles: this.#roles, rules: this.#rules! }
+    const parts = {
+      ctx: this.#ctx,
+      graph: this.#graph,
+      directory: this.#directory,
+      roles: this.#roles,
+      rules: this.#rules!,
+    }
     return { ...parts, work, defaultRole, oversight: this.#edge.oversight, limits: this.#edge.limits }
   }
 
@@ -241,7 +266,8 @@ export class TeamRun {
       waitForHuman: (member, ask) => waitingFor(member, work, ask),
       decided: () => this.#deadlocks?.look(),
       rounds: this.#rounds,
-      toldAt: (member) => (route === 'team' && isMind(this.#graph.ofMember(member)) ? work.activationOf(member) : undefined),
+      toldAt: (member) =>
+        route === 'team' && isMind(this.#graph.ofMember(member)) ? work.activationOf(member) : undefined,
       leave: work.leave,
     })
   }
@@ -267,13 +293,21 @@ export class TeamRun {
     })
   }
 
-  /** The question as one task. What the plan says of its only task stays: who has it, and with what; of several, how closely humans look: no route goes round them. */
+  /**
+   * The question as one task. What the plan says of its only task stays: who has it, and with what; of several, how
+   * closely humans look: no route goes round them.
+   */
   #whole({ subtasks }: Plan): Subtask {
     const [only, ...others] = subtasks
     const question = briefValue(this.#edge.brief)
     const description = briefText(this.#edge.brief)
     if (only?.role === undefined || others.length > 0)
-      return { id: 'task-1', description, ...this.#roles.forWhole(this.#options.defaultRole, question), ...overseenTogether(subtasks) }
+      return {
+        id: 'task-1',
+        description,
+        ...this.#roles.forWhole(this.#options.defaultRole, question),
+        ...overseenTogether(subtasks),
+      }
     const { dependencies: _dependencies, consumes: _consumes, ...kept } = only
     // who wrote the plan down knows what its only task is to be called
     const own = isFixed(this.#options.planner) ? only.description : description
@@ -291,7 +325,13 @@ export class TeamRun {
     }
     const subtasks = this.#graph.all.map(({ task }) => task)
     const material = { question, results: results.tasks, subtasks, route }
-    const answer = await synthesise(this.#ctx.scope('synthesis'), this.#edge, this.#options, material, this.#outputSchema)
+    const answer = await synthesise(
+      this.#ctx.scope('synthesis'),
+      this.#edge,
+      this.#options,
+      material,
+      this.#outputSchema,
+    )
     if ('failure' in answer) return { status: 'failed', failure: answer.failure, results }
     return { status: 'completed', output: answer.output, results }
   }

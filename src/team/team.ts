@@ -1,7 +1,9 @@
 /**
- * team(): many minds led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and within bounds, and one answer is made of what came of them.
+ * team(): many minds led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and
+ * within bounds, and one answer is made of what came of them.
  *
- * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks (checks.ts), a run of it (run.ts).
+ * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks
+ * (checks.ts), a run of it (run.ts).
  */
 import { mustBeOptions, type Json, type Outcome } from '../core/index.ts'
 import {
@@ -31,9 +33,10 @@ import { staffData } from './staff/recruiting.ts'
 import { treeLimits } from './budget/budget.ts'
 
 /**
- * Defines a planned team. It is an agent, so it may be a root, a worker, a member of a flow or of another team. It completes with one answer and, in the outcome, `results`: every task, what
- * came of it and how much of the plan succeeded; a partial success says so. Too many failures fail it with `team.too-many-failures`, and `results` has what there was. Throws `team.invalid` with
- * everything that is wrong with it.
+ * Defines a planned team. It is an agent, so it may be a root, a worker, a member of a flow or of another team. It
+ * completes with one answer and, in the outcome, `results`: every task, what came of it and how much of the plan
+ * succeeded; a partial success says so. Too many failures fail it with `team.too-many-failures`, and `results` has what
+ * there was. Throws `team.invalid` with everything that is wrong with it.
  */
 export function team<const Name extends string, Out extends SchemaLike | undefined = undefined>(
   options: TeamOptions<Name, Out>,
@@ -60,11 +63,18 @@ class PlannedTeam extends DefinedAgent {
   }
 
   protected madeVersion(): string {
-    const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } = this.#options
+    const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } =
+      this.#options
     const { maxFailures, retry, timeoutMs, budget, dependencies } = this.#options
     const { limits, oversight, outputKey, outputSchema: output } = this
     return versionOf(version, {
-      ...(dataOf({ limits, oversight, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
+      ...(dataOf({
+        limits,
+        oversight,
+        outputKey,
+        output,
+        workers: this.#roles.agents.map(({ name }) => name),
+      }) as object),
       order: 'plan',
       roles: this.#roles.data,
       planner: plannerData(this.#options),

@@ -8,12 +8,14 @@ import { isObject } from '../core/index.ts'
 import type { JournalEvent, Recorded } from '../journal/index.ts'
 
 /** A type, or a part of an event: every member that is named must be equal, nested objects likewise. */
-export type EventPattern = JournalEvent['type'] | ({ readonly type: JournalEvent['type'] } & { readonly [member: string]: unknown })
+export type EventPattern =
+  JournalEvent['type'] | ({ readonly type: JournalEvent['type'] } & { readonly [member: string]: unknown })
 
 function fits(actual: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, i) => fits(actual[i], item))
-  if (isObject(wanted)) return isObject(actual) && Object.entries(wanted).every(([name, value]) => fits(actual[name], value))
+  if (isObject(wanted))
+    return isObject(actual) && Object.entries(wanted).every(([name, value]) => fits(actual[name], value))
   return Object.is(actual, wanted)
 }
 
@@ -24,7 +26,10 @@ const matches = (event: JournalEvent, pattern: EventPattern): boolean =>
  * Checks that these events happened in this order; others may stand between them. Returns the events that were found.
  * Throws an AssertionError that names the first one missing and what there was instead.
  */
-export function expectEvents(feed: readonly (Recorded | JournalEvent)[], patterns: readonly EventPattern[]): JournalEvent[] {
+export function expectEvents(
+  feed: readonly (Recorded | JournalEvent)[],
+  patterns: readonly EventPattern[],
+): JournalEvent[] {
   const events = feed.map((entry) => ('event' in entry ? entry.event : entry))
   const found: JournalEvent[] = []
   let from = 0
@@ -33,7 +38,12 @@ export function expectEvents(feed: readonly (Recorded | JournalEvent)[], pattern
     if (at < 0) {
       const after = events.slice(from).map(({ type }) => type)
       const message = `expected event ${n + 1} of ${patterns.length}, ${JSON.stringify(pattern)}; after the one before came: ${after.join(', ') || 'nothing'}`
-      throw new AssertionError({ message, actual: events.map(({ type }) => type), expected: patterns, operator: 'expectEvents' })
+      throw new AssertionError({
+        message,
+        actual: events.map(({ type }) => type),
+        expected: patterns,
+        operator: 'expectEvents',
+      })
     }
     found.push(events[at]!)
     from = at + 1

@@ -14,8 +14,9 @@ export interface Fingerprint {
 }
 
 /**
- * The versions of these agents and of everybody they can reach, by name, and of code agents a digest of their code. Code is no part of a version: keep this as a snapshot in a test, and a changed
- * `run` under the same version shows before a run that waits goes on with it. Pure; never throws.
+ * The versions of these agents and of everybody they can reach, by name, and of code agents a digest of their code.
+ * Code is no part of a version: keep this as a snapshot in a test, and a changed `run` under the same version shows
+ * before a run that waits goes on with it. Pure; never throws.
  */
 export function fingerprints(agents: readonly Agent[]): Readonly<Record<string, Fingerprint>> {
   const all = reachable(agents).map((each): [string, Fingerprint] => {

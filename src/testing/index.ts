@@ -1,8 +1,18 @@
-/** The public kit for tests of agents: a manual clock, scripted models, a process that dies at every point, replay. Contracts of engines and stores: `reeve/testing/contract`. */
+/**
+ * The public kit for tests of agents: a manual clock, scripted models, a process that dies at every point, replay.
+ * Contracts of engines and stores: `reeve/testing/contract`.
+ */
 export { manualClock, manualStart, type ManualClock } from './manual-clock.ts'
 export { checkJournal } from './journal-check.ts'
 export { verifyJournal, verifyReplay, type ReplayReport } from './replay.ts'
-export { resume, simulate, type Played, type Scenario, type SimulateOptions, type SimulationReport } from './simulate.ts'
+export {
+  resume,
+  simulate,
+  type Played,
+  type Scenario,
+  type SimulateOptions,
+  type SimulationReport,
+} from './simulate.ts'
 export {
   virtualRuntime,
   type Idle,

@@ -17,10 +17,12 @@ export function checkJournal(events: readonly Recorded[], ended = true): string[
   for (const [activation, log] of logs) {
     log.forEach(({ seq, event, at }, i) => {
       if (seq !== i) problems.push(`${activation}: entry ${i} has seq ${seq}`)
-      if ((event.type === 'activation.started') !== (i === 0)) problems.push(`${activation}: ${event.type} is entry ${i}`)
+      if ((event.type === 'activation.started') !== (i === 0))
+        problems.push(`${activation}: ${event.type} is entry ${i}`)
       if (event.type === 'activation.settled' && i !== log.length - 1)
         problems.push(`${activation}: ${log.length - 1 - i} entries after its end`)
-      if (isCommand(event) === false && i > 0 && at < log[0]!.at) problems.push(`${activation}: entry ${i} is older than the activation`)
+      if (isCommand(event) === false && i > 0 && at < log[0]!.at)
+        problems.push(`${activation}: entry ${i} is older than the activation`)
     })
     if (ended && log.at(-1)!.event.type !== 'activation.settled') problems.push(`${activation} has no end`)
     problems.push(...checkAddresses(activation, log), ...checkBirth(activation, logs))
@@ -49,7 +51,10 @@ function checkAddresses(activation: string, log: readonly Recorded[]): string[] 
 }
 
 /** A worker was born of an operation of its leader. The leader of a child run's root is in another run. */
-function checkBirth(activation: Recorded['activation'], logs: ReadonlyMap<Recorded['activation'], readonly Recorded[]>): string[] {
+function checkBirth(
+  activation: Recorded['activation'],
+  logs: ReadonlyMap<Recorded['activation'], readonly Recorded[]>,
+): string[] {
   const from = parentOf(activation)
   if (from === undefined || from.apart) return []
   const leader = logs.get(from.parent) ?? []

@@ -1,7 +1,8 @@
 /**
  * A clock in the test's hand: time stands still until `advance`. No real time is read and none passes.
  *
- * Owns: the order in which timers fire. A timer that is due when it is set fires in the next turn of the event loop, as a real one would.
+ * Owns: the order in which timers fire. A timer that is due when it is set fires in the next turn of the event loop, as
+ * a real one would.
  */
 import type { Clock } from '../core/index.ts'
 
@@ -20,7 +21,10 @@ export interface ManualClock extends Clock {
   advance(ms: number): void
   /** Moves to the next timer and fires it. False if there is none. */
   advanceToNext(): boolean
-  /** For effects that take time: resolves when so many milliseconds have passed on this clock; rejects when the signal, that of the effect, is aborted. */
+  /**
+   * For effects that take time: resolves when so many milliseconds have passed on this clock; rejects when the signal,
+   * that of the effect, is aborted.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** How many sleep. */
   readonly sleeping: number
@@ -39,7 +43,8 @@ export function manualClock(start: number = manualStart): ManualClock {
   const earliest = (): Timer | undefined => {
     let first: Timer | undefined
     for (const timer of timers)
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
+        first = timer
     return first
   }
   const fire = (timer: Timer): void => {

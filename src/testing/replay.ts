@@ -1,5 +1,6 @@
 /**
- * Replaying a journal without an engine: nothing may be appended, nothing called, everything recorded asked for again, in the same order (K10, K3).
+ * Replaying a journal without an engine: nothing may be appended, nothing called, everything recorded asked for again,
+ * in the same order (K10, K3).
  *
  * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
  */
@@ -14,7 +15,15 @@ import {
   type Usage,
 } from '../core/index.ts'
 import { isCommand, pathOf, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
-import { Activation, type Engine, type Host, type Operation, type Orchestration, type Owner, type Registry } from '../engine/index.ts'
+import {
+  Activation,
+  type Engine,
+  type Host,
+  type Operation,
+  type Orchestration,
+  type Owner,
+  type Registry,
+} from '../engine/index.ts'
 import type { RunId } from '../core/index.ts'
 import { checkJournal } from './journal-check.ts'
 import { watched } from './watch.ts'
@@ -30,7 +39,11 @@ export interface ReplayReport {
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
 /** Replays every activation of a finished run and says what differs from its journal. */
-export async function verifyReplay(engine: Pick<Engine, 'read'>, registry: Registry, run: RunId): Promise<ReplayReport> {
+export async function verifyReplay(
+  engine: Pick<Engine, 'read'>,
+  registry: Registry,
+  run: RunId,
+): Promise<ReplayReport> {
   return verifyJournal(await engine.read(run), registry)
 }
 
@@ -42,7 +55,9 @@ export async function verifyJournal(events: readonly Recorded[], registry: Regis
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
     for (const segment of segments(log))
-      problems.push(...(await replay(id, segment, paths.get(id) ?? [], registry, caller)).map((problem) => `${id}: ${problem}`))
+      problems.push(
+        ...(await replay(id, segment, paths.get(id) ?? [], registry, caller)).map((problem) => `${id}: ${problem}`),
+      )
   }
   return { activations: logs.size, events: events.length, problems }
 }
@@ -172,10 +187,24 @@ async function replay(
   const last = log.at(-1)!.event
   const past = last.type === 'activation.restarted' ? log.slice(0, -1) : log
   const asked: string[] = []
-  const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
+  const host = new ListeningHost(
+    watched(registry, { asks: (_activation, address) => asked.push(address) }),
+    caller,
+    log.at(-1)!.at,
+  )
   host.open = openAddresses(past)
   const { agent, version, input, copied, earlier } = first
-  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at, copied, earlier })
+  const activation = new Activation(host, {
+    id,
+    agent,
+    version,
+    input,
+    path,
+    accounts: [],
+    at: log[0]!.at,
+    copied,
+    earlier,
+  })
   activation.seq = 1
   for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
   while (activation.advance()) {
@@ -194,7 +223,11 @@ function compare(activation: Activation, host: ListeningHost, last: JournalEvent
     if (a !== b) problems.push(`${what} is ${a}, recorded is ${b}`)
   }
   if (last.type === 'activation.restarted') {
-    same('the state handed over', host.restarted?.type === 'activation.restarted' ? host.restarted.state : undefined, last.state)
+    same(
+      'the state handed over',
+      host.restarted?.type === 'activation.restarted' ? host.restarted.state : undefined,
+      last.state,
+    )
   } else if (last.type === 'activation.settled') {
     same('the outcome', activation.outcome, last.outcome)
     // what stopped workers used stands only in the last word
@@ -209,7 +242,8 @@ function openAddresses(past: readonly Recorded[]): Set<string> {
   const open = new Set<string>()
   for (const { event } of past) {
     if (isCommand(event)) open.add(event.address)
-    else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') open.delete(event.address)
+    else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled')
+      open.delete(event.address)
   }
   return open
 }
@@ -224,7 +258,10 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
   })
   // what the context asks for by itself: steps of values and pauses, deadlines of compensations
   const own = recorded.filter(
-    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses(#\d+)?$|^!cancel!\//.test(decodeURIComponent(address)),
+    (address) =>
+      !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses(#\d+)?$|^!cancel!\//.test(
+        decodeURIComponent(address),
+      ),
   )
   const at = own.findIndex((address, i) => asked[i] !== address)
   return at < 0 && asked.length === own.length

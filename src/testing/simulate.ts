@@ -1,6 +1,7 @@
 /**
- * Simulation: a scenario is played once as it is, then again and again with the process dying at every point where it can die; each time another
- * process goes on over the same store. Outcome and facts must be the same, and nothing recorded may run again (K5, K6).
+ * Simulation: a scenario is played once as it is, then again and again with the process dying at every point where it
+ * can die; each time another process goes on over the same store. Outcome and facts must be the same, and nothing
+ * recorded may run again (K5, K6).
  *
  * Owns: counting points, dying, going on, comparing. Does not own: what is played (`Scenario`).
  */
@@ -23,8 +24,8 @@ export interface Scenario {
   readonly registry: Registry
   readonly start: StartRun
   /**
-   * Plays the outside. Called again and again until the run has ended, in every process: look at the run, and do what a person would do then.
-   * Whatever it does must be fine to do twice.
+   * Plays the outside. Called again and again until the run has ended, in every process: look at the run, and do what a
+   * person would do then. Whatever it does must be fine to do twice.
    */
   readonly outside?: (engine: Engine, clock: ManualClock) => Promise<void>
 }
@@ -47,7 +48,10 @@ export interface SimulationReport {
   readonly differences: readonly string[]
   /** Keys of steps that ran although their end was recorded. Empty if none. */
   readonly repeated: readonly string[]
-  /** How often the code of each agent was run, over all lives and checks of their journals. What it does outside of steps has happened as often. */
+  /**
+   * How often the code of each agent was run, over all lives and checks of their journals. What it does outside of
+   * steps has happened as often.
+   */
   readonly ran: Readonly<Record<string, number>>
 }
 
@@ -69,7 +73,9 @@ export async function simulate(scenario: Scenario, options: SimulateOptions = {}
   const begins = (agent: string): void => void ran.set(agent, (ran.get(agent) ?? 0) + 1)
   const seen = watched(scenario.registry, { begins })
   const reference = await playFor(scenario, [], begins)
-  const differences = (await verifyJournal(reference.events, seen)).problems.map((problem) => `without a crash: ${problem}`)
+  const differences = (await verifyJournal(reference.events, seen)).problems.map(
+    (problem) => `without a crash: ${problem}`,
+  )
   const crashes: Record<CrashPoint, number> = { append: 0, 'commit.before': 0, 'commit.after': 0, release: 0 }
   const repeated: string[] = [...reference.repeated]
   for (let at = 0; ; at++) {
@@ -81,7 +87,9 @@ export async function simulate(scenario: Scenario, options: SimulateOptions = {}
     differences.push(...checkJournal(played.events).map((problem) => `${where}: ${problem}`))
     differences.push(...(await verifyJournal(played.events, seen)).problems.map((problem) => `${where}: ${problem}`))
     const doubts = toldOfDoubts(played.events)
-    differences.push(...compare(facts(reference, doubts), facts(played, doubts)).map((difference) => `${where}: ${difference}`))
+    differences.push(
+      ...compare(facts(reference, doubts), facts(played, doubts)).map((difference) => `${where}: ${difference}`),
+    )
     repeated.push(...played.repeated.map((key) => `${where}: ${key}`))
   }
   const count = Object.values(crashes).reduce((sum, n) => sum + n, 0)
@@ -115,7 +123,11 @@ async function playFor(
 }
 
 /** Goes on with a run that somebody else began and left in this file, to its end. */
-export async function resume(scenario: Scenario, file: string, clock: ManualClock = manualClock()): Promise<Omit<Played, 'passed'>> {
+export async function resume(
+  scenario: Scenario,
+  file: string,
+  clock: ManualClock = manualClock(),
+): Promise<Omit<Played, 'passed'>> {
   const recorded = recordedSteps(await readOnce(file, scenario))
   const repeated: string[] = []
   const { end, events } = await live(scenario, file, clock, undefined, allPoints, {
@@ -176,7 +188,8 @@ async function live(
         `${scenario.name}: no end in sight after point ${passed.length}: ${JSON.stringify(await engine.summary(scenario.start.run))}`,
       )
     await new Promise((resolve) => setImmediate(resolve))
-    if (!dead && scenario.outside !== undefined) await Promise.race([scenario.outside(engine, clock), dying(() => dead)])
+    if (!dead && scenario.outside !== undefined)
+      await Promise.race([scenario.outside(engine, clock), dying(() => dead)])
   }
   const events = end === undefined ? [] : await engine.read(scenario.start.run)
   await engine.close()
@@ -203,10 +216,17 @@ async function readOnce(file: string, scenario: Scenario): Promise<readonly Reco
 }
 
 function recordedSteps(events: readonly Recorded[]): Set<string> {
-  return new Set(events.flatMap(({ activation, event }) => (event.type === 'step.settled' ? [`${activation}:${event.address}`] : [])))
+  return new Set(
+    events.flatMap(({ activation, event }) =>
+      event.type === 'step.settled' ? [`${activation}:${event.address}`] : [],
+    ),
+  )
 }
 
-/** What the engine told leaders of doubts, which only a crash brings: these words, and the timers of who heard one, because working time stands meanwhile. */
+/**
+ * What the engine told leaders of doubts, which only a crash brings: these words, and the timers of who heard one,
+ * because working time stands meanwhile.
+ */
 interface DoubtWords {
   readonly ids: ReadonlySet<string>
   readonly leaders: ReadonlySet<string>
@@ -215,12 +235,17 @@ interface DoubtWords {
 function toldOfDoubts(events: readonly Recorded[]): DoubtWords {
   const sent = new Set(events.flatMap(({ event }) => (event.type === 'message.sent' ? [event.id as string] : [])))
   const words = events.flatMap(({ activation, event }) =>
-    event.type === 'message.received' && event.from !== undefined && !sent.has(event.id) ? [{ activation, id: event.id }] : [],
+    event.type === 'message.received' && event.from !== undefined && !sent.has(event.id)
+      ? [{ activation, id: event.id }]
+      : [],
   )
   return { ids: new Set(words.map(({ id }) => id)), leaders: new Set(words.map(({ activation }) => activation)) }
 }
 
-/** What a crash may not change: how everything ended and what was asked for. Order between parallel branches may differ, and notes. */
+/**
+ * What a crash may not change: how everything ended and what was asked for. Order between parallel branches may differ,
+ * and notes.
+ */
 function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string, string> {
   const found = new Map<string, string>([['end', canonical({ ...end, usage: inOrder(end.usage) } as unknown as Json)]])
   const timers = new Set<string>()
@@ -236,7 +261,8 @@ function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string,
       )
     } else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') {
       found.set(`${activation} end of ${event.address}`, canonical(event.outcome as unknown as Json))
-    } else if (event.type === 'activation.settled') found.set(`${activation} ends`, canonical(event.outcome as unknown as Json))
+    } else if (event.type === 'activation.settled')
+      found.set(`${activation} ends`, canonical(event.outcome as unknown as Json))
     else if (event.type === 'message.received') found.set(`${activation} receives ${event.id}`, canonical(event.body))
     else if (event.type === 'message.refused') found.set(`${activation} is refused ${event.id}`, event.reason)
   }

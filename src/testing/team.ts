@@ -22,9 +22,14 @@ import type { Scenario } from './simulate.ts'
 
 /** One line of a script: an answer, a failure that is not tried again, or a function of what the model is shown. */
 export type ScriptLine =
-  string | ModelAnswerInput | Error | ((request: ModelRequest) => string | ModelAnswerInput | Promise<string | ModelAnswerInput>)
+  | string
+  | ModelAnswerInput
+  | Error
+  | ((request: ModelRequest) => string | ModelAnswerInput | Promise<string | ModelAnswerInput>)
 
-/** Which line of a script is next: by what the model is shown, or by how many questions it was asked before this one. */
+/**
+ * Which line of a script is next: by what the model is shown, or by how many questions it was asked before this one.
+ */
 type Place = (request: ModelRequest) => number
 /** A model that follows a script, with what it was shown. */
 export interface ScriptedModel extends ModelFunction {
@@ -33,15 +38,17 @@ export interface ScriptedModel extends ModelFunction {
 }
 
 /**
- * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how often it was asked, so it says the same
- * after a crash, and each delegation to its agent begins with the first line. Past the end the call fails. For an agent under a router, whose earlier turns it is not always shown: `inOrder`.
+ * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how
+ * often it was asked, so it says the same after a crash, and each delegation to its agent begins with the first line.
+ * Past the end the call fails. For an agent under a router, whose earlier turns it is not always shown: `inOrder`.
  */
 export const scripted = (...script: readonly ScriptLine[]): ScriptedModel =>
   following(script, ({ messages }) => messages.filter((message) => message.role === 'assistant').length)
 
 /**
- * A model that gives the n-th line to the n-th question it is asked, in whichever conversation: for agents under a router, who are not shown that they handed control on. The
- * same question (`request.key`) has the same line again, so it says the same after a crash. Past the end the call fails.
+ * A model that gives the n-th line to the n-th question it is asked, in whichever conversation: for agents under a
+ * router, who are not shown that they handed control on. The same question (`request.key`) has the same line again, so
+ * it says the same after a crash. Past the end the call fails.
  */
 export function inOrder(...script: readonly ScriptLine[]): ScriptedModel {
   const asked = new Map<string, number>()
@@ -60,7 +67,11 @@ function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel
     const line = script[place]
     if (line === undefined)
       throw new FailureError(
-        failure('model.failed', `the script has ${script.length} lines, and answer ${place + 1} was asked for`, 'internal'),
+        failure(
+          'model.failed',
+          `the script has ${script.length} lines, and answer ${place + 1} was asked for`,
+          'internal',
+        ),
       )
     if (line instanceof FailureError) throw line
     if (line instanceof Error) throw new FailureError(failure('model.failed', line.message, 'internal'), line)
@@ -72,7 +83,16 @@ function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel
 /** A team to be simulated. */
 export interface TeamScenario extends Pick<
   StartOptions,
-  'limits' | 'metadata' | 'permissions' | 'session' | 'user' | 'values' | 'context' | 'delegation' | 'onIterationComplete' | 'isComplete'
+  | 'limits'
+  | 'metadata'
+  | 'permissions'
+  | 'session'
+  | 'user'
+  | 'values'
+  | 'context'
+  | 'delegation'
+  | 'onIterationComplete'
+  | 'isComplete'
 > {
   readonly name?: string
   readonly agents: readonly Agent[]
@@ -83,7 +103,10 @@ export interface TeamScenario extends Pick<
   readonly hooks?: Hooks
   /** Where people are told. */
   readonly channels?: readonly Channel[]
-  /** Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be fine to do twice. */
+  /**
+   * Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be
+   * fine to do twice.
+   */
   readonly outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>
 }
 
@@ -96,7 +119,10 @@ export function teamScenario(team: TeamScenario): Scenario {
   return {
     name,
     registry,
-    start: startRequest(registry.require(agent), input, { ...options, runId: 'simulated' }, undefined, undefined, { hooks, find: named }),
+    start: startRequest(registry.require(agent), input, { ...options, runId: 'simulated' }, undefined, undefined, {
+      hooks,
+      find: named,
+    }),
     ...(outside === undefined
       ? {}
       : { outside: async (engine, clock) => outside(await createRuntime({ engine, clock, drive: false }), clock) }),

@@ -1,8 +1,11 @@
 /**
- * A runtime on virtual time: the clock moves when nothing else does, from timer to timer, until no run can go on without somebody outside.
+ * A runtime on virtual time: the clock moves when nothing else does, from timer to timer, until no run can go on
+ * without somebody outside.
  *
- * Owns: when nothing moves, when the clock does, what is still waiting then. Does not own: time itself (manual-clock.ts), who plays the people (the test).
- * Embedded engine only. Nothing sleeps in real time: whoever waits gives the event loop its turn. An effect that takes virtual time awaits `clock.sleep(ms, io.signal)`; any other is waited for until it has ended.
+ * Owns: when nothing moves, when the clock does, what is still waiting then. Does not own: time itself
+ * (manual-clock.ts), who plays the people (the test). Embedded engine only. Nothing sleeps in real time: whoever waits
+ * gives the event loop its turn. An effect that takes virtual time awaits `clock.sleep(ms, io.signal)`; any other is
+ * waited for until it has ended.
  */
 import type { ActivationId, RunId } from '../core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../engine/embedded/index.ts'
@@ -17,7 +20,10 @@ export interface VirtualRuntimeOptions extends Omit<RuntimeOptions, 'engine' | '
 
 /** How far time may go. */
 export interface RunUntilIdleOptions {
-  /** Whether time passes the deadlines of open questions, which end unanswered then. Default false: it stands still before the first of them. */
+  /**
+   * Whether time passes the deadlines of open questions, which end unanswered then. Default false: it stands still
+   * before the first of them.
+   */
   readonly pastDeadlines?: boolean
   /** How much virtual time may pass at most, in milliseconds. Default 30 days. */
   readonly withinMs?: number
@@ -63,10 +69,32 @@ export interface VirtualRuntime extends AsyncDisposable {
 
 /** Makes one, on a store in memory if no other is given. Throws what `createRuntime` throws. */
 export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promise<VirtualRuntime> {
-  const { agents, earlier, onMissingVersion, channels, mayDecide, memory, trust, versions, defaultStatus, onUnknownVersion, ...embedded } =
-    options
+  const {
+    agents,
+    earlier,
+    onMissingVersion,
+    channels,
+    mayDecide,
+    memory,
+    trust,
+    versions,
+    defaultStatus,
+    onUnknownVersion,
+    ...embedded
+  } = options
   const { store = ':memory:', clock = manualClock(), ...rest } = embedded
-  const forRuntime = { agents, earlier, onMissingVersion, channels, mayDecide, memory, trust, versions, defaultStatus, onUnknownVersion }
+  const forRuntime = {
+    agents,
+    earlier,
+    onMissingVersion,
+    channels,
+    mayDecide,
+    memory,
+    trust,
+    versions,
+    defaultStatus,
+    onUnknownVersion,
+  }
   const engine = createEmbeddedEngine({
     strict: true,
     writer: 'inline',
@@ -79,7 +107,9 @@ export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promi
   const runtime = await createRuntime({
     engine,
     clock,
-    ...(Object.fromEntries(Object.entries(forRuntime).filter(([, value]) => value !== undefined)) as Partial<RuntimeOptions>),
+    ...(Object.fromEntries(
+      Object.entries(forRuntime).filter(([, value]) => value !== undefined),
+    ) as Partial<RuntimeOptions>),
   })
   return {
     runtime,
@@ -98,18 +128,25 @@ interface Parts {
 /** 30 days. */
 const longestMs = 30 * 24 * 3_600_000
 
-async function runUntilIdle(parts: Parts, { pastDeadlines = false, withinMs = longestMs }: RunUntilIdleOptions = {}): Promise<Idle> {
+async function runUntilIdle(
+  parts: Parts,
+  { pastDeadlines = false, withinMs = longestMs }: RunUntilIdleOptions = {},
+): Promise<Idle> {
   const { clock } = parts
   const end = clock.now() + withinMs
   for (;;) {
     await rests(parts)
     const next = nextMove(parts, pastDeadlines)
-    if (next === undefined || next > end) return { now: clock.now(), isIdle: next === undefined, waiting: await waitingRuns(parts) }
+    if (next === undefined || next > end)
+      return { now: clock.now(), isIdle: next === undefined, waiting: await waitingRuns(parts) }
     clock.advanceToNext()
   }
 }
 
-/** How many turns of the event loop in which nothing happens are enough: one for what was posted, one for what that wakes, and as many for what they write. */
+/**
+ * How many turns of the event loop in which nothing happens are enough: one for what was posted, one for what that
+ * wakes, and as many for what they write.
+ */
 const quietTurns = 4
 
 /** Waits until nothing goes on any more without the clock. */
@@ -133,7 +170,10 @@ function nextMove({ engine, clock }: Parts, pastDeadlines: boolean): number | un
   return moves ? next : undefined
 }
 
-/** Whoever waits for its turn looks by and by whether the first one is still there: nothing comes of that while that one is. */
+/**
+ * Whoever waits for its turn looks by and by whether the first one is still there: nothing comes of that while that one
+ * is.
+ */
 const isLook = (address: string): boolean => /(?:^|\/)(?:session|thread|memory)(?:#\d+)?\/wait(?:#\d+)?$/.test(address)
 
 async function waitingRuns({ engine, runtime }: Parts): Promise<readonly WaitingRun[]> {
@@ -143,7 +183,9 @@ async function waitingRuns({ engine, runtime }: Parts): Promise<readonly Waiting
   return Promise.all(
     open.toReversed().map(async ({ run, agent }) => {
       const { status, queued, activations } = await runtime.handle(run).view()
-      const waits = activations.filter((each) => each.outcome === undefined && each.open.every(({ kind }) => kind !== 'worker'))
+      const waits = activations.filter(
+        (each) => each.outcome === undefined && each.open.every(({ kind }) => kind !== 'worker'),
+      )
       return {
         run,
         agent,

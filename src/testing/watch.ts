@@ -1,5 +1,6 @@
 /**
- * Watched code: the same orchestration, with every effect that runs and every address that is asked for told to somebody.
+ * Watched code: the same orchestration, with every effect that runs and every address that is asked for told to
+ * somebody.
  *
  * Owns: wrapping a registry. The context that code gets has all its verbs; nothing is changed on the way.
  */

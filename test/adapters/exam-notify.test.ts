@@ -1,4 +1,7 @@
-/** Channels under fire: random hostile words in every field, receivers that answer every status there is, moments that a clock cannot hold, secrets, replays. Spec team C84; DESIGN §7. */
+/**
+ * Channels under fire: random hostile words in every field, receivers that answer every status there is, moments that a
+ * clock cannot hold, secrets, replays. Spec team C84; DESIGN §7.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -116,7 +119,9 @@ describe('words of models', () => {
       expect(commands.length, `${seed}`).toBeGreaterThan(0)
       // the id is one word of a shell
       for (const command of commands)
-        expect(command.replace(/'(?:[^']|'\\'')*'/gu, 'W').replaceAll(String.raw`\'`, ''), command).not.toMatch(/[;$`<>|&]/u)
+        expect(command.replace(/'(?:[^']|'\\'')*'/gu, 'W').replaceAll(String.raw`\'`, ''), command).not.toMatch(
+          /[;$`<>|&]/u,
+        )
     }
   })
 
@@ -131,7 +136,8 @@ describe('words of models', () => {
       })
       await channel.notify(evil(seed), io(`k${seed}`))
       const [{ subject, html, to, messageId, headers } = {} as Mail] = sent
-      for (const header of [subject, messageId, ...Object.values(headers)]) expect(header).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+      for (const header of [subject, messageId, ...Object.values(headers)])
+        expect(header).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
       expect(to).toEqual(['ann@example.org'])
       expect(html.match(/<(?!\/?(?:h3|blockquote|table|tr|th|td|p|pre|a)\b)/gu)).toBeNull()
       expect(html.match(/href=/gu)).toHaveLength(1)
@@ -142,8 +148,12 @@ describe('words of models', () => {
   test('Slack is told no markup, no name and no address; every block is within its bounds, however much there is', async () => {
     for (let seed = 0; seed < 200; seed++) {
       const bodies: string[] = []
-      const fetch = async (_address: string, init: RequestInit): Promise<Response> => (bodies.push(init.body as string), new Response('ok'))
-      const given = seed % 10 === 0 ? { ...evil(seed), input: '&`<'.repeat(200_000), text: '&'.repeat(50_000) } : evil(seed)
+      const fetch = async (_address: string, init: RequestInit): Promise<Response> => (
+        bodies.push(init.body as string),
+        new Response('ok')
+      )
+      const given =
+        seed % 10 === 0 ? { ...evil(seed), input: '&`<'.repeat(200_000), text: '&'.repeat(50_000) } : evil(seed)
       await slack({ webhookUrl: 'https://hooks.example.org/x', fetch }).notify(given, io())
       const body = JSON.parse(bodies[0]!) as {
         text: string
@@ -164,8 +174,8 @@ describe('words of models', () => {
 describe('receivers', () => {
   test('team C84: every status means what it means: taken, again, again later, or never', async () => {
     for (const status of [
-      200, 201, 202, 204, 299, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 408, 409, 410, 413, 422, 425, 429, 500, 501, 502, 503, 504,
-      599,
+      200, 201, 202, 204, 299, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 408, 409, 410, 413, 422, 425, 429, 500,
+      501, 502, 503, 504, 599,
     ]) {
       const { url, got } = await receiver(() => [status, { location: 'http://127.0.0.1:1/elsewhere' }])
       const thrown = await told(webhook({ url, secret }))
@@ -197,15 +207,19 @@ describe('receivers', () => {
     expect([method, headers['authorization']]).toEqual(['POST', 'Bearer t'])
     const now = Date.now()
     expect(verifyWebhook(headers, body, secret)?.key).toBe('key ✓')
-    for (const skew of [-290_000, 290_000]) expect(verifyWebhook(headers, body, secret, { now: now + skew })).toBeDefined()
-    for (const skew of [-310_000, 310_000]) expect(verifyWebhook(headers, body, secret, { now: now + skew })).toBeUndefined()
+    for (const skew of [-290_000, 290_000])
+      expect(verifyWebhook(headers, body, secret, { now: now + skew })).toBeDefined()
+    for (const skew of [-310_000, 310_000])
+      expect(verifyWebhook(headers, body, secret, { now: now + skew })).toBeUndefined()
     expect(verifyWebhook(headers, body, [secret, 'an older secret!'])).toBeDefined()
     expect(verifyWebhook(headers, body, 'another secret!!')).toBeUndefined()
     expect(verifyWebhook(headers, body, '')).toBeUndefined()
     expect(verifyWebhook(headers, body, [])).toBeUndefined()
     for (let n = 0; n < 100; n++) {
       const at = Math.floor(seededRandom('byte', n) * body.length)
-      expect(verifyWebhook(headers, `${body.slice(0, at)}${body[at] === 'x' ? 'y' : 'x'}${body.slice(at + 1)}`, secret)).toBeUndefined()
+      expect(
+        verifyWebhook(headers, `${body.slice(0, at)}${body[at] === 'x' ? 'y' : 'x'}${body.slice(at + 1)}`, secret),
+      ).toBeUndefined()
     }
     const signature = headers['reeve-signature']!
     for (const strange of [
@@ -219,7 +233,8 @@ describe('receivers', () => {
       signature.slice(0, -1),
     ])
       expect(verifyWebhook({ 'Reeve-Signature': strange }, body, secret), strange).toBeUndefined()
-    for (const toleranceMs of [Number.NaN, -1]) expect(verifyWebhook(headers, body, secret, { toleranceMs })).toBeUndefined()
+    for (const toleranceMs of [Number.NaN, -1])
+      expect(verifyWebhook(headers, body, secret, { toleranceMs })).toBeUndefined()
     expect(verifyWebhook(new Headers(headers), new TextEncoder().encode(body), secret)).toBeDefined()
   })
 })

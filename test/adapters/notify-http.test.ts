@@ -1,4 +1,7 @@
-/** Channels over HTTP against a real server: signatures, keys, what is tried again and when, and that no redirect is followed. */
+/**
+ * Channels over HTTP against a real server: signatures, keys, what is tried again and when, and that no redirect is
+ * followed.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,7 +36,12 @@ async function receiver(...answers: readonly ((response: ServerResponse) => void
     const pieces: Buffer[] = []
     request.on('data', (piece: Buffer) => pieces.push(piece))
     request.on('end', () => {
-      got.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(pieces).toString() })
+      got.push({
+        method: request.method,
+        url: request.url,
+        headers: request.headers,
+        body: Buffer.concat(pieces).toString(),
+      })
       answers[Math.min(got.length, answers.length) - 1]!(response)
     })
   })
@@ -53,7 +61,8 @@ async function asking(channel: Channel): Promise<{ run: Run<unknown>; notices: (
     description: 'Asks.',
     run: async (ctx) => {
       const rules = { notify: [channel.name] }
-      return (await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', rules })).approved
+      return (await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', rules }))
+        .approved
     },
   })
   const runtime = await createRuntime({ strict: true, agents: [root], channels: [channel] })
@@ -86,11 +95,18 @@ const failureOf = async (options: Omit<WebhookOptions, 'secret'>): Promise<Failu
 describe('a webhook in a run', () => {
   test('team C84: an answer of 500 is tried again under the same key, with a signature that holds; a later decision holds', async () => {
     const { got, url } = await receiver(says(500), says(500), says(200))
-    const { run, notices } = await asking(webhook({ url: `${url}/hook?a=1`, secret, headers: { authorization: 'Bearer x' } }))
+    const { run, notices } = await asking(
+      webhook({ url: `${url}/hook?a=1`, secret, headers: { authorization: 'Bearer x' } }),
+    )
     await expect.poll(notices, { timeout: 15_000 }).toEqual(['sent'])
     expect(got).toHaveLength(3)
     for (const { method, url: at, headers } of got)
-      expect([method, at, headers.authorization, headers['content-type']]).toEqual(['POST', '/hook?a=1', 'Bearer x', 'application/json'])
+      expect([method, at, headers.authorization, headers['content-type']]).toEqual([
+        'POST',
+        '/hook?a=1',
+        'Bearer x',
+        'application/json',
+      ])
     expect(new Set(got.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
     const read = got.map(({ headers, body }) => verifyWebhook(headers, body, secret))
     expect(read[0]).toMatchObject({ notice: { type: 'approval', run: run.id, path: ['asker'], input: { amount: 10 } } })
@@ -164,7 +180,10 @@ describe('what an answer means', () => {
   })
   test('Slack: its message arrives; a refusal does not tell the address of the webhook', async () => {
     const { url, got } = await receiver(says(200), says(403))
-    const channel = slack({ webhookUrl: `${url}/services/T0/B0/secret`, link: ({ run }) => `https://studio.example/${run}` })
+    const channel = slack({
+      webhookUrl: `${url}/services/T0/B0/secret`,
+      link: ({ run }) => `https://studio.example/${run}`,
+    })
     await channel.notify(notice(), io())
     expect(JSON.parse(got[0]!.body)).toMatchObject({ blocks: { length: 6 }, unfurl_links: false })
     await expect(channel.notify(notice(), io())).rejects.toMatchObject({

@@ -67,7 +67,9 @@ const partsOf = ({ headers, body }: Got): string[] => {
     if (end < 0) return []
     const text = part.slice(end + 4)
     if (/base64/i.test(part.slice(0, end))) return [Buffer.from(text, 'base64').toString()]
-    const plain = text.replaceAll('=\r\n', '').replaceAll(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    const plain = text
+      .replaceAll('=\r\n', '')
+      .replaceAll(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     return [Buffer.from(plain, 'latin1').toString().replaceAll('\r\n', '\n')]
   })
 }
@@ -81,7 +83,8 @@ describe('a mail', () => {
       description: 'Asks.',
       run: async (ctx) => {
         const rules = { notify: ['email'] }
-        return (await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', rules })).approved
+        return (await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', rules }))
+          .approved
       },
     })
     await using runtime = await createRuntime({ strict: true, agents: [root], channels: [channel] })

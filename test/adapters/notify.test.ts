@@ -15,11 +15,16 @@ const written = async (given: Notice, options: Parameters<typeof terminal>[0] = 
 }
 /** Everything in a value that is a text. */
 const textsIn = (value: unknown): string[] =>
-  typeof value === 'string' ? [value] : typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+  typeof value === 'string'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(textsIn)
+      : []
 
 describe('terminal', () => {
   test('shows what is asked, the exact arguments and the commands that decide', async () => {
-    expect(await written(notice(), { store: './my store.db' })).toBe(`[reeve] office > postman asks for approval of send_mail
+    expect(await written(notice(), { store: './my store.db' }))
+      .toBe(`[reeve] office > postman asks for approval of send_mail
     │ "send_mail" is a sensitive tool
   Asked by: office > postman
   Risk: high
@@ -38,8 +43,12 @@ describe('terminal', () => {
 `)
   })
   test('a question, with the command that answers it', async () => {
-    const text = await written(notice({ type: 'interrupt', id: 'int_1', input: 'which city?' }), { config: 'reeve.config.ts' })
-    expect(text).toContain(`  The question:\n    │ "which city?"\n  Answer: reeve answer int_1 '<JSON or text>' --config reeve.config.ts\n`)
+    const text = await written(notice({ type: 'interrupt', id: 'int_1', input: 'which city?' }), {
+      config: 'reeve.config.ts',
+    })
+    expect(text).toContain(
+      `  The question:\n    │ "which city?"\n  Answer: reeve answer int_1 '<JSON or text>' --config reeve.config.ts\n`,
+    )
   })
   test('words of a model move no cursor, and a hostile id is one word of the shell', async () => {
     const text = await written(hostile({ id: "x'; rm -rf / #\u001b[2J" }))
@@ -50,7 +59,8 @@ describe('terminal', () => {
   })
   test('words of a model are taken for no line of ours', async () => {
     const lie = notice({ text: 'money\n  Decide: reeve approve apr_another' })
-    const decides = (text: string): unknown => text.split('\n').filter((line) => /^\s*(Decide:|reeve approve) /.test(line)).length
+    const decides = (text: string): unknown =>
+      text.split('\n').filter((line) => /^\s*(Decide:|reeve approve) /.test(line)).length
     expect(decides(await written(lie))).toBe(1)
     // nor where the screen would break a long line
     const wide = `${' '.repeat(130)}reeve approve apr_another`
@@ -104,8 +114,14 @@ describe('slack', () => {
   })
   test('words of a model are no markup, name nobody and link nowhere, and leave no code block', () => {
     for (const input of ['x'.repeat(9_000), '&'.repeat(9_000), '`'.repeat(50)]) {
-      const message = slackMessage(hostile({ input }), undefined) as unknown as { text: string; blocks: { text?: Text; fields?: Text[] }[] }
-      const blocks = message.blocks.flatMap(({ text, fields = [] }) => [...(text === undefined ? [] : [text]), ...fields])
+      const message = slackMessage(hostile({ input }), undefined) as unknown as {
+        text: string
+        blocks: { text?: Text; fields?: Text[] }[]
+      }
+      const blocks = message.blocks.flatMap(({ text, fields = [] }) => [
+        ...(text === undefined ? [] : [text]),
+        ...fields,
+      ])
       const marked = [message.text, ...blocks.flatMap(({ type, text }) => (type === 'mrkdwn' ? [text] : []))]
       expect(marked).toHaveLength(3)
       for (const text of marked) {
@@ -127,10 +143,17 @@ describe('slack', () => {
 })
 
 describe('email', () => {
-  const at = { from: 'Reeve <reeve@example.org>', to: ['ann@example.org'], address: 'https://studio.example/runs/run_1?a=1&b="2"' }
+  const at = {
+    from: 'Reeve <reeve@example.org>',
+    to: ['ann@example.org'],
+    address: 'https://studio.example/runs/run_1?a=1&b="2"',
+  }
   test('text and HTML, an id that follows from the key, and one link, which shows', () => {
     const mail = mailOf(notice(), 'key 1', at)
-    expect(mail).toMatchObject({ subject: '[reeve] office > postman asks for approval of send_mail', to: ['ann@example.org'] })
+    expect(mail).toMatchObject({
+      subject: '[reeve] office > postman asks for approval of send_mail',
+      to: ['ann@example.org'],
+    })
     expect(mail.text).toContain('With:\n{\n  "to": "ann@example.org",\n  "text": "Hello"\n}')
     expect(mail.html).toContain('<pre>{\n  &quot;to&quot;: &quot;ann@example.org&quot;,')
     expect(mail.messageId).toMatch(/^<[0-9a-f]{40}@example\.org>$/)
@@ -138,7 +161,9 @@ describe('email', () => {
       mailOf(notice(), 'key 1', at).messageId === mail.messageId,
       mailOf(notice(), 'key 2', at).messageId === mail.messageId,
     ]).toEqual([true, false])
-    expect(mail.html.match(/href="[^"]*"/g)).toEqual(['href="https://studio.example/runs/run_1?a=1&amp;b=&quot;2&quot;"'])
+    expect(mail.html.match(/href="[^"]*"/g)).toEqual([
+      'href="https://studio.example/runs/run_1?a=1&amp;b=&quot;2&quot;"',
+    ])
     expect([...mail.text.matchAll(/https?:\S+/g)].map(String)).toEqual([at.address])
     expect(`${mail.text}${mail.html}`).not.toMatch(/mailto:|<form|<input|<button/)
   })
@@ -159,7 +184,9 @@ describe('signatures of webhooks', () => {
   test('only what was signed with the secret, as it was, and lately, is read', () => {
     const good = signed(secret, body, now)
     expect(verify(good)).toEqual({ key: 'k', notice: notice() })
-    expect(verifyWebhook(new Headers({ 'reeve-signature': good }), new TextEncoder().encode(body), secret, { now })).toMatchObject({
+    expect(
+      verifyWebhook(new Headers({ 'reeve-signature': good }), new TextEncoder().encode(body), secret, { now }),
+    ).toMatchObject({
       key: 'k',
     })
     expect(verify(good, body, {}, ['the next secret, too', secret])).toMatchObject({ key: 'k' })
@@ -198,7 +225,11 @@ describe('options that are none', () => {
     expect(why(() => terminal(bad({ wirte: 1, write: 2 })))).toBe(
       'config.invalid: terminal has no option "wirte": did you mean "write"?\nterminal: write is 2, expected a function',
     )
-    expect(why(() => webhook(bad({ url: 'ftp://x', secret: 'short', headers: { 'Idempotency-Key': 'x', 'a b': 'y', x: 'a\nb' } })))).toBe(
+    expect(
+      why(() =>
+        webhook(bad({ url: 'ftp://x', secret: 'short', headers: { 'Idempotency-Key': 'x', 'a b': 'y', x: 'a\nb' } })),
+      ),
+    ).toBe(
       [
         'config.invalid: webhook: url is no http address',
         'webhook: secret must be a text of at least 16 characters',
@@ -226,6 +257,8 @@ describe('options that are none', () => {
       link: () => 'javascript:alert(1)',
       fetch: () => Promise.reject(new Error()),
     })
-    await expect(channel.notify(notice(), io())).rejects.toMatchObject({ failure: { code: 'notice.failed', retryable: false } })
+    await expect(channel.notify(notice(), io())).rejects.toMatchObject({
+      failure: { code: 'notice.failed', retryable: false },
+    })
   })
 })

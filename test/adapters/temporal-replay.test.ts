@@ -1,6 +1,8 @@
 /**
- * The workflow of the mover on Temporal is a wire format: workflows that are open were begun by earlier code. Every history that a release has written is replayed by the code as it is now, each of
- * its beginnings too (K12). Needs no server. Recorded by test/temporal/record.ts; one case, which would take a day to record, is made of another one by hand.
+ * The workflow of the mover on Temporal is a wire format: workflows that are open were begun by earlier code. Every
+ * history that a release has written is replayed by the code as it is now, each of its beginnings too (K12). Needs no
+ * server. Recorded by test/temporal/record.ts; one case, which would take a day to record, is made of another one by
+ * hand.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,8 +15,10 @@ type Recorded = { events: ({ eventId: string; eventType: string } & Record<strin
 
 const folder = join(import.meta.dirname, '..', 'temporal', 'histories')
 const source = join(import.meta.dirname, '..', '..', 'src', 'adapters', 'temporal', 'workflow.ts')
-const read = (release: string, file: string): Recorded => JSON.parse(readFileSync(join(folder, release, file), 'utf8')) as Recorded
-const kinds = (history: Recorded): string[] => history.events.map(({ eventType }) => eventType.replace('EVENT_TYPE_', ''))
+const read = (release: string, file: string): Recorded =>
+  JSON.parse(readFileSync(join(folder, release, file), 'utf8')) as Recorded
+const kinds = (history: Recorded): string[] =>
+  history.events.map(({ eventType }) => eventType.replace('EVENT_TYPE_', ''))
 
 let workflowBundle: WorkflowBundle
 
@@ -26,7 +30,10 @@ beforeAll(async () => {
 
 /** Undefined: the code does now what it did then. */
 async function replay(...histories: readonly Recorded[]): Promise<readonly (Error | undefined)[]> {
-  const named = histories.map((history, i) => ({ workflowId: `reeve:sto_hand:${i}`, history: History.fromObject(history) }))
+  const named = histories.map((history, i) => ({
+    workflowId: `reeve:sto_hand:${i}`,
+    history: History.fromObject(history),
+  }))
   const seen: (Error | undefined)[] = []
   for await (const { error } of Worker.runReplayHistories({ workflowBundle }, named)) seen.push(error)
   return seen
@@ -67,7 +74,8 @@ describe('what is replayed', () => {
     const asleep = parked.events.findIndex(({ eventType }) => eventType === 'EVENT_TYPE_TIMER_STARTED')
     const started = parked.events[asleep]!
     const from = asleep + 1
-    const task = (kind: string): Record<string, unknown> => parked.events.find(({ eventType }) => eventType === `EVENT_TYPE_${kind}`)!
+    const task = (kind: string): Record<string, unknown> =>
+      parked.events.find(({ eventType }) => eventType === `EVENT_TYPE_${kind}`)!
     const event = (i: number, kind: string, more: Record<string, unknown>): Recorded['events'][number] => ({
       ...task(kind === 'TIMER_FIRED' ? 'TIMER_STARTED' : kind),
       eventId: `${from + i}`,

@@ -1,4 +1,7 @@
-/** The engine on Temporal as far as it needs no server: its options, wake-ups on their way, and what a server that is away means. With a server: test/temporal. */
+/**
+ * The engine on Temporal as far as it needs no server: its options, wake-ups on their way, and what a server that is
+ * away means. With a server: test/temporal.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +28,13 @@ const refusal = (options: unknown): string => {
 describe('options', () => {
   test('everything but the store has a default', () => {
     const { server } = setupOf({ store })
-    expect(server).toEqual({ address: '127.0.0.1:7233', namespace: 'default', taskQueue: 'reeve', tls: false, apiKey: undefined })
+    expect(server).toEqual({
+      address: '127.0.0.1:7233',
+      namespace: 'default',
+      taskQueue: 'reeve',
+      tls: false,
+      apiKey: undefined,
+    })
   })
 
   test('an API key is sent over TLS only', () => {
@@ -45,7 +54,10 @@ describe('options', () => {
     [{ store, taskQueue: '/_sys/other' }, /taskQueue is/],
     [{ store, apiKey: 'sec ret' }, /no API key/],
     [{ store, tls: { serverRootCACertificate: 'secret' } }, /expected its PEM text as bytes/],
-    [{ store, tls: { clientCertPair: { crt: Buffer.from(''), key: 'secret' } } }, /clientCertPair\.key is no certificate or key/],
+    [
+      { store, tls: { clientCertPair: { crt: Buffer.from(''), key: 'secret' } } },
+      /clientCertPair\.key is no certificate or key/,
+    ],
     [{ store, tls: { cert: 'secret' } }, /cert/],
     [{ store, leaseMs: 0 }, /leaseMs is 0/],
   ])('%j is refused, and no secret of it repeated', (options, message) => {
@@ -54,7 +66,9 @@ describe('options', () => {
   })
 
   test('options that have no effect on the store are refused', () => {
-    expect(() => temporal({ store: 'postgres://h/d', writer: 'inline' })).toThrow(/^temporal: writer is for a store in a file/)
+    expect(() => temporal({ store: 'postgres://h/d', writer: 'inline' })).toThrow(
+      /^temporal: writer is for a store in a file/,
+    )
     expect(() => temporal({ store: 'mysql://u:secret@h/d' })).toThrow(/^temporal: store is an address \(mysql:/)
   })
 })
@@ -152,7 +166,9 @@ describe('wake-ups', () => {
 describe('what a server says', () => {
   const { server } = setupOf({ store, apiKey: 'sesame' })
   const wrapped = (code: number, details: string): Error =>
-    new Error('Failed to signalWithStart Workflow', { cause: Object.assign(new Error(`${code} ${details}`), { code, details }) })
+    new Error('Failed to signalWithStart Workflow', {
+      cause: Object.assign(new Error(`${code} ${details}`), { code, details }),
+    })
 
   test.each([
     [14, 'connection refused', 'away', 'engine.unreachable', true],
@@ -169,7 +185,9 @@ describe('what a server says', () => {
   })
 
   test('a package that is missing is said with what to install', async () => {
-    const missing = Object.assign(new Error("Cannot find package '@temporalio/worker' imported from x"), { code: 'ERR_MODULE_NOT_FOUND' })
+    const missing = Object.assign(new Error("Cannot find package '@temporalio/worker' imported from x"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
     const error = await sdk(() => Promise.reject(missing)).catch((thrown: unknown) => thrown as ReeveError)
     expect(error).toMatchObject({ code: 'config.invalid', message: 'the package @temporalio/worker is not installed' })
     expect(meaningOf(error)).toBe('refused')

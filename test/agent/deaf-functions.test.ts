@@ -1,4 +1,7 @@
-/** Functions of users that never answer: they have a signal and a deadline, and make no cancel, bail or stop ineffective. */
+/**
+ * Functions of users that never answer: they have a signal and a deadline, and make no cancel, bail or stop
+ * ineffective.
+ */
 import { expect, test } from 'vitest'
 import {
   agent,
@@ -27,7 +30,11 @@ function deaf(): { readonly asked: { signal: AbortSignal }[]; readonly never: (.
 }
 
 const answers = (name: string): Agent =>
-  agent({ name, description: 'Answers.', model: ({ messages }) => `${name} says so of ${JSON.stringify(messages.at(-1))}` })
+  agent({
+    name,
+    description: 'Answers.',
+    model: ({ messages }) => `${name} says so of ${JSON.stringify(messages.at(-1))}`,
+  })
 const delegates = (...workers: string[]) => ({
   model: ({ messages }: { messages: readonly { role: string }[] }) =>
     messages.some(({ role }) => role === 'tool')
@@ -58,7 +65,12 @@ const functions: readonly (readonly [name: string, root: (never: Never) => Agent
   ['onIterationComplete', (never) => agent({ name: 'boss', model: () => 'x', onIterationComplete: never })],
   [
     'score:deaf',
-    (never) => agent({ name: 'boss', model: () => 'x', isComplete: { scorers: [{ name: 'deaf', score: never }], timeoutMs: 10_000_000 } }),
+    (never) =>
+      agent({
+        name: 'boss',
+        model: () => 'x',
+        isComplete: { scorers: [{ name: 'deaf', score: never }], timeoutMs: 10_000_000 },
+      }),
   ],
   ['assess', (never) => agent({ name: 'boss', model: () => 'x', oversight: { mode: 'in-the-loop' }, assess: never })],
   ['lead', (never) => planned({ lead: never })],
@@ -114,11 +126,18 @@ for (const [i, [name, root]] of functions.filter(([each]) => each !== 'score:dea
 test('a bail ends the leader at once, though a hook of another delegation never answers', async () => {
   for (const hook of ['onStart', 'filterMessages', 'onComplete'] as const) {
     const { asked, never } = deaf()
-    const bails = ({ worker }: { worker: string }): { bail: true } | undefined => (worker === 'bob' ? { bail: true } : undefined)
+    const bails = ({ worker }: { worker: string }): { bail: true } | undefined =>
+      worker === 'bob' ? { bail: true } : undefined
     const of =
       (mine: Never) =>
       (told: { worker: string }, io: unknown): never =>
-        (told.worker === 'ann' ? mine(told, io) : hook === 'filterMessages' ? [] : hook === 'onComplete' ? bails(told) : undefined) as never
+        (told.worker === 'ann'
+          ? mine(told, io)
+          : hook === 'filterMessages'
+            ? []
+            : hook === 'onComplete'
+              ? bails(told)
+              : undefined) as never
     // the one whose end bails is slower than the deaf hook is asked
     const bob = agent({
       name: 'bob',

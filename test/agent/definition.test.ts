@@ -20,8 +20,11 @@ describe('tools', () => {
     })
   })
   test('everything that is wrong with one is said at once', () => {
-    const define = (): unknown => tool({ name: 'a b', effect: 'never' as never, timeoutMs: 0, input: { type: 'string' }, execute: () => 1 })
-    expect(define).toThrow(expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(/^(.+\n){3}.+$/) as string }))
+    const define = (): unknown =>
+      tool({ name: 'a b', effect: 'never' as never, timeoutMs: 0, input: { type: 'string' }, execute: () => 1 })
+    expect(define).toThrow(
+      expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(/^(.+\n){3}.+$/) as string }),
+    )
     expect(() => tool({ name: 'a' } as never)).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
   })
   test('in a record the key is the name; one of the AI SDK without execute is refused', () => {
@@ -32,7 +35,8 @@ describe('tools', () => {
     )
   })
   test('the version follows the schema and the declared version', () => {
-    const of = (version: string, input: object) => tool({ name: 'a', version, input: input as never, execute: () => 1 }).version
+    const of = (version: string, input: object) =>
+      tool({ name: 'a', version, input: input as never, execute: () => 1 }).version
     expect(of('1', { type: 'object' })).toBe(of('1', { type: 'object' }))
     expect(of('1', { type: 'object' })).not.toBe(of('1', { type: 'object', required: ['a'] }))
     expect(of('2', { type: 'object' })).toMatch(/^2\+[0-9a-f]{12}$/)

@@ -7,7 +7,10 @@ test.each([
   ['nothing', undefined],
   ['an object', {}],
 ])('ctx.delegate to %s is refused, and the run ends', async (_what, worker) => {
-  const lead = agent({ name: 'lead', run: async (ctx) => (await ctx.delegate(worker as unknown as Agent, 'go')).status })
+  const lead = agent({
+    name: 'lead',
+    run: async (ctx) => (await ctx.delegate(worker as unknown as Agent, 'go')).status,
+  })
   await using runtime = await createRuntime({ agents: [lead], strict: true })
   expect(await runtime.run(lead, 'go')).toMatchObject({
     status: 'failed',

@@ -43,7 +43,10 @@ test('whoever adds what it was shown reads each exchange once', async () => {
     const count = await countExchanges(values, shelf)
     const newest = await newestExchanges(values, shelf, count, 50, known)
     expect(newest).toEqual(Array.from({ length: Math.min(50, n) }, (_, i) => exchange(n - Math.min(50, n) + i)))
-    known = { count: count + 1, newest: [...newest, await addExchange(values, shelf, count, exchange(n))].slice(-mostExchanges) }
+    known = {
+      count: count + 1,
+      newest: [...newest, await addExchange(values, shelf, count, exchange(n))].slice(-mostExchanges),
+    }
   }
   expect(values.read).toBe(0)
 })

@@ -38,7 +38,9 @@ test('an answer for the deadline that could not be theirs, or without a deadline
     'human "a": onTimeout.answer does not fit the output: the value must be a number, got a string',
     'human "a": onTimeout without timeoutMs: there is no deadline',
   ])
-  await expect(saidOf(() => human({ name: 'a', timeoutMs: 1, onTimeout: { answer: 1, else: 2 } as never }))).resolves.toMatchObject({
+  await expect(
+    saidOf(() => human({ name: 'a', timeoutMs: 1, onTimeout: { answer: 1, else: 2 } as never })),
+  ).resolves.toMatchObject({
     says: ['human "a": onTimeout has no option "else"; it has answer'],
   })
 })
@@ -64,9 +66,16 @@ test('a person who leads: the team is checked as every team, at once', () => {
 })
 
 test('whatever is data in it is part of its version; under another name it is the same person', () => {
-  const [plain, told] = [human({ name: 'a', description: 'Is a.' }), human({ name: 'a', description: 'Is a.', channel: 'desk' })]
+  const [plain, told] = [
+    human({ name: 'a', description: 'Is a.' }),
+    human({ name: 'a', description: 'Is a.', channel: 'desk' }),
+  ]
   expect(plain.version).not.toBe(told.version)
   expect(rename(told, 'b')).toMatchObject({ name: 'b', version: told.version, channels: ['desk'] })
-  const lead = human({ name: 'lead', description: 'Leads.', workers: [plain, one].map((each) => rename(each, `${each.name}_1`)) as never })
+  const lead = human({
+    name: 'lead',
+    description: 'Leads.',
+    workers: [plain, one].map((each) => rename(each, `${each.name}_1`)) as never,
+  })
   expect(lead.team()).toEqual(['a_1', 'one_1'])
 })

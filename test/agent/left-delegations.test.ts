@@ -2,7 +2,11 @@
 import { expect, test } from 'vitest'
 import { agent, createRuntime, supervisor, type Recorded } from '../../src/index.ts'
 
-const never = agent({ name: 'never', description: 'Works until it is stopped.', model: () => new Promise<never>(() => undefined) })
+const never = agent({
+  name: 'never',
+  description: 'Works until it is stopped.',
+  model: () => new Promise<never>(() => undefined),
+})
 
 for (const [how, ends] of [
   ['returns', () => 'early'],
@@ -34,7 +38,9 @@ for (const [how, ends] of [
     })
     await using runtime = await createRuntime({ agents: [root], strict: true })
     const run = await runtime.start(root, 'go')
-    expect(await run.outcome()).toMatchObject(how === 'returns' ? { status: 'completed', output: 'early' } : { status: 'failed' })
+    expect(await run.outcome()).toMatchObject(
+      how === 'returns' ? { status: 'completed', output: 'early' } : { status: 'failed' },
+    )
     expect(heard.toSorted()).toEqual(['d1 cancelled', 'd2 cancelled'])
     expect((await run.delegations()).map(({ status }) => status)).toEqual(['cancelled', 'cancelled'])
     const events: Recorded[] = []

@@ -35,7 +35,9 @@ test('an action that is none is not taken for an exit: the model is told', async
       return last.role === 'tool' ? JSON.stringify(last.content) : { calls: [{ name: 'odd', input: {} }] }
     },
   })
-  expect(await ended(a)).toMatchObject({ output: expect.stringMatching(/could not be decided: .*stop.* is no action/) as string })
+  expect(await ended(a)).toMatchObject({
+    output: expect.stringMatching(/could not be decided: .*stop.* is no action/) as string,
+  })
 })
 
 test('a transfer of code to somebody else says to whom it may go', async () => {
@@ -45,17 +47,30 @@ test('a transfer of code to somebody else says to whom it may go', async () => {
 
 test('the limit of transfers names the way that control went, returns included', async () => {
   const r = router({ name: 'r', run: () => transferTo('one'), workers: [one], limits: { transfers: 3 } })
-  expect(await ended(r)).toMatchObject({ limit: 'transfers', message: '3 transfers are used up: … one > r > one > r > one' })
+  expect(await ended(r)).toMatchObject({
+    limit: 'transfers',
+    message: '3 transfers are used up: … one > r > one > r > one',
+  })
 })
 
 test.each<Wrong>([
-  ['an agent without options', () => agent(any(undefined)), 'agent.invalid', 'agent() was given undefined, expected an object of options'],
+  [
+    'an agent without options',
+    () => agent(any(undefined)),
+    'agent.invalid',
+    'agent() was given undefined, expected an object of options',
+  ],
   ['a router without options', () => router(any(undefined)), 'team.invalid', /^router\(\) was given undefined/],
   ['a supervisor without options', () => supervisor(any([])), 'team.invalid', /^supervisor\(\) was given a list/],
   ['an order without options', () => sequential(any('s')), 'team.invalid', /^sequential\(\) was given the text "s"/],
   ['a loop without options', () => loop(any(null)), 'team.invalid', /^loop\(\) was given null/],
   ['a tool without options', () => tool(any(undefined)), 'tool.invalid', /^tool\(\) was given undefined/],
-  ['a runtime without options', () => createRuntime(any('x')), 'config.invalid', /^createRuntime\(\) was given the text "x"/],
+  [
+    'a runtime without options',
+    () => createRuntime(any('x')),
+    'config.invalid',
+    /^createRuntime\(\) was given the text "x"/,
+  ],
   ['an agent without a name', () => agent(any({ model })), 'team.invalid', /^agent "undefined": a name is a letter/],
   [
     'a middleware without a name',
@@ -75,7 +90,12 @@ test.each<Wrong>([
     'team.invalid',
     'agent "a": middleware[0] is undefined, expected an object',
   ],
-  ['a model and a run', () => agent(any({ ...plain, run: model })), 'agent.invalid', 'agent "a" has both a model and a run'],
+  [
+    'a model and a run',
+    () => agent(any({ ...plain, run: model })),
+    'agent.invalid',
+    'agent "a" has both a model and a run',
+  ],
   [
     'a router with both',
     () => router(any({ name: 'r', model, run: model, workers })),
@@ -88,7 +108,12 @@ test.each<Wrong>([
     'agent.invalid',
     'agent "a" has a run that is no function, but the text "x"',
   ],
-  ['neither', () => agent(any({ name: 'a', modl: model })), 'agent.invalid', 'agent "a" has no option "modl": did you mean "model"?'],
+  [
+    'neither',
+    () => agent(any({ name: 'a', modl: model })),
+    'agent.invalid',
+    'agent "a" has no option "modl": did you mean "model"?',
+  ],
   [
     'agents that are no list',
     () => createRuntime(any({ agents: one })),
@@ -189,7 +214,12 @@ test.each<Wrong>([
     'a misspelled name of a hedge',
     () =>
       supervisor(
-        any({ name: 's', model, workers: [writer], delegation: { workers: { writer: { hedge: { afterMs: 1, with: 'wrter' } } } } }),
+        any({
+          name: 's',
+          model,
+          workers: [writer],
+          delegation: { workers: { writer: { hedge: { afterMs: 1, with: 'wrter' } } } },
+        }),
       ),
     'team.invalid',
     'supervisor "s": delegation.workers.writer: hedge.with names "wrter", who does not work here: did you mean "writer"?',
@@ -198,7 +228,12 @@ test.each<Wrong>([
     'a hedge in one memory',
     () =>
       supervisor(
-        any({ name: 's', model, workers: [writer], delegation: { memory: 'continue', workers: { writer: { hedge: { afterMs: 1 } } } } }),
+        any({
+          name: 's',
+          model,
+          workers: [writer],
+          delegation: { memory: 'continue', workers: { writer: { hedge: { afterMs: 1 } } } },
+        }),
       ),
     'team.invalid',
     /^supervisor "s": delegation\.workers\.writer: hedge would begin "writer" beside "writer", but delegations that share a memory come one at a time/,
@@ -227,7 +262,12 @@ test.each<Wrong>([
     'tool.invalid',
     /permissions\.deny is the text "del", expected a list/,
   ],
-  ['no agent as a tool', () => asTool(any('one')), 'tool.invalid', 'what is to be a tool is no agent, but the text "one"'],
+  [
+    'no agent as a tool',
+    () => asTool(any('one')),
+    'tool.invalid',
+    'what is to be a tool is no agent, but the text "one"',
+  ],
   [
     'one tool for a list',
     () => agent(any({ ...plain, tools: del })),
@@ -252,7 +292,12 @@ test.each<Wrong>([
     'tool.invalid',
     /^tool "t": action is an object, expected/,
   ],
-  ['a transfer to nobody', () => transferTo(any(undefined)), 'input.invalid', 'transferTo() takes the name of an agent, not undefined'],
+  [
+    'a transfer to nobody',
+    () => transferTo(any(undefined)),
+    'input.invalid',
+    'transferTo() takes the name of an agent, not undefined',
+  ],
 ])('said in words: %s', async (_what, make, code, says) => {
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
 })
@@ -270,14 +315,24 @@ test.each<Wrong>([
     'team.invalid',
     'sequential "s": agents[0] is not an agent, but undefined',
   ],
-  ['an outputKey that is null', () => agent(any({ ...plain, outputKey: null })), 'team.invalid', /^agent "a": outputKey is null/],
+  [
+    'an outputKey that is null',
+    () => agent(any({ ...plain, outputKey: null })),
+    'team.invalid',
+    /^agent "a": outputKey is null/,
+  ],
   [
     'a description that is null',
     () => supervisor(any({ name: 's', model, workers: [agent(any({ ...plain, description: null }))] })),
     'team.invalid',
     /^supervisor "s": the worker "a" has no description/,
   ],
-  ['limits that are null', () => agent(any({ ...plain, limits: null })), 'team.invalid', 'agent "a": limits is null, expected an object'],
+  [
+    'limits that are null',
+    () => agent(any({ ...plain, limits: null })),
+    'team.invalid',
+    'agent "a": limits is null, expected an object',
+  ],
 ])('what a JSON file may hold is said in words: %s', async (_what, make, code, says) => {
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
 })
@@ -295,7 +350,10 @@ test('what is published, granted or revoked for nobody is refused', async () => 
     [() => runtime.revoke(any({ sesssion: 's' })), 'revoke() has no option "sesssion": did you mean "session"?'],
     [() => runtime.revoke(any({ session: 's', grant: 7 })), 'revoke(): grant is 7, expected the id of a grant'],
     [() => runtime.grants(any({})), 'grants(): expected { session } or { run }, and was given neither'],
-    [() => runtime.grants(any({ session: 's', run: 'r' })), 'grants(): expected { session } or { run }, and was given both'],
+    [
+      () => runtime.grants(any({ session: 's', run: 'r' })),
+      'grants(): expected { session } or { run }, and was given both',
+    ],
     [() => runtime.grants(any({ session: 7 })), 'grants(): session is 7, expected an id'],
     [() => runtime.grants(any('s')), 'grants() is the text "s", expected an object'],
   ] as const)
@@ -308,7 +366,9 @@ test('code that delegates to somebody who is not registered is told what to do',
     run: async (ctx) => {
       const outcome = await delegate(ctx, one, 'go')
       const { all } = await delegateToSeveral(ctx, [one], 'go', { keep: 'first' })
-      return [outcome, all[0]!.outcome].map((each) => (each.status === 'failed' ? each.failure.hint : each.status)).join(' | ')
+      return [outcome, all[0]!.outcome]
+        .map((each) => (each.status === 'failed' ? each.failure.hint : each.status))
+        .join(' | ')
     },
   })
   const hint = 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).'
@@ -321,7 +381,8 @@ test('control may be handed to the agent itself instead of its name', async () =
 })
 
 test('a round of routers is said once, wherever it is entered', async () => {
-  const make = (name: string, next: () => Agent): Agent => router({ name, description: 'Leads.', model, workers: () => [next()] })
+  const make = (name: string, next: () => Agent): Agent =>
+    router({ name, description: 'Leads.', model, workers: () => [next()] })
   const a: Agent = make('A', () => b)
   const b: Agent = make('B', () => c)
   const c: Agent = make('C', () => a)
@@ -336,8 +397,12 @@ test('an agent of another version is told apart from one that is not there', asy
     code: 'agent.not-registered',
     message: `the agent "one" is registered in another version: this one is ${other.version}, registered is ${one.version}`,
   })
-  await expect(runtime.run('two', 'go')).rejects.toMatchObject({ hint: expect.stringMatching(/^Registered are: one\./) as string })
-  await expect(runtime.run(any(undefined), 'go')).rejects.toMatchObject({ message: 'what is to run is undefined, and no agent' })
+  await expect(runtime.run('two', 'go')).rejects.toMatchObject({
+    hint: expect.stringMatching(/^Registered are: one\./) as string,
+  })
+  await expect(runtime.run(any(undefined), 'go')).rejects.toMatchObject({
+    message: 'what is to run is undefined, and no agent',
+  })
 })
 
 test('a decision on a question, and an answer to an approval, say what is meant', async () => {

@@ -1,4 +1,7 @@
-/** A name of an option that nobody knows is refused wherever options are given: passed over, it would leave open what it was to close. */
+/**
+ * A name of an option that nobody knows is refused wherever options are given: passed over, it would leave open what it
+ * was to close.
+ */
 import { expect, test } from 'vitest'
 import { agent, delegate, tool, transferTo } from '../../src/agent/index.ts'
 import { asTool, loop, router, sequential } from '../../src/flow/index.ts'
@@ -139,7 +142,12 @@ test.each<Wrong>([
     'tool.invalid',
     'agent "one" as a tool has no option "onFail"; it has name, description, input, context, transfers, permissions, limits, oversight, onFailure, approval, action, background',
   ],
-  ['asTool, permissions', () => asTool(one, any({ permissions: { denied: [] } })), 'tool.invalid', /permissions has no option "denied"/],
+  [
+    'asTool, permissions',
+    () => asTool(one, any({ permissions: { denied: [] } })),
+    'tool.invalid',
+    /permissions has no option "denied"/,
+  ],
   [
     'tool',
     () => tool(any({ name: 't', execute: model, sensitve: true })),
@@ -158,7 +166,12 @@ test.each<Wrong>([
     'tool.invalid',
     'tool "t": approval has no option "onTimeOut": did you mean "onTimeout"?',
   ],
-  ['runtime', () => createRuntime(any({ agent: [one] })), 'config.invalid', 'createRuntime has no option "agent": did you mean "agents"?'],
+  [
+    'runtime',
+    () => createRuntime(any({ agent: [one] })),
+    'config.invalid',
+    'createRuntime has no option "agent": did you mean "agents"?',
+  ],
   [
     'redact',
     () => createRuntime(any({ redact: { key: ['token'] } })),
@@ -171,7 +184,12 @@ test.each<Wrong>([
     'config.invalid',
     'createRuntime: redact.values is a list with something else in it, expected a list of texts',
   ],
-  ['transferTo', () => transferTo('one', any({ tsk: 'x' })), 'input.invalid', 'transferTo has no option "tsk": did you mean "task"?'],
+  [
+    'transferTo',
+    () => transferTo('one', any({ tsk: 'x' })),
+    'input.invalid',
+    'transferTo has no option "tsk": did you mean "task"?',
+  ],
 ])('a name of an option that nobody knows is refused: %s', async (_what, make, code, says) => {
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
 })
@@ -202,7 +220,10 @@ test('a start with permissions or limits that nobody knows starts nothing', asyn
 test('code that delegates with permissions that nobody knows starts nobody', async () => {
   for (const [options, says] of [
     [{ permission: { deny: ['del'] } }, 'delegate has no option "permission": did you mean "permissions"?'],
-    [{ permissions: { denied: ['del'] } }, 'delegate: permissions has no option "denied"; it has tools, deny, approval'],
+    [
+      { permissions: { denied: ['del'] } },
+      'delegate: permissions has no option "denied"; it has tools, deny, approval',
+    ],
     [{ limits: { turn: 1 } }, 'delegate: limits has no option "turn": did you mean "turns"?'],
   ] as const) {
     const leader = agent({

@@ -21,7 +21,9 @@ export async function saidOf(
 ): Promise<{ readonly code: string; readonly says: readonly string[]; readonly hint: string | undefined }> {
   try {
     const made = make()
-    const runtime = await (made instanceof Promise ? (made as Promise<Runtime>) : createRuntime({ agents: [made as Agent] }))
+    const runtime = await (made instanceof Promise
+      ? (made as Promise<Runtime>)
+      : createRuntime({ agents: [made as Agent] }))
     open.push(runtime)
   } catch (thrown) {
     if (!ReeveError.is(thrown)) throw thrown

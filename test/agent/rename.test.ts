@@ -13,12 +13,18 @@ const asker = agent({
   name: 'asker',
   description: 'Asks.',
   tools: [asks],
-  model: scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? asText(messages.at(-1)!.content) : calls(['ask', {}]))),
+  model: scripted(({ messages }) =>
+    messages.at(-1)!.role === 'tool' ? asText(messages.at(-1)!.content) : calls(['ask', {}]),
+  ),
 })
 
 test('a renamed agent works beside the first one, with tools of its own name', async () => {
   const other = rename(asker, 'other')
-  expect([other.name, other.description, other.related().map(({ name }) => name)]).toEqual(['other', 'Asks.', ['other.ask']])
+  expect([other.name, other.description, other.related().map(({ name }) => name)]).toEqual([
+    'other',
+    'Asks.',
+    ['other.ask'],
+  ])
   expect(asker.name).toBe('asker')
   const run = await (await runtimeOf([sequential({ name: 'both', agents: [asker, other] })])).start('both', 'go')
   for (const [path, value] of [

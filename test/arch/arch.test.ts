@@ -1,5 +1,6 @@
 /**
- * Holds `src/` to the house rules kept as data in `rooms.ts`. Every rule lists all its offenders at once, as `file: what is wrong`.
+ * Holds `src/` to the house rules kept as data in `rooms.ts`. Every rule lists all its offenders at once, as `file:
+ * what is wrong`.
  */
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
@@ -14,7 +15,8 @@ const manifest = JSON.parse(readFileSync(posix.join(import.meta.dirname, '../../
 }
 
 describe('the house', () => {
-  test('every file lives in a room', () => expectNone(offenders((module) => (roomOf(module.path) ? [] : ['is in no room']))))
+  test('every file lives in a room', () =>
+    expectNone(offenders((module) => (roomOf(module.path) ? [] : ['is in no room']))))
   test('rooms import only what they may', () => expectNone(offenders(strayImports)))
   test('another room is entered through its door', () => expectNone(offenders(backDoors)))
   test('the demo imports what the package exports', () => {
@@ -25,37 +27,59 @@ describe('the house', () => {
     )
     expectNone(
       offenders((module) =>
-        roomOf(module.path) === 'demo' ? foreign(module).flatMap((file) => (exported.has(file) ? [] : [`imports ${file}`])) : [],
+        roomOf(module.path) === 'demo'
+          ? foreign(module).flatMap((file) => (exported.has(file) ? [] : [`imports ${file}`]))
+          : [],
       ),
     )
   })
   test('the demo is imported by the commands that run it', () => {
     const importers = [...source.values()].filter(
-      (module) => roomOf(module.path) !== 'demo' && module.imports.some(({ file }) => file !== undefined && roomOf(file) === 'demo'),
+      (module) =>
+        roomOf(module.path) !== 'demo' &&
+        module.imports.some(({ file }) => file !== undefined && roomOf(file) === 'demo'),
     )
-    expect(importers.map(({ path }) => path)).toEqual(['src/cli/command/demo.ts', 'src/cli/command/resume.ts', 'src/cli/going-on.ts'])
+    expect(importers.map(({ path }) => path)).toEqual([
+      'src/cli/command/demo.ts',
+      'src/cli/command/resume.ts',
+      'src/cli/going-on.ts',
+    ])
   })
   test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
-  // A store may answer later: what acts between an arrival and the commit has all that it needs in memory (decision 0011).
+  // A store may answer later: what acts between an arrival and the commit has all that it needs in memory (decision
+  // 0011).
   test('K5: nothing is read from a store inside a tick', () => {
-    const inTick = ['children', 'crash-loop-guard', 'effect-dispatcher', 'inbox', 'questions', 'run', 'run-accounts', 'split', 'turn'].map(
-      (name) => `src/engine/host/${name}.ts`,
-    )
+    const inTick = [
+      'children',
+      'crash-loop-guard',
+      'effect-dispatcher',
+      'inbox',
+      'questions',
+      'run',
+      'run-accounts',
+      'split',
+      'turn',
+    ].map((name) => `src/engine/host/${name}.ts`)
     expect(inTick.filter((path) => !source.has(path))).toEqual([])
-    const kernel = [...source.keys()].filter((path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts')
+    const kernel = [...source.keys()].filter(
+      (path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts',
+    )
     const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
     expect(reads).toEqual([])
   })
   test('no file is a drawer', () => expectNone(offenders(drawerNames)))
-  test('no folder is too deep', () => expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
+  test('no folder is too deep', () =>
+    expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
   test('every module opens with a doc comment', () =>
     expectNone(offenders(({ opening }) => (opening === undefined ? ['opens without a doc comment'] : []))))
   test('every adapter is in the data', () =>
     expectNone(
-      offenders(({ path }) => (adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [])),
+      offenders(({ path }) =>
+        adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [],
+      ),
     ))
   test('docs/ARCHITECTURE.md shows these rooms (npm run docs:arch)', () => {
     const { now, due } = pageNowAndDue()
@@ -74,7 +98,9 @@ describe('the reader behind the rules', () => {
       "export * from './4.ts'",
       "await import('./5.ts')",
     ]
-    const text = [...ways, "type F = import('../journal/6.ts').F", "import 'node:fs'", "// import './not.ts'"].join('\n')
+    const text = [...ways, "type F = import('../journal/6.ts').F", "import 'node:fs'", "// import './not.ts'"].join(
+      '\n',
+    )
     const found = read(text).imports.map(({ file, specifier }) => file ?? specifier)
     expect(found.sort()).toEqual([
       'node:fs',
@@ -88,7 +114,9 @@ describe('the reader behind the rules', () => {
   })
   test('sees platform time and randomness, and not a given date', () => {
     const impure = (text: string): string[] => read(text).impure.map(({ what }) => what)
-    expect(impure('Date.now(); new Date(); Math.random(); globalThis.performance.now(); const now = Date.now')).toHaveLength(5)
+    expect(
+      impure('Date.now(); new Date(); Math.random(); globalThis.performance.now(); const now = Date.now'),
+    ).toHaveLength(5)
     expect(impure('new Date(0); clock.now(); // Date.now()')).toEqual([])
   })
   test('measures functions and finds the opening', () => {
@@ -146,7 +174,9 @@ function adapterOf(path: string): { name: string; adapter: Adapter | undefined }
 }
 
 function foreign(module: Module): string[] {
-  return module.imports.flatMap(({ file }) => (file !== undefined && ownerOf(file) !== ownerOf(module.path) ? [file] : []))
+  return module.imports.flatMap(({ file }) =>
+    file !== undefined && ownerOf(file) !== ownerOf(module.path) ? [file] : [],
+  )
 }
 
 function strayImports(module: Module): string[] {
@@ -155,7 +185,9 @@ function strayImports(module: Module): string[] {
   const allowed = [...rulesOf(module.path).imports, ...(own?.adapter?.imports ?? [])]
   const isKin = (file: string): boolean => own?.adapter?.adapters?.includes(adapterOf(file)?.name ?? '') ?? false
   return foreign(module).flatMap((file) =>
-    allowed.includes(roomOf(file) ?? file) || isKin(file) ? [] : [`${own === undefined ? room : own.name} may not import ${file}`],
+    allowed.includes(roomOf(file) ?? file) || isKin(file)
+      ? []
+      : [`${own === undefined ? room : own.name} may not import ${file}`],
   )
 }
 
@@ -172,7 +204,8 @@ function backDoors(module: Module): string[] {
 function strayPackages(module: Module): string[] {
   return module.imports.flatMap(({ specifier, file }) => {
     if (file !== undefined) return []
-    if (specifier.startsWith('node:')) return isWithin(module.path, rulesOf(module.path).node) ? [] : [`may not import ${specifier}`]
+    if (specifier.startsWith('node:'))
+      return isWithin(module.path, rulesOf(module.path).node) ? [] : [`may not import ${specifier}`]
     const packages = [...(rulesOf(module.path).packages ?? []), ...(adapterOf(module.path)?.adapter?.packages ?? [])]
     return packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
       ? []

@@ -1,6 +1,6 @@
 /**
- * The house as data: what each room under `src/` owns and what it may import. Type imports count. `arch.test.ts` holds the source to this
- * page and `table.ts` prints it into `docs/ARCHITECTURE.md`; to move a wall, move it here first.
+ * The house as data: what each room under `src/` owns and what it may import. Type imports count. `arch.test.ts` holds
+ * the source to this page and `table.ts` prints it into `docs/ARCHITECTURE.md`; to move a wall, move it here first.
  */
 
 export interface Room {
@@ -22,7 +22,12 @@ const mind = [...kernel, 'model', 'oversight', 'agent']
 const minds = [...mind, 'flow', 'supervisor', 'team']
 
 export const rooms: Readonly<Record<string, Room>> = {
-  core: { owns: 'the words: ids, errors, failure, JSON, clock, random', imports: [], packages: ['@noble/hashes'], clock: ['.'] },
+  core: {
+    owns: 'the words: ids, errors, failure, JSON, clock, random',
+    imports: [],
+    packages: ['@noble/hashes'],
+    clock: ['.'],
+  },
   journal: { owns: 'what happened: events, codec and upcasters, the journal port, views', imports: ['core'] },
   engine: {
     owns: 'what happens next: context, step, inbox, timer, replay, lease, park; the embedded engine, and the one on PostgreSQL',
@@ -53,11 +58,26 @@ export const rooms: Readonly<Record<string, Room>> = {
   model: {
     owns: 'how we speak to a language model: resolver, call, parts, usage, price',
     imports: ['core'],
-    packages: ['@ai-sdk/provider', '@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible'],
+    packages: [
+      '@ai-sdk/provider',
+      '@ai-sdk/openai',
+      '@ai-sdk/anthropic',
+      '@ai-sdk/google',
+      '@ai-sdk/openai-compatible',
+    ],
   },
-  oversight: { owns: 'humans at the top: interrupt, approval, escalation, modes, trust, takeover, control commands', imports: kernel },
-  agent: { owns: 'one mind: agent, tool, turn loop, tool gate, context window', imports: [...kernel, 'model', 'oversight'] },
-  flow: { owns: 'many minds in a fixed order: sequential, parallel, loop, transfer, history, run path, as-tool', imports: mind },
+  oversight: {
+    owns: 'humans at the top: interrupt, approval, escalation, modes, trust, takeover, control commands',
+    imports: kernel,
+  },
+  agent: {
+    owns: 'one mind: agent, tool, turn loop, tool gate, context window',
+    imports: [...kernel, 'model', 'oversight'],
+  },
+  flow: {
+    owns: 'many minds in a fixed order: sequential, parallel, loop, transfer, history, run path, as-tool',
+    imports: mind,
+  },
   supervisor: {
     owns: 'many minds led by one: delegate, forward, hooks, completion scoring, background, conversation',
     imports: [...mind, 'flow'],
@@ -66,7 +86,10 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: 'many minds led by a plan: decompose, schedule, roles, roster, mailbox, failure budget, synthesise, advise',
     imports: [...mind, 'flow', 'supervisor'],
   },
-  runtime: { owns: 'the composition root: createRuntime, run handle, recovery, sessions, registry of versions', imports: minds },
+  runtime: {
+    owns: 'the composition root: createRuntime, run handle, recovery, sessions, registry of versions',
+    imports: minds,
+  },
   server: {
     owns: 'HTTP and SSE over a runtime; `wire.ts` is all the studio may know',
     imports: ['core', 'journal', 'runtime'],
@@ -86,10 +109,28 @@ export const rooms: Readonly<Record<string, Room>> = {
     node: ['.'],
     clock: ['survey'],
   },
-  adapters: { owns: 'one folder, one port; what each may import besides is in the table below', imports: ['core'], node: ['.'], doors: [] },
+  adapters: {
+    owns: 'one folder, one port; what each may import besides is in the table below',
+    imports: ['core'],
+    node: ['.'],
+    doors: [],
+  },
   testing: {
     owns: 'the public kit for tests of agents: scripted models, manual clock, expectations, crash points',
-    imports: ['core', 'journal', 'engine', 'edge', 'model', 'oversight', 'agent', 'flow', 'supervisor', 'team', 'runtime', 'front door'],
+    imports: [
+      'core',
+      'journal',
+      'engine',
+      'edge',
+      'model',
+      'oversight',
+      'agent',
+      'flow',
+      'supervisor',
+      'team',
+      'runtime',
+      'front door',
+    ],
     packages: ['@ai-sdk/provider'],
     node: ['.'],
     clock: ['.'],
@@ -116,7 +157,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
 }
 
-/** `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so that importing `reeve` does not load them. */
+/**
+ * `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so
+ * that importing `reeve` does not load them.
+ */
 export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...minds, 'runtime'] }
 
 /** An adapter: `src/adapters/<name>/` may import its own folder and, besides what its room says, only what is here. */

@@ -1,10 +1,16 @@
 /**
- * Reads `src/` into facts the architecture rules can judge: what each module imports (types and dynamic imports too), how long its functions
- * are, which globals it calls, and how it opens. It judges nothing itself.
+ * Reads `src/` into facts the architecture rules can judge: what each module imports (types and dynamic imports too),
+ * how long its functions are, which globals it calls, and how it opens. It judges nothing itself.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { type ArrowFunctionExpression, type Function as NamedFunction, type Node, parseSync, visitorKeys } from 'oxc-parser'
+import {
+  type ArrowFunctionExpression,
+  type Function as NamedFunction,
+  type Node,
+  parseSync,
+  visitorKeys,
+} from 'oxc-parser'
 
 export interface Module {
   /** from the root of the repository: `src/core/ids.ts` */
@@ -20,13 +26,22 @@ export interface Module {
 }
 
 const root = dirname(dirname(import.meta.dirname))
-const clocks = ['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID', 'crypto.getRandomValues', 'process.hrtime']
+const clocks = [
+  'Date.now',
+  'Math.random',
+  'performance.now',
+  'crypto.randomUUID',
+  'crypto.getRandomValues',
+  'process.hrtime',
+]
 
 /** Every module under `src/`, by path. */
 export function readSource(): Map<string, Module> {
   const modules = new Map<string, Module>()
   if (!existsSync(join(root, 'src'))) return modules
-  const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
+  const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((name) =>
+    name.replaceAll('\\', '/'),
+  )
   for (const name of names.filter((each) => each.endsWith('.ts')).sort()) {
     const path = posix.join('src', name)
     modules.set(path, readModule(path, readFileSync(join(root, path), 'utf8')))
@@ -46,7 +61,9 @@ export function readModule(path: string, text: string): Module {
 
   const first = comments[0]
   const opensDocumented =
-    first?.type === 'Block' && first.value.startsWith('*') && text.slice(0, first.start).replace(/^#!.*/, '').trim() === ''
+    first?.type === 'Block' &&
+    first.value.startsWith('*') &&
+    text.slice(0, first.start).replace(/^#!.*/, '').trim() === ''
   const found: Module = {
     path,
     lines: line(text.trimEnd().length),
@@ -59,12 +76,19 @@ export function readModule(path: string, text: string): Module {
     if (node.type === 'ImportExpression' && node.source.type === 'Literal') specifiers.add(String(node.source.value))
     if (node.type === 'TSImportType') specifiers.add(node.source.value)
     if (isFunction(node))
-      found.functions.push({ name: nameOf(node, parent), lines: line(node.end) - line(node.start) + 1, at: line(node.start) })
+      found.functions.push({
+        name: nameOf(node, parent),
+        lines: line(node.end) - line(node.start) + 1,
+        at: line(node.start),
+      })
     const impure = impurity(node)
     if (impure) found.impure.push({ what: impure, at: line(node.start) })
   })
   for (const specifier of specifiers) {
-    found.imports.push({ specifier, file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined })
+    found.imports.push({
+      specifier,
+      file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined,
+    })
   }
   return found
 }
@@ -97,7 +121,11 @@ export function cycles(modules: ReadonlyMap<string, Module>): string[][] {
 
 function impurity(node: Node): string | undefined {
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {
-    if (node.callee.type === 'Identifier' && node.callee.name === 'Date' && (node.type === 'CallExpression' || node.arguments.length === 0))
+    if (
+      node.callee.type === 'Identifier' &&
+      node.callee.name === 'Date' &&
+      (node.type === 'CallExpression' || node.arguments.length === 0)
+    )
       return 'Date()'
   }
   if (node.type !== 'MemberExpression' || node.property.type !== 'Identifier') return undefined
@@ -115,7 +143,9 @@ function impurity(node: Node): string | undefined {
 type FunctionNode = NamedFunction | ArrowFunctionExpression
 
 function isFunction(node: Node): node is FunctionNode {
-  return node.type === 'FunctionDeclaration' || node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression'
+  return (
+    node.type === 'FunctionDeclaration' || node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression'
+  )
 }
 
 function nameOf(node: FunctionNode, parent: Node | undefined): string {

@@ -1,6 +1,6 @@
 /**
- * Prints the rooms as a table and keeps it between the markers of `docs/ARCHITECTURE.md`. Run as a program (`npm run docs:arch`) it writes the
- * page; the architecture test only compares.
+ * Prints the rooms as a table and keeps it between the markers of `docs/ARCHITECTURE.md`. Run as a program (`npm run
+ * docs:arch`) it writes the page; the architecture test only compares.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,8 +16,12 @@ const blank = `# Architecture\n\n${open}\n${close}\n`
 /** What `docs/ARCHITECTURE.md` holds now, and what it should hold. */
 export function pageNowAndDue(): { now: string; due: string } {
   const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
-  const text = now.includes(open) && now.includes(close) ? now : now === '' ? blank : `${now.trimEnd()}\n\n${open}\n${close}\n`
-  return { now, due: text.slice(0, text.indexOf(open) + open.length) + `\n\n${table()}\n\n` + text.slice(text.indexOf(close)) }
+  const text =
+    now.includes(open) && now.includes(close) ? now : now === '' ? blank : `${now.trimEnd()}\n\n${open}\n${close}\n`
+  return {
+    now,
+    due: text.slice(0, text.indexOf(open) + open.length) + `\n\n${table()}\n\n` + text.slice(text.indexOf(close)),
+  }
 }
 
 function table(): string {
@@ -27,7 +31,8 @@ function table(): string {
   })
   const more = Object.entries(adapters).map(([name, adapter]) => {
     const kept = files.some((path) => path.startsWith(`src/adapters/${name}/`)) ? '' : ' *(place kept)*'
-    const list = (all: readonly string[] | undefined): string => (all ?? []).map((each) => `\`${each}\``).join(', ') || '–'
+    const list = (all: readonly string[] | undefined): string =>
+      (all ?? []).map((each) => `\`${each}\``).join(', ') || '–'
     const others = (adapter.adapters ?? []).map((each) => `\`${each}/\``)
     return `| \`${name}/\`${kept} | ${[...adapter.imports, ...others].join(', ')} | ${list(adapter.packages)} | ${list(adapter.doors ?? ['index.ts'])} |`
   })

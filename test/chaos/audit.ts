@@ -1,6 +1,7 @@
 /**
- * The audit: reads the store with nothing but SQL and JSON, beside what the outside world and the recorder have seen, and says everything that is wrong after
- * all runs have ended. It shares no code with the engine, so that a mistake is not made twice.
+ * The audit: reads the store with nothing but SQL and JSON, beside what the outside world and the recorder have seen,
+ * and says everything that is wrong after all runs have ended. It shares no code with the engine, so that a mistake is
+ * not made twice.
  */
 import { Journal, type Row } from '../crash/kill/journal.ts'
 import { partsOfKey, plain, runOfKey, type Done, type World } from '../crash/kill/world.ts'
@@ -8,7 +9,10 @@ import type { Reference } from '../crash/kill/reference.ts'
 import type { Operator } from './operator.ts'
 import type { Recorder } from './recorder.ts'
 
-export type Problems = Record<'lost' | 'outcome' | 'journal' | 'effect' | 'once' | 'epoch' | 'operator' | 'left', string[]>
+export type Problems = Record<
+  'lost' | 'outcome' | 'journal' | 'effect' | 'once' | 'epoch' | 'operator' | 'left',
+  string[]
+>
 
 /** A run that was started. */
 export interface Started {
@@ -61,7 +65,9 @@ export class Audit {
 
   constructor(options: AuditOptions) {
     this.#o = options
-    this.#journal = new Journal(options.problems.journal, options.world.done, (row, _entry, call) => this.#step(row as Written, call))
+    this.#journal = new Journal(options.problems.journal, options.world.done, (row, _entry, call) =>
+      this.#step(row as Written, call),
+    )
     for (const call of options.world.done) this.#calls.set(call.key, [...(this.#calls.get(call.key) ?? []), call])
   }
 
@@ -98,7 +104,8 @@ export class Audit {
     this.figures.moved = [...whose.values()].filter(({ size }) => size > 1).length
   }
 
-  // ---- one run's journal -------------------------------------------------------------------------------------------------------------
+  // ---- one run's journal
+  // -------------------------------------------------------------------------------------------------------------
 
   async #run(run: string): Promise<void> {
     const { recorder, problems } = this.#o
@@ -109,16 +116,18 @@ export class Audit {
     )
     const seen = { epoch: 0 }
     for (const [i, row] of rows.entries()) {
-      if (Number(row.position) !== i + 1) problems.journal.push(`${run}: position ${row.position} where ${i + 1} was due`)
+      if (Number(row.position) !== i + 1)
+        problems.journal.push(`${run}: position ${row.position} where ${i + 1} was due`)
       this.#journal.take(row)
       this.#note(row)
       this.#fenced(run, row, seen)
       this.#stall(run, rows[i - 1], row)
     }
     this.figures.entries += rows.length
-    const [end] = await recorder.ask<{ ended: string | null; status: string | null }>('SELECT ended, status FROM $s.run WHERE id = $1', [
-      run,
-    ])
+    const [end] = await recorder.ask<{ ended: string | null; status: string | null }>(
+      'SELECT ended, status FROM $s.run WHERE id = $1',
+      [run],
+    )
     if (end === undefined) problems.lost.push(`${run} is lost`)
     else if (end.status !== (this.#journal.ended(run) ?? null))
       problems.journal.push(`${run}: its row says ${end.status}, its journal ${this.#journal.ended(run)}`)
@@ -130,7 +139,10 @@ export class Audit {
     if (entry.type === 'ask.settled') this.#answers.set(`${id}:${entry.address}`, JSON.stringify(entry.outcome))
   }
 
-  /** Written by the process that held the run then, and epochs never fall. Its first entry is that of the client that started it. */
+  /**
+   * Written by the process that held the run then, and epochs never fall. Its first entry is that of the client that
+   * started it.
+   */
   #fenced(run: string, { id, seq, epoch, who }: Written, seen: { epoch: number }): void {
     if (seq === 0 && id === `act_${run}`) return
     const { epoch: problems } = this.#o.problems
@@ -143,7 +155,8 @@ export class Audit {
 
   #step(row: Written, call: Done): void {
     const epoch = row.epoch ?? 0
-    if (call.epoch > epoch) this.#o.problems.epoch.push(`${call.key}: a call of epoch ${call.epoch} was recorded in epoch ${epoch}`)
+    if (call.epoch > epoch)
+      this.#o.problems.epoch.push(`${call.key}: a call of epoch ${call.epoch} was recorded in epoch ${epoch}`)
     this.#ends.set(call.key, { epoch, nonce: call.nonce, at: row.at?.getTime() ?? Infinity })
   }
 
@@ -165,9 +178,13 @@ export class Audit {
       })
   }
 
-  // ---- effects and decisions ---------------------------------------------------------------------------------------------------------
+  // ---- effects and decisions
+  // ---------------------------------------------------------------------------------------------------------
 
-  /** Every call belongs to a step that was recorded before, and none was made by somebody who could know that the step had ended. */
+  /**
+   * Every call belongs to a step that was recorded before, and none was made by somebody who could know that the step
+   * had ended.
+   */
   #effects(): void {
     const { problems, isExcused } = this.#o
     for (const [key, calls] of this.#calls) {
@@ -179,7 +196,8 @@ export class Audit {
       for (const call of calls) {
         const { epoch, nonce, pid, kind } = call
         const again = `${key}: done again by ${pid} (epoch ${epoch}, attempt ${call.attempt}) though its end was recorded in epoch ${end.epoch}`
-        if (epoch > end.epoch || (epoch === end.epoch && nonce > end.nonce && kind !== 'once')) problems.epoch.push(again)
+        if (epoch > end.epoch || (epoch === end.epoch && nonce > end.nonce && kind !== 'once'))
+          problems.epoch.push(again)
         // A model is given no epoch.
         else if (epoch < 0 && call.at > end.at + 1_500 && !isExcused(call)) problems.epoch.push(again)
       }
@@ -203,14 +221,17 @@ export class Audit {
   async #outcome(run: string, { agent, expected }: Started): Promise<void> {
     const { operator, problems, world } = this.#o
     const got = plain(this.#journal.outcomes.get(run) ?? 'none')
-    const answered = [...this.#answers].filter(([key, answer]) => runOfKey(key) === run && answer.includes('"completed"'))
+    const answered = [...this.#answers].filter(
+      ([key, answer]) => runOfKey(key) === run && answer.includes('"completed"'),
+    )
     const want = await expected(new Set(answered.map(([key]) => partsOfKey(key).address)))
     const did = [...world.once].flatMap(([key, calls]) => (runOfKey(key) === run ? [calls[0]!.what] : [])).sort()
     // One that was cancelled at any moment may have done anything of it, and undoes what it says.
     const anyhow = operator.cancelled.has(run) && agent !== 'traveller'
     if (anyhow && got === '{"status":"cancelled","reason":"changed my mind"}') return
     if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${differing(got, want.outcome)}`)
-    if (did.join() !== want.once.join()) problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
+    if (did.join() !== want.once.join())
+      problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
   }
 
   async #left(): Promise<void> {

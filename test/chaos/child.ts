@@ -1,5 +1,6 @@
 /**
- * A worker that is tortured: drives whatever it is given or finds, reaches the outside world by a socket, never ends by itself.
+ * A worker that is tortured: drives whatever it is given or finds, reaches the outside world by a socket, never ends by
+ * itself.
  *
  * Arguments: the socket, options of the engine as JSON, its name.
  */

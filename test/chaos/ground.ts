@@ -1,5 +1,6 @@
 /**
- * What workers of an engine stand on besides the database: nothing, Restate on three nodes, or Temporal's server. All of it can be killed and cut off.
+ * What workers of an engine stand on besides the database: nothing, Restate on three nodes, or Temporal's server. All
+ * of it can be killed and cut off.
  *
  * Owns: the servers, and what an engine is told of them. Does not own: when they are struck (torture.ts).
  */
@@ -25,7 +26,10 @@ export interface Node {
 }
 
 export interface Ground {
-  /** How a process is to be set up; each reaches the server by another node. `at`: the address under which it sees this machine. */
+  /**
+   * How a process is to be set up; each reaches the server by another node. `at`: the address under which it sees this
+   * machine.
+   */
   readonly place: (slot: number, store: string, poolSize: number, at: string) => Place
   readonly nodes: readonly Node[]
   /** Cuts a connection between a worker and the server; `luck` in [0, 1) says which. False: there is none. */
@@ -35,7 +39,10 @@ export interface Ground {
   readonly close: () => Promise<void>
 }
 
-/** Runs that wait leave memory soon, so that they are taken up often. No run kills its worker here, however often it is lost. */
+/**
+ * Runs that wait leave memory soon, so that they are taken up often. No run kills its worker here, however often it is
+ * lost.
+ */
 const host = { parkAfterMs: 300, lossLimit: 1_000 }
 
 async function postgresAlone(): Promise<Ground> {
@@ -67,7 +74,10 @@ const onOneHost = ({ nodes }: TestCluster): Reach => ({
   close: () => undefined,
 })
 
-/** Each worker on a host of its own: it listens there, trusts the server's signature alone, and sees the nodes by roads. Calls come from the server's address, so that they can be cut off, too. */
+/**
+ * Each worker on a host of its own: it listens there, trusts the server's signature alone, and sees the nodes by roads.
+ * Calls come from the server's address, so that they can be cut off, too.
+ */
 async function acrossHosts({ nodes }: TestCluster, hosts: Hosts): Promise<Reach> {
   const key = /kid="(publickeyv1_\w+)"/.exec(readFileSync(nodes[0]!.log, 'utf8'))?.[1]
   if (key === undefined) throw new Error(`the Restate server has no identity: ${nodes[0]!.log}`)
@@ -78,7 +88,9 @@ async function acrossHosts({ nodes }: TestCluster, hosts: Hosts): Promise<Reach>
     roads.push(await Road.to({ host, port: Number(port) }, roadPort))
     return roadPort
   }
-  const ports = await Promise.all(nodes.map(async ({ ingress, admin }) => [await roadTo(ingress), await roadTo(admin)] as const))
+  const ports = await Promise.all(
+    nodes.map(async ({ ingress, admin }) => [await roadTo(ingress), await roadTo(admin)] as const),
+  )
   return {
     node(slot, at) {
       const [ingress, admin] = ports[slot % ports.length]!
@@ -86,7 +98,11 @@ async function acrossHosts({ nodes }: TestCluster, hosts: Hosts): Promise<Reach>
     },
     worker: (port) => ({ listen: { host: '0.0.0.0', port }, identityKeys: [key] }),
     ends: (port) =>
-      Array.from({ length: hosts.count }, (_, slot) => ({ host: hosts.hostAddress(slot), port, localAddress: hosts.addressOf('mover') })),
+      Array.from({ length: hosts.count }, (_, slot) => ({
+        host: hosts.hostAddress(slot),
+        port,
+        localAddress: hosts.addressOf('mover'),
+      })),
     close() {
       for (const road of roads) road.close()
     },
@@ -108,7 +124,17 @@ async function restateNodes(hosts: Hosts | undefined): Promise<Ground> {
     place(slot, store, poolSize, at) {
       const { ingress, admin } = reach.node(slot, at)
       const advertise = `http://127.0.0.1:${roadPort}`
-      return { engine: 'restate', store, poolSize, ...host, ...reach.worker(port), ingress, admin, namespace, advertise }
+      return {
+        engine: 'restate',
+        store,
+        poolSize,
+        ...host,
+        ...reach.worker(port),
+        ingress,
+        admin,
+        namespace,
+        advertise,
+      }
     },
     nodes: cluster.nodes.map((node) => ({
       name: node.node,

@@ -1,8 +1,10 @@
 /**
- * Hosts on one machine: a network namespace for each worker, joined by a bridge, on which the store and the server that moves runs have an address each. A host can be cut off from either of them.
+ * Hosts on one machine: a network namespace for each worker, joined by a bridge, on which the store and the server that
+ * moves runs have an address each. A host can be cut off from either of them.
  *
- * Owns: the namespaces and what passes between them; needs root and `ip` (iproute2). Does not own: processes (workers.ts), when they are cut off (torture.ts).
- * Who is cut off hears nothing: frames to that address go to a neighbour that is not there, so that connections stay open and silent, as they do when a switch dies.
+ * Owns: the namespaces and what passes between them; needs root and `ip` (iproute2). Does not own: processes
+ * (workers.ts), when they are cut off (torture.ts). Who is cut off hears nothing: frames to that address go to a
+ * neighbour that is not there, so that connections stay open and silent, as they do when a switch dies.
  */
 import { execFileSync } from 'node:child_process'
 
@@ -53,7 +55,19 @@ export class Hosts {
   }
 
   cutOff(slot: number, peer: Peer): void {
-    ip('-n', this.#space(slot), 'neighbour', 'replace', this.addressOf(peer), 'lladdr', nobody, 'dev', 'net', 'nud', 'permanent')
+    ip(
+      '-n',
+      this.#space(slot),
+      'neighbour',
+      'replace',
+      this.addressOf(peer),
+      'lladdr',
+      nobody,
+      'dev',
+      'net',
+      'nud',
+      'permanent',
+    )
   }
 
   join(slot: number, peer: Peer): void {

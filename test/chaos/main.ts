@@ -1,12 +1,14 @@
 /**
- * Torture of several worker processes on one PostgreSQL, of the server that tells them what to do (three Restate nodes, Temporal, or none), and of the database: `kill -9`, SIGSTOP and cut
- * connections for all of them at random moments, with this process as their operator. Everything that was promised holds in the end.
+ * Torture of several worker processes on one PostgreSQL, of the server that tells them what to do (three Restate nodes,
+ * Temporal, or none), and of the database: `kill -9`, SIGSTOP and cut connections for all of them at random moments,
+ * with this process as their operator. Everything that was promised holds in the end.
  *
  *   npm run chaos -- --engine postgres|restate|temporal [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5,partition=4] [--hosts] [--keep]
  *
- * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with `database=0` the PostgreSQL that runs is used. `--hosts`: each worker is
- * on a host of its own (a network namespace: needs root) and is cut off from the store or from the server now and then.
- * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with
+ * `database=0` the PostgreSQL that runs is used. `--hosts`: each worker is on a host of its own (a network namespace:
+ * needs root) and is cut off from the store or from the server now and then. Prints figures, then a line for each
+ * promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { parseArgs } from 'node:util'
 import { sharedEngines } from '../servers/engines.ts'

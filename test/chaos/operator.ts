@@ -1,6 +1,7 @@
 /**
- * The operator: another process than the workers, on an engine that drives nothing, or rather one for each node, as somebody's client would use whichever
- * answers. Starts runs, decides what they ask, pauses, resumes and cancels, and says truthfully whether a `once` in doubt has happened.
+ * The operator: another process than the workers, on an engine that drives nothing, or rather one for each node, as
+ * somebody's client would use whichever answers. Starts runs, decides what they ask, pauses, resumes and cancels, and
+ * says truthfully whether a `once` in doubt has happened.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completed, ReeveError, type Json, type RunId } from '../../src/core/index.ts'
@@ -63,7 +64,8 @@ export class Operator {
       try {
         return { value: await attempt(this.#o.dice.between(0, this.#o.engines.length - 1)), unsure }
       } catch (thrown) {
-        if (!ReeveError.is(thrown) || !/^(store|engine)\./.test(thrown.code) || thrown.code === 'engine.closed') throw thrown
+        if (!ReeveError.is(thrown) || !/^(store|engine)\./.test(thrown.code) || thrown.code === 'engine.closed')
+          throw thrown
         await sleep(50)
       }
     }
@@ -76,7 +78,9 @@ export class Operator {
   async start(run: string, agent: string, input: Json): Promise<void> {
     const runtimes = await this.#runtimes
     if (agent === 'team')
-      await this.#patiently(async (which) => runtimes[which]!.start('team', 'A report on ravens, please.', { runId: run }))
+      await this.#patiently(async (which) =>
+        runtimes[which]!.start('team', 'A report on ravens, please.', { runId: run }),
+      )
     else await this.ask((engine) => engine.start({ run: run as RunId, agent, version: '1', input }))
   }
 
@@ -102,7 +106,8 @@ export class Operator {
   }
 
   async #after(ms: number): Promise<void> {
-    for (const until = Date.now() + ms; Date.now() < until && !this.#calm;) await sleep(Math.min(50, Math.max(1, until - Date.now())))
+    for (const until = Date.now() + ms; Date.now() < until && !this.#calm;)
+      await sleep(Math.min(50, Math.max(1, until - Date.now())))
   }
 
   async #answer(question: Question): Promise<void> {
@@ -115,17 +120,21 @@ export class Operator {
     return this.#decide(question, isClerks)
   }
 
-  /** Two people at about the same time: one of them may be taken, and it is the first one, unless the clock was faster. */
+  /**
+   * Two people at about the same time: one of them may be taken, and it is the first one, unless the clock was faster.
+   */
   async #decide({ activation, address }: Question, mayExpire: boolean): Promise<void> {
     const say = (by: string): Promise<Tried<PostResult>> =>
       this.#post({ type: 'answer', activation, address, outcome: completed({ approved: true, by }) })
     const [first, second] = [await say('ann'), await say('bob')]
     const key = `${activation}:${address}`
     this.words.set(key, first.value === 'accepted' ? 'accepted' : first.unsure ? 'unsure' : 'refused')
-    if (second.value === 'accepted') this.problems.push(`${key}: ${first.value} for ann, and bob was accepted after her`)
+    if (second.value === 'accepted')
+      this.problems.push(`${key}: ${first.value} for ann, and bob was accepted after her`)
     // Unless it was cancelled meanwhile.
     const isRefused = first.value !== 'accepted' && !first.unsure && !mayExpire
-    if (isRefused && !this.cancelled.has(runOfKey(key))) this.problems.push(`${key}: ${first.value} though nobody had answered`)
+    if (isRefused && !this.cancelled.has(runOfKey(key)))
+      this.problems.push(`${key}: ${first.value} though nobody had answered`)
   }
 
   /** Through the runtime: who comes second is told so. */
@@ -133,7 +142,9 @@ export class Operator {
     const runtimes = await this.#runtimes
     const decide = async (approver: string): Promise<{ taken: boolean; unsure: boolean }> => {
       try {
-        const { unsure } = await this.#patiently((which) => runtimes[which]!.decide({ approvalId, decision: 'approve', approver }))
+        const { unsure } = await this.#patiently((which) =>
+          runtimes[which]!.decide({ approvalId, decision: 'approve', approver }),
+        )
         return { taken: true, unsure }
       } catch (thrown) {
         if (!ReeveError.is(thrown, 'approval.already-decided')) throw thrown
@@ -141,7 +152,8 @@ export class Operator {
       }
     }
     const first = await decide('ann')
-    if ((await decide('bob')).taken) this.problems.push(`${approvalId} was approved by bob after ann (${first.taken ? 'too' : 'refused'})`)
+    if ((await decide('bob')).taken)
+      this.problems.push(`${approvalId} was approved by bob after ann (${first.taken ? 'too' : 'refused'})`)
   }
 
   /** From this moment on nothing older gets through, so the answer stays true. */
@@ -156,14 +168,16 @@ export class Operator {
       deed === undefined ? { ...word, happened: false } : { ...word, happened: true, value: valueOf(deed) },
     )
     // Closed: the process that had it in flight was only slow, and recorded its end first.
-    if (value !== 'accepted' && value !== 'closed' && !unsure) this.problems.push(`settling ${activation}:${address}: ${value}`)
+    if (value !== 'accepted' && value !== 'closed' && !unsure)
+      this.problems.push(`settling ${activation}:${address}: ${value}`)
   }
 
   #post(post: Post): Promise<Tried<PostResult>> {
     return this.#patiently((which) => this.#o.engines[which]!.post(post))
   }
 
-  // ---- commands ----------------------------------------------------------------------------------------------------------------------
+  // ---- commands
+  // ----------------------------------------------------------------------------------------------------------------------
 
   async #cancel(run: RunId, reason: string): Promise<void> {
     this.cancels++
@@ -186,7 +200,13 @@ export class Operator {
     this.#do(`pausing ${run}`, async () => {
       this.pauses++
       const escalate = dice.next() < 0.3 ? { withinMs: dice.between(10, 300) } : {}
-      await this.#post({ type: 'pause', run: run as RunId, at: pauses[dice.between(0, 3)]!, ...escalate, by: 'operator' })
+      await this.#post({
+        type: 'pause',
+        run: run as RunId,
+        at: pauses[dice.between(0, 3)]!,
+        ...escalate,
+        by: 'operator',
+      })
       await this.#after(dice.between(100, 2_500))
       const { value } = await this.#post({ type: 'resume', run: run as RunId, by: 'operator' })
       if (value !== 'accepted' && value !== 'closed') this.problems.push(`resuming ${run}: ${value}`)

@@ -1,7 +1,9 @@
 /**
- * The recorder: triggers in the store's own database that write down who claimed a run under which epoch, and who wrote which entry when.
+ * The recorder: triggers in the store's own database that write down who claimed a run under which epoch, and who wrote
+ * which entry when.
  *
- * It knows processes by the name of their connections and asks nothing of the engine, so that fencing is audited by somebody else than who does it.
+ * It knows processes by the name of their connections and asks nothing of the engine, so that fencing is audited by
+ * somebody else than who does it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'

@@ -18,7 +18,9 @@ export class References {
     const found = referenceOf({
       agent,
       registry: chaosRegistry,
-      ...(isClerk ? { input: { withinMs: 100 }, answer: ({ address }) => (answered.has(address) ? yes : undefined) } : {}),
+      ...(isClerk
+        ? { input: { withinMs: 100 }, answer: ({ address }) => (answered.has(address) ? yes : undefined) }
+        : {}),
     })
     this.#found.set(key, found)
     return found

@@ -1,4 +1,7 @@
-/** The road between workers and the server that moves runs: a TCP proxy before whichever of them is called, so that connections can be cut. Owns: connections, never what is said on them. */
+/**
+ * The road between workers and the server that moves runs: a TCP proxy before whichever of them is called, so that
+ * connections can be cut. Owns: connections, never what is said on them.
+ */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** Where a road leads. `localAddress`: the address under which this machine is seen there. */
@@ -14,7 +17,10 @@ export class Road {
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #next = 0
 
-  /** Open when it resolves. With several ends it is a load balancer: each connection leads to the next end that takes it. */
+  /**
+   * Open when it resolves. With several ends it is a load balancer: each connection leads to the next end that takes
+   * it.
+   */
   static async to(ends: RoadEnd | readonly RoadEnd[], port: number): Promise<Road> {
     const road = new Road('host' in ends ? [ends] : ends)
     await new Promise<void>((resolve) => road.#server.listen(port, resolve))

@@ -1,6 +1,7 @@
 /**
- * What cluster torture runs besides the agents of test/crash/kill: trees three deep, a fan-out that answers by mail, questions with deadlines, an agent that
- * goes on in segments with its worker and its mail. Deterministic but for which questions are answered in time, and that is asked for in the audit.
+ * What cluster torture runs besides the agents of test/crash/kill: trees three deep, a fan-out that answers by mail,
+ * questions with deadlines, an agent that goes on in segments with its worker and its mail. Deterministic but for which
+ * questions are answered in time, and that is asked for in the audit.
  */
 import type { ActivationId, Json, JsonObject } from '../../src/core/index.ts'
 import type { Context, Registry } from '../../src/engine/index.ts'
@@ -73,7 +74,10 @@ const clerk: Rule = async (ctx, reach, input) => {
   return said
 }
 
-/** Every page is a segment of the log. A worker of the first page is still out on the last one, and what it wrote is read there. */
+/**
+ * Every page is a segment of the log. A worker of the first page is still out on the last one, and what it wrote is
+ * read there.
+ */
 const diarist: Rule = async (ctx, reach) => {
   const carried = ctx.carried as { page: number; pages: Json[]; worker: ActivationId } | undefined
   const page = carried?.page ?? 0
@@ -82,7 +86,12 @@ const diarist: Rule = async (ctx, reach) => {
   if (page < 3) ctx.restart({ page: page + 1, pages, worker } satisfies JsonObject)
   const mail = await ctx.next((a) => a.type === 'message')
   const ends = await all(ctx, [worker])
-  return { pages, mail: mail.type === 'message' ? mail.body : null, ends, bound: await step(ctx, reach, 'bind', 'once') }
+  return {
+    pages,
+    mail: mail.type === 'message' ? mail.body : null,
+    ends,
+    bound: await step(ctx, reach, 'bind', 'once'),
+  }
 }
 
 /** Everything that tortured workers can run. */

@@ -1,5 +1,6 @@
 /**
- * One storm: sets everything up, keeps runs coming while it is tortured, waits for all of them to end, has it audited. Owns: the order of things.
+ * One storm: sets everything up, keeps runs coming while it is tortured, waits for all of them to end, has it audited.
+ * Owns: the order of things.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +64,16 @@ const kinds = ['leader', 'team', 'chief', 'traveller', 'clerk', 'swarm', 'victim
 export class Storm {
   readonly #o: StormOptions
   readonly #dir = mkdtempSync(join(tmpdir(), 'reeve-chaos-'))
-  readonly #problems: Problems = { outcome: [], lost: [], journal: [], effect: [], once: [], epoch: [], operator: [], left: [] }
+  readonly #problems: Problems = {
+    outcome: [],
+    lost: [],
+    journal: [],
+    effect: [],
+    once: [],
+    epoch: [],
+    operator: [],
+    left: [],
+  }
   readonly #dice: Dice
   readonly #world: World
   readonly #references = new References()
@@ -80,7 +90,10 @@ export class Storm {
     process.env['NODE_COMPILE_CACHE'] ??= join(this.#dir, 'cache')
   }
 
-  async run(): Promise<{ readonly figures: readonly string[]; readonly promises: readonly (readonly [string, readonly string[]])[] }> {
+  async run(): Promise<{
+    readonly figures: readonly string[]
+    readonly promises: readonly (readonly [string, readonly string[]])[]
+  }> {
     const { engine, seconds, seed, rhythm, workers: count } = this.#o
     const socket = join(this.#dir, 'world.sock')
     await this.#world.listen(socket)
@@ -102,7 +115,8 @@ export class Storm {
     const world = this.#world
     const log = join(this.#dir, 'workers.log')
     const seen = hosts === undefined ? store : await this.#fromHosts(store, hosts.addressOf('store'))
-    const place = (slot: number): string => JSON.stringify(ground.place(slot, seen, 6, hosts?.addressOf('mover') ?? '127.0.0.1'))
+    const place = (slot: number): string =>
+      JSON.stringify(ground.place(slot, seen, 6, hosts?.addressOf('mover') ?? '127.0.0.1'))
     const on = (slot: number): readonly string[] => hosts?.on(slot) ?? []
     const workers = new Workers({ count, socket, options: place, on, name, log, world, dice: new Dice(seed + 200) })
     this.#ends.push(() => workers.close())
@@ -133,7 +147,11 @@ export class Storm {
   }
 
   /** One's own, if it is to be killed. */
-  async #database(): Promise<{ readonly url: string; readonly schema: string; readonly postgres: StoppablePostgres | undefined }> {
+  async #database(): Promise<{
+    readonly url: string
+    readonly schema: string
+    readonly postgres: StoppablePostgres | undefined
+  }> {
     if (this.#o.rhythm.database > 0) {
       const postgres = await stoppablePostgres()
       this.#ends.push(() => postgres.dispose())
@@ -154,7 +172,8 @@ export class Storm {
     return url.href
   }
 
-  // ---- runs ------------------------------------------------------------------------------------------------------------------------
+  // ---- runs
+  // ------------------------------------------------------------------------------------------------------------------------
 
   /** Keeps so many runs open, answers what they ask, and pauses some. */
   async #torment(operator: Operator, until: number): Promise<void> {
@@ -162,7 +181,8 @@ export class Storm {
     while (Date.now() < until) {
       for (let k = this.#open.size; k < this.#o.runs && Date.now() < until; k++) await this.#start(operator)
       await operator.look()
-      if (dice.next() < 0.06 && this.#open.size > 0) operator.pause([...this.#open][dice.between(0, this.#open.size - 1)]!)
+      if (dice.next() < 0.06 && this.#open.size > 0)
+        operator.pause([...this.#open][dice.between(0, this.#open.size - 1)]!)
       await this.#noteEnds(operator)
       await sleep(60)
     }
@@ -182,7 +202,9 @@ export class Storm {
 
   async #noteEnds(operator: Operator): Promise<void> {
     if (this.#open.size === 0) return
-    const open = await operator.ask((engine) => engine.runs({ status: ['running', 'waiting', 'pausing', 'paused', 'stuck'] }))
+    const open = await operator.ask((engine) =>
+      engine.runs({ status: ['running', 'waiting', 'pausing', 'paused', 'stuck'] }),
+    )
     const ids = new Set<string>(open.map(({ run }) => run))
     for (const run of this.#open) if (!ids.has(run)) this.#open.delete(run)
   }
@@ -208,9 +230,14 @@ export class Storm {
   /** Where a run is that has not ended: what the store says of it, and its last entries. */
   async #describe(operator: Operator, recorder: Recorder, run: RunId): Promise<string> {
     const summary = await operator.ask((engine) => engine.summary(run))
-    const open = await recorder.ask('SELECT id, epoch, owner, parked, control, stuck, losses FROM $s.run WHERE id = $1', [run])
+    const open = await recorder.ask(
+      'SELECT id, epoch, owner, parked, control, stuck, losses FROM $s.run WHERE id = $1',
+      [run],
+    )
     const asked = await recorder.ask('SELECT act, address, key, until FROM $s.question WHERE run = $1', [run])
-    const mail = await recorder.ask('SELECT act, key, taken, body FROM $s.inbox WHERE run = $1 ORDER BY position', [run])
+    const mail = await recorder.ask('SELECT act, key, taken, body FROM $s.inbox WHERE run = $1 ORDER BY position', [
+      run,
+    ])
     const last = await recorder.ask(
       `SELECT e.act, e.seq, left(e.body, 160) AS body, c.epoch, c.who, c.at FROM $s.entry e JOIN $s.chaos_entry c ON c.act = e.act AND c.seq = e.seq
        WHERE e.run = $1 ORDER BY e.position DESC LIMIT 12`,
@@ -235,7 +262,10 @@ export class Storm {
       ...(stalls.length === 0 ? ['no stall of a second with a worker up'] : []),
       ...stalls
         .slice(0, this.#o.keep ? 12 : 1)
-        .map((stall) => `longest stall with a worker up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`),
+        .map(
+          (stall) =>
+            `longest stall with a worker up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`,
+        ),
     ]
   }
 

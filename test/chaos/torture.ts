@@ -120,7 +120,9 @@ export class Torture {
   }
 
   #cut(dice: Dice): Promise<boolean> {
-    return dice.next() < 0.5 && this.#v.ground.cut(dice.next()) ? Promise.resolve(true) : this.#v.recorder.cut(dice.next())
+    return dice.next() < 0.5 && this.#v.ground.cut(dice.next())
+      ? Promise.resolve(true)
+      : this.#v.recorder.cut(dice.next())
   }
 
   /** One host hears nothing of the store, or of the server, for a while. */

@@ -1,4 +1,7 @@
-/** The worker processes: each is started again whenever it has been killed, until the end. Owns: processes. Does not own: when they are tortured (torture.ts). */
+/**
+ * The worker processes: each is started again whenever it has been killed, until the end. Owns: processes. Does not
+ * own: when they are tortured (torture.ts).
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
@@ -75,7 +78,15 @@ export class Workers {
   async #slot(slot: number): Promise<void> {
     const { socket, options, on, name, log, dice } = this.#o
     while (!this.#over) {
-      const [command, ...args] = [...on(slot), process.execPath, '--no-warnings', childFile, socket, options(slot), `${name}${slot}`]
+      const [command, ...args] = [
+        ...on(slot),
+        process.execPath,
+        '--no-warnings',
+        childFile,
+        socket,
+        options(slot),
+        `${name}${slot}`,
+      ]
       const child = spawn(command, args, { stdio: ['ignore', 'ignore', openSync(log, 'a')] })
       const gone = once(child, 'exit')
       if (child.pid !== undefined) this.pids.add(child.pid)

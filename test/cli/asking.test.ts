@@ -54,7 +54,9 @@ async function driven(config: Config, name?: string): Promise<string | undefined
   return 'waiting' in state ? state.questions[0]!.id : undefined
 }
 const where = ['--config', 'reeve.config.ts']
-async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+async function reeve(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const terminal = fakeTerminal()
   const code = await main(args.includes('--config') ? args : [...args, ...where], {
     terminal,
@@ -71,7 +73,9 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
   test('open delegations are listed with what stops them, and one is stopped; the run goes on', async () => {
     const config = await given(maker)
     await driven(config, 'lead')
-    expect((await reeve('show', 'run_q')).out).toContain('waiting: d1 (asked)    (reeve stop run_q d1 --config reeve.config.ts)\n')
+    expect((await reeve('show', 'run_q')).out).toContain(
+      'waiting: d1 (asked)    (reeve stop run_q d1 --config reeve.config.ts)\n',
+    )
     expect(await reeve('stop', 'run_q', 'd7')).toMatchObject({
       code: 2,
       err: expect.stringContaining('there is no delegation "d7"') as string,
@@ -162,7 +166,9 @@ describe('reeve answer', () => {
     const id = await driven(config, 'asker')
     await writeFile(join(folder, 'reeve.config.ts'), `export const store = './own.db'\n${agents}\n// a store now`)
     const said = await reeve('--config', './reeve.config.ts', 'answer', id!, 'this', '--store', 'own.db')
-    expect(said.out).toContain('let the run go on with:\n  reeve resume run_q --store own.db --config ./reeve.config.ts')
+    expect(said.out).toContain(
+      'let the run go on with:\n  reeve resume run_q --store own.db --config ./reeve.config.ts',
+    )
   })
 
   test('what asks for no value, and what nobody asks, is refused', async () => {

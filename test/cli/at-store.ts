@@ -16,7 +16,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 export const storeHere = (): string => join(folder, 'x.db')
 
 /** Calls a command. */
-export async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+export async function reeve(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const terminal = fakeTerminal()
   const code = await main(['--store', storeHere(), ...args], {
     terminal,

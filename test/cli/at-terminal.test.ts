@@ -28,16 +28,26 @@ export const agents = [agent({ name: 'clerk', tools: [pay], model: ({ messages }
 export const store = './runs.db'
 `,
   )
-  const { agents } = (await import(join(folder, 'reeve.config.ts'))) as { agents: NonNullable<RuntimeOptions['agents']> }
+  const { agents } = (await import(join(folder, 'reeve.config.ts'))) as {
+    agents: NonNullable<RuntimeOptions['agents']>
+  }
   await using runtime = await createRuntime({ store: join(folder, 'runs.db'), agents })
   await (await runtime.start('clerk', 'go', { runId: 'r1' })).until('waiting')
 }
 
 /** Python's pty gives the command a terminal; every system that tests run on has it. */
-const pty = 'import os, pty, sys\nos.environ["TERM"] = "xterm"\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
+const pty =
+  'import os, pty, sys\nos.environ["TERM"] = "xterm"\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
-/** Runs a command at a terminal and answers its question. Resolves to the screen when it asked, and how the command ended. */
-function atTerminal(args: readonly string[], question: string, answer: string): Promise<{ asked: string[]; code: number | null }> {
+/**
+ * Runs a command at a terminal and answers its question. Resolves to the screen when it asked, and how the command
+ * ended.
+ */
+function atTerminal(
+  args: readonly string[],
+  question: string,
+  answer: string,
+): Promise<{ asked: string[]; code: number | null }> {
   return new Promise((resolve, reject) => {
     const command = [process.execPath, join(root, 'src', 'cli', 'main.ts'), ...args]
     const child = spawn('python3', ['-c', pty, ...command], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] })
@@ -52,7 +62,9 @@ function atTerminal(args: readonly string[], question: string, answer: string): 
       child.stdin.write(answer)
     })
     child.on('error', reject)
-    child.on('close', (code) => (asked === undefined ? reject(new Error(`never asked:\n${out}`)) : resolve({ asked, code })))
+    child.on('close', (code) =>
+      asked === undefined ? reject(new Error(`never asked:\n${out}`)) : resolve({ asked, code }),
+    )
   })
 }
 

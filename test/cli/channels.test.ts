@@ -47,7 +47,9 @@ const notes = (): Promise<string> => readFile(join(folder, 'notes'), 'utf8').cat
 
 /** Begins a run, as a process does that drives none. */
 async function started(): Promise<string> {
-  const { agents } = (await import(join(folder, 'reeve.config.ts'))) as { agents: NonNullable<RuntimeOptions['agents']> }
+  const { agents } = (await import(join(folder, 'reeve.config.ts'))) as {
+    agents: NonNullable<RuntimeOptions['agents']>
+  }
   await using runtime = await createRuntime({ store: join(folder, 'own.db'), agents, drive: false })
   return (await runtime.start('asker', 'go')).id
 }
@@ -61,7 +63,9 @@ describe('channels of a config', () => {
     const [, command] = /Decide: reeve (.*)/.exec(await notes())!
     expect(await reeve(folder, ...command!.split(' '))).toMatchObject({ code: 0 })
     await expect
-      .poll(async () => (await reeve(folder, 'show', id, '--json', '--config', 'reeve.config.ts')).out, { timeout: 20_000 })
+      .poll(async () => (await reeve(folder, 'show', id, '--json', '--config', 'reeve.config.ts')).out, {
+        timeout: 20_000,
+      })
       .toContain('"completed"')
     const events = await reeve(folder, 'events', id, '--config', 'reeve.config.ts')
     expect(events.out).toMatch(/asker told paper of apr_/)
@@ -80,7 +84,10 @@ describe('channels of a config', () => {
   test('what is no list, and a name that is not among them, are refused before anything runs', async () => {
     await configured('export const channels = 5')
     await started()
-    expect(await reeve(folder, 'work')).toMatchObject({ code: 2, err: expect.stringContaining('are no list') as string })
+    expect(await reeve(folder, 'work')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('are no list') as string,
+    })
     await configured('export const channels = []')
     expect(await reeve(folder, 'work')).toMatchObject({
       code: 2,

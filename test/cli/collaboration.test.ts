@@ -1,4 +1,7 @@
-/** A run in which control is handed on, as a terminal shows it: the tree has arrows, the lines say who had control and why. */
+/**
+ * A run in which control is handed on, as a terminal shows it: the tree has arrows, the lines say who had control and
+ * why.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { agent, breakLoop, exit, transferTo, type Agent } from '../../src/agent/index.ts'
 import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -100,7 +103,9 @@ test('a worker under delegation has no arrow', async () => {
     name: 'boss',
     workers: [says('one')],
     model: ({ messages }) =>
-      messages.at(-1)?.role === 'tool' ? 'final' : { calls: [{ name: 'delegate', input: { worker: 'one', instructions: 'go' } }] },
+      messages.at(-1)?.role === 'tool'
+        ? 'final'
+        : { calls: [{ name: 'delegate', input: { worker: 'one', instructions: 'go' } }] },
   })
   expect((await shown(boss)).tree).toEqual(['✓ boss', '└─ ✓ one'])
 })

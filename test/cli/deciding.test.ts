@@ -17,7 +17,13 @@ const asks = (request: Partial<ApprovalRequest>) =>
   agent({
     name: 'asks',
     run: async (ctx) => {
-      const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', ...request })
+      const verdict = await approve(ctx, {
+        tool: 'pay',
+        toolVersion: '1',
+        input: { amount: 10 },
+        reason: 'money',
+        ...request,
+      })
       return verdict.approved ? verdict.input : verdict.how
     },
   })
@@ -31,7 +37,9 @@ async function driven(request: Partial<ApprovalRequest>): Promise<Json> {
   if ('waiting' in state) return state.questions[0]!.id
   return state.status === 'completed' ? state.output : state.status
 }
-async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+async function reeve(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const terminal = fakeTerminal()
   const code = await main([...args, '--store', 'reeve.db'], {
     terminal,

@@ -33,7 +33,8 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }))
 
 const report = (at = folder): Promise<string> => readFile(join(at, 'REPORT.md'), 'utf8')
-const shown = async (run: string, at = folder): Promise<RunView> => JSON.parse((await reeve(at, 'show', run, '--json')).out) as RunView
+const shown = async (run: string, at = folder): Promise<RunView> =>
+  JSON.parse((await reeve(at, 'show', run, '--json')).out) as RunView
 
 describe('the main job', () => {
   test('surveys, recruits, waits for approval, writes after it', async () => {
@@ -64,7 +65,9 @@ describe('the main job', () => {
 
   test('workers of one turn work at the same time', async () => {
     await reeve(folder, 'demo', '--run', 'run_a', '--yes')
-    const types = lines((await reeve(folder, 'events', 'run_a', '--json')).out).map(({ event }) => (event as { type: string }).type)
+    const types = lines((await reeve(folder, 'events', 'run_a', '--json')).out).map(
+      ({ event }) => (event as { type: string }).type,
+    )
     const firstEnd = types.indexOf('worker.settled')
     expect(types.slice(0, firstEnd).filter((type) => type === 'worker.started')).toHaveLength(4)
   })
@@ -93,9 +96,16 @@ describe('the main job', () => {
   })
 
   test('a survey that fails is a section of the report, and nobody else is held up', async () => {
-    const agents = demoAgents({ folder }, { ...surveys, todos: () => Promise.reject(new Error('the disk has a scratch')) })
+    const agents = demoAgents(
+      { folder },
+      { ...surveys, todos: () => Promise.reject(new Error('the disk has a scratch')) },
+    )
     await using runtime = await createRuntime({ agents, strict: true })
-    const run = await runtime.start('surveyor', settingsInput({ folder, run: 'run_a', at: '2026-01-01T00:00:00.000Z' }), { runId: 'run_a' })
+    const run = await runtime.start(
+      'surveyor',
+      settingsInput({ folder, run: 'run_a', at: '2026-01-01T00:00:00.000Z' }),
+      { runId: 'run_a' },
+    )
     await run.until('waiting')
     const [approval] = await runtime.approvals()
     await run.decide({ approvalId: approval!.id, decision: 'approve' })
@@ -143,25 +153,30 @@ describe('leaving', () => {
     expect(await reeve(folder, 'resume', 'run_a', '--yes')).toMatchObject({ code: 0 })
   })
 
-  test('kill -9 at any moment: the run goes on, repeats nothing, and writes the same report', { timeout: 300_000 }, async () => {
-    const undisturbed = await copy('undisturbed')
-    await reeve(undisturbed, 'demo', '--run', 'run_k', '--yes')
-    const expected = comparableReport(await report(undisturbed))
-    for (const moment of [1, 10, 25, 45, 70, 100, 125, 140]) {
-      const killed = await copy(`killed-${moment}`)
-      const end = await begin(killed, ['demo', '--run', 'run_k', '--yes', '--json'], (out, child) => {
-        if (out.split('\n').length > moment) child.kill('SIGKILL')
-      })
-      const before = end.signal === 'SIGKILL' ? recordedEnds(lines((await reeve(killed, 'events', 'run_k', '--json')).out)) : []
-      const resumed = await reeve(killed, 'resume', 'run_k', '--yes')
-      expect(resumed, resumed.err).toMatchObject({ code: 0 })
-      const events = lines((await reeve(killed, 'events', 'run_k', '--json')).out)
-      const ends = recordedEnds(events)
-      expect(new Set(ends).size).toBe(ends.length)
-      expect(ends.slice(0, before.length)).toEqual(before)
-      expect(comparableReport(await report(killed))).toBe(expected)
-    }
-  })
+  test(
+    'kill -9 at any moment: the run goes on, repeats nothing, and writes the same report',
+    { timeout: 300_000 },
+    async () => {
+      const undisturbed = await copy('undisturbed')
+      await reeve(undisturbed, 'demo', '--run', 'run_k', '--yes')
+      const expected = comparableReport(await report(undisturbed))
+      for (const moment of [1, 10, 25, 45, 70, 100, 125, 140]) {
+        const killed = await copy(`killed-${moment}`)
+        const end = await begin(killed, ['demo', '--run', 'run_k', '--yes', '--json'], (out, child) => {
+          if (out.split('\n').length > moment) child.kill('SIGKILL')
+        })
+        const before =
+          end.signal === 'SIGKILL' ? recordedEnds(lines((await reeve(killed, 'events', 'run_k', '--json')).out)) : []
+        const resumed = await reeve(killed, 'resume', 'run_k', '--yes')
+        expect(resumed, resumed.err).toMatchObject({ code: 0 })
+        const events = lines((await reeve(killed, 'events', 'run_k', '--json')).out)
+        const ends = recordedEnds(events)
+        expect(new Set(ends).size).toBe(ends.length)
+        expect(ends.slice(0, before.length)).toEqual(before)
+        expect(comparableReport(await report(killed))).toBe(expected)
+      }
+    },
+  )
 })
 
 /** Every recorded end of an effect, by its place. */

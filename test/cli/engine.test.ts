@@ -1,4 +1,6 @@
-/** A config that names an engine instead of a store: commands look, decide and control through it, and are no workers. */
+/**
+ * A config that names an engine instead of a store: commands look, decide and control through it, and are no workers.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -64,8 +66,11 @@ async function asked(config: Config): Promise<string> {
   return (await runtime.approvals())[0]!.id
 }
 
-const reeve = (terminal: FakeTerminal, args: readonly string[], interrupted = new AbortController().signal): Promise<number> =>
-  main(args, { terminal, cwd: folder, interrupted, version: '1.2.3' })
+const reeve = (
+  terminal: FakeTerminal,
+  args: readonly string[],
+  interrupted = new AbortController().signal,
+): Promise<number> => main(args, { terminal, cwd: folder, interrupted, version: '1.2.3' })
 async function said(...args: string[]): Promise<string> {
   const terminal = fakeTerminal()
   const named = args.some((each) => each === '--store' || each === '--config') ? args : [...args, ...where]
@@ -188,7 +193,12 @@ describe('a config that is wrong', () => {
     ['neither', '', 2, 'exports no `store` and no `engine`'],
     ['an engine that is open already', 'export const engine = {}', 2, 'is no function'],
     ['an engine that is none', 'export const engine = () => ({ drive() {} })', 2, 'returned no engine'],
-    ['a function that throws', "export const engine = () => { throw new Error('no address') }", 2, 'could not make an engine: no address'],
+    [
+      'a function that throws',
+      "export const engine = () => { throw new Error('no address') }",
+      2,
+      'could not make an engine: no address',
+    ],
     [
       'a function that throws an error of ours',
       `${ours}export const engine = () => { throw new ReeveError('engine.unreachable', 'nobody there', { hint: 'Call again.' }) }`,

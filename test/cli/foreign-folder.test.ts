@@ -70,11 +70,14 @@ export const agents = [{}]`
   await writeFile(join(folder, 'reeve.config.ts'), config)
   const help = await said('--help')
   const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
-  expect(commands.filter((name) => !['demo', 'resume', 'work', 'restate', 'migrate', 'help'].includes(name)).toSorted()).toEqual(
-    Object.keys(lookers).toSorted(),
-  )
+  expect(
+    commands.filter((name) => !['demo', 'resume', 'work', 'restate', 'migrate', 'help'].includes(name)).toSorted(),
+  ).toEqual(Object.keys(lookers).toSorted())
   for (const [name, args] of Object.entries(lookers)) {
-    expect(await said(name, ...args), name).toMatchObject({ code: 2, err: expect.stringContaining('--config reeve.config.ts') as string })
+    expect(await said(name, ...args), name).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--config reeve.config.ts') as string,
+    })
     expect(await readdir(folder)).toEqual(['reeve.config.ts'])
   }
   // names both of its stores, and needs nothing of the folder

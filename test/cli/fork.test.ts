@@ -20,7 +20,18 @@ test('a run is forked with another result, shown with its origin, and compared; 
   const { position } = events
     .map((line) => JSON.parse(line) as { position: number; event: { type: string } })
     .find(({ event }) => event.type === 'step.settled')!
-  const forked = await reeve('fork', 'run_a', '--at', String(position), '--output', '9', '--run', 'run_b', '--reason', 'what if')
+  const forked = await reeve(
+    'fork',
+    'run_a',
+    '--at',
+    String(position),
+    '--output',
+    '9',
+    '--run',
+    'run_b',
+    '--reason',
+    'what if',
+  )
   expect(forked).toMatchObject({ code: 0, err: '' })
   expect(forked.out).toContain(`The run run_b is a fork of run_a at ${position}.`)
   expect(forked.out).toContain('reeve diff run_a run_b')

@@ -1,4 +1,6 @@
-/** The plan as a picture in a terminal: levels, signs, bars, what else there is to know; and the command that shows it. */
+/**
+ * The plan as a picture in a terminal: levels, signs, bars, what else there is to know; and the command that shows it.
+ */
 import { describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +22,8 @@ const tasksOf = (text: string): string[] => text.split('\n\n')[1]!.split('\n')
 
 describe('the picture', () => {
   test('levels from above, recruits below whoever asked for them, bars for who worked when', () => {
-    expect(picture(marketAnalysis().events, 45)).toBe(`analysts  team: 6 tasks are more than 5; tasks depend on each other
+    expect(picture(marketAnalysis().events, 45))
+      .toBe(`analysts  team: 6 tasks are more than 5; tasks depend on each other
 completed: 6 of 6 tasks succeeded, 1 recruit; up to 5 at once; 45s
 
   ✓ market-research               researcher_1                       15s  ━━━━━━━━━
@@ -113,11 +116,20 @@ mail: 0 messages, 1 refused (too large)`)
       .begin(2, 'a', 'worker_2', 2)
       .begin(2, 'c', 'worker_c')
     writer.event(2, workerOf('c'), { type: 'activation.started', agent: 'worker', version: '1', input: null })
-    writer.event(3, workerOf('c'), { type: 'interrupt.raised', op: 'ask', address: 'ask', id: 'int_1', path: [], question: 'Which?' })
+    writer.event(3, workerOf('c'), {
+      type: 'interrupt.raised',
+      op: 'ask',
+      address: 'ask',
+      id: 'int_1',
+      path: [],
+      question: 'Which?',
+    })
     expect(picture(writer.events, 4)).toContain("was worker_a's before\n    2 tries: the exchange does not answer")
     expect(picture(writer.events, 4)).toContain('? c  worker_c     2.0s')
     expect(picture(writer.events, 4)).toContain('    waits for a human')
-    writer.settle(5, 'a', 'worker_2', { status: 'succeeded', attempts: 2 }).settle(6, 'b', 'worker_b', { missing: ['a'] })
+    writer
+      .settle(5, 'a', 'worker_2', { status: 'succeeded', attempts: 2 })
+      .settle(6, 'b', 'worker_b', { missing: ['a'] })
     expect(picture(writer.events, 6)).toContain('    2 tries\n')
     expect(picture(writer.events, 6)).toContain('    without a')
   })
@@ -125,7 +137,10 @@ mail: 0 messages, 1 refused (too large)`)
   test('a recruit that nobody of the team asked for stands for itself; recruits of recruits stand further in', () => {
     const joins = (writer: Writer, member: string, by: string): Writer =>
       writer.fact(1, { type: 'teammate.joined', member, role: 'x', task: member, recruited: true, by, join: 'run' })
-    const text = picture(joins(joins(joins(new Writer().plan([{ task: 'a' }]), 'r1', 'worker_a'), 'r2', 'r1'), 'r3', 'operator').events, 1)
+    const text = picture(
+      joins(joins(joins(new Writer().plan([{ task: 'a' }]), 'r1', 'worker_a'), 'r2', 'r1'), 'r3', 'operator').events,
+      1,
+    )
     expect(tasksOf(text)).toEqual([
       '  ○ a         worker_a',
       '  ╰╌ ○ r1     recruited by worker_a',
@@ -136,7 +151,10 @@ mail: 0 messages, 1 refused (too large)`)
 
   test('a text cannot redraw the terminal', () => {
     const writer = new Writer(root, 'evil\u001b[2J').plan([{ task: 'x\u001b[31m\ny', role: 'r\u0007' }])
-    writer.settle(1, 'x\u001b[31m\ny', 'r\u0007_x\u001b[31m\ny', { status: 'failed', failure: { ...broken, message: 'no\u001b[0m' } })
+    writer.settle(1, 'x\u001b[31m\ny', 'r\u0007_x\u001b[31m\ny', {
+      status: 'failed',
+      failure: { ...broken, message: 'no\u001b[0m' },
+    })
     const text = picture(writer.events, 1)
     expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
     expect(text).toContain(String.raw`x\u001b[31m y`)
@@ -145,7 +163,9 @@ mail: 0 messages, 1 refused (too large)`)
   test('plans of any size: a chain of two thousand, all at once, and one with a circle', () => {
     const chain = [...Array(2_000).keys()].map((i) => ({ task: `t${i}`, dependencies: i === 0 ? [] : [`t${i - 1}`] }))
     const lines = tasksOf(picture(new Writer().plan(chain.toReversed()).events, 0))
-    expect(lines.filter((line) => line.includes('○')).map((line) => line.trim().split(/\s+/)[1])).toEqual(chain.map(({ task }) => task))
+    expect(lines.filter((line) => line.includes('○')).map((line) => line.trim().split(/\s+/)[1])).toEqual(
+      chain.map(({ task }) => task),
+    )
     expect(
       tasksOf(
         picture(
@@ -162,11 +182,23 @@ mail: 0 messages, 1 refused (too large)`)
 
   test('what else there is to know', () => {
     const writer = new Writer()
-      .fact(0, { type: 'strategy.advised', strategy: 'sequential', confidence: 0.9, overrides: true, warnings: ['mind the rate limit'] })
+      .fact(0, {
+        type: 'strategy.advised',
+        strategy: 'sequential',
+        confidence: 0.9,
+        overrides: true,
+        warnings: ['mind the rate limit'],
+      })
       .fact(0, { type: 'plan.rejected', problems: ['a > a', 'b is unknown'], warnings: [], repair: true })
       .plan([{ task: 'a' }], { fallback: broken })
       .fact(1, { type: 'recruit.requested', request: 'r', role: 'writer', description: 'Write.', by: 'worker_a' })
-      .fact(1, { type: 'recruit.decided', request: 'r', admitted: false, reason: 'team_size', message: 'there are 10 of 10' })
+      .fact(1, {
+        type: 'recruit.decided',
+        request: 'r',
+        admitted: false,
+        reason: 'team_size',
+        message: 'there are 10 of 10',
+      })
       .fact(1, { type: 'budget.set', limits: { tokens: 1_000, usd: 2 }, mode: 'soft' })
       .fact(1, {
         type: 'budget.moved',
@@ -212,10 +244,14 @@ left out: c, did not succeed`)
 test('the tree names the task of each member', () => {
   const writer = new Writer().plan([{ task: 'look it\nup' }]).begin(0, 'look it\nup', 'worker_1')
   writer.event(0, workerOf('look it\nup'), { type: 'activation.started', agent: 'worker', version: '1', input: null })
-  writer.fact(1, { type: 'teammate.joined', member: 'r', role: 'x', task: 'r', recruited: true, join: 'run' }).begin(1, 'r', 'r')
+  writer
+    .fact(1, { type: 'teammate.joined', member: 'r', role: 'x', task: 'r', recruited: true, join: 'run' })
+    .begin(1, 'r', 'r')
   writer.event(1, workerOf('r'), { type: 'activation.started', agent: 'worker', version: '1', input: null })
   expect(
-    treeLines(runView(writer.events), { now: 2_000, columns: 100 }).map((line) => line.replace(/^.*?(?=analysts|worker)/, '')),
+    treeLines(runView(writer.events), { now: 2_000, columns: 100 }).map((line) =>
+      line.replace(/^.*?(?=analysts|worker)/, ''),
+    ),
   ).toEqual(['analysts  2.0s', 'worker [look it up]  2.0s', 'worker [r] (recruited)  1.0s'])
 })
 
@@ -227,7 +263,9 @@ describe('reeve events', () => {
     expect(lines).toContain(
       'analysts has a plan of 6 tasks (team): market-research, competitor-scan, product-compare, tech-trend, swot, report',
     )
-    expect(lines).toContain('product_expert_1 asks for a pricing_analyst: Deep analysis of the pricing strategy of each product')
+    expect(lines).toContain(
+      'product_expert_1 asks for a pricing_analyst: Deep analysis of the pricing strategy of each product',
+    )
     expect(lines).toContain(
       'dynamic_pricing_analyst_1 joins analysts, asked for by product_expert_1, a generalist in place of a pricing_analyst',
     )
@@ -241,18 +279,44 @@ describe('reeve events', () => {
     const none = { tokens: 0, usd: 0 }
     const facts = new Writer()
       .fact(0, { type: 'plan.rejected', problems: ['a > a'], warnings: [], repair: true })
-      .fact(0, { type: 'plan.revised', added: [{ task: 'g', description: 'G', member: 'm', role: 'r', dependencies: [] }], by: 'lead' })
+      .fact(0, {
+        type: 'plan.revised',
+        added: [{ task: 'g', description: 'G', member: 'm', role: 'r', dependencies: [] }],
+        by: 'lead',
+      })
       .fact(0, { type: 'plan.aborted', reason: 'failures', failed: 4, total: 6, maxFailures: 4, failures: [] })
       .fact(0, { type: 'task.started', task: 'a', member: 'm', attempt: 2, activation: workerOf('a') })
-      .fact(0, { type: 'task.retried', task: 'a', attempt: 2, failure: failure('tool.failed', long, 'transport'), delayMs: 2_000 })
+      .fact(0, {
+        type: 'task.retried',
+        task: 'a',
+        attempt: 2,
+        failure: failure('tool.failed', long, 'transport'),
+        delayMs: 2_000,
+      })
       .fact(0, { type: 'task.reassigned', task: 'a', from: 'm', to: 'n' })
-      .fact(0, { type: 'task.settled', task: 'a', member: 'n', status: 'failed', attempts: 3, failure: broken, missing: ['b'] })
+      .fact(0, {
+        type: 'task.settled',
+        task: 'a',
+        member: 'n',
+        status: 'failed',
+        attempts: 3,
+        failure: broken,
+        missing: ['b'],
+      })
       .fact(0, { type: 'task.settled', task: 'b', member: 'n', status: 'skipped', attempts: 0, reason: 'not needed' })
       .fact(0, { type: 'teammate.retired', member: 'm', mode: 'force', by: 'lead', reason: 'idle' })
       .fact(0, { type: 'retire.refused', request: 'r', member: 'm', reason: 'ended', message: 'm has ended' })
       .fact(0, { type: 'recruit.decided', request: 'r', admitted: true, member: 'm', duplicate: true })
       .fact(0, { type: 'recruit.decided', request: 'r', admitted: false, reason: 'policy', message: 'not now' })
-      .fact(0, { type: 'mail.accepted', seq: 2, from: 'operator', by: 'ada', to: 'role:none', recipients: [], kind: 'info' })
+      .fact(0, {
+        type: 'mail.accepted',
+        seq: 2,
+        from: 'operator',
+        by: 'ada',
+        to: 'role:none',
+        recipients: [],
+        kind: 'info',
+      })
       .fact(0, { type: 'mail.refused', from: 'm', to: '*', reason: 'quota', message: '20 of 20' })
       .fact(0, { type: 'mail.truncated', from: 7, dropped: 6, total: 6 })
       .fact(0, { type: 'mail.truncated', member: 'm', dropped: 1, total: 7 })
@@ -263,7 +327,15 @@ describe('reeve events', () => {
       .fact(0, { type: 'budget.set', limits: { tokens: 1_000, usd: 2 }, mode: 'hard' })
       .fact(0, { type: 'budget.set', limits: { tokens: 1_500 }, mode: 'hard', raised: { of: 'tokens', by: 500 } })
       .fact(0, { type: 'budget.moved', task: 'a', move: 'reserved', tokens: 200, usd: 0, spent: none, reserved: none })
-      .fact(0, { type: 'budget.moved', task: 'a', move: 'settled', tokens: 180, usd: 0.25, spent: none, reserved: none })
+      .fact(0, {
+        type: 'budget.moved',
+        task: 'a',
+        move: 'settled',
+        tokens: 180,
+        usd: 0.25,
+        spent: none,
+        reserved: none,
+      })
       .fact(0, { type: 'budget.moved', task: 'b', move: 'waiting', tokens: 180, usd: 0, spent: none, reserved: none })
       .fact(0, { type: 'budget.moved', task: 'a', move: 'settled', tokens: 0, usd: 0, spent: none, reserved: none })
       .fact(0, { type: 'budget.crossed', percent: 100, of: 'usd', spent: 2.5, limit: 2 })
@@ -321,7 +393,9 @@ describe('reeve show --graph', () => {
   const both = parallel({ name: 'both', agents: [planned('left', 'a', 'b'), planned('right', 'c')] })
   const alone = agent({ name: 'alone', run: () => 'done' })
 
-  async function reeve(...args: string[]): Promise<{ readonly exit: number; readonly out: string; readonly notes: string }> {
+  async function reeve(
+    ...args: string[]
+  ): Promise<{ readonly exit: number; readonly out: string; readonly notes: string }> {
     const terminal = fakeTerminal()
     const exit = await main(args, { terminal, cwd: folder, interrupted: new AbortController().signal, version: '0' })
     return { exit, out: terminal.written, notes: terminal.notes }
@@ -348,7 +422,11 @@ describe('reeve show --graph', () => {
     const mermaid = await show('run_both', '--graph', 'mermaid')
     expect(mermaid.out.match(/flowchart LR/g)).toHaveLength(2)
     expect(mermaid.out).toContain('t0["a<br/>generalist · succeeded"]:::succeeded')
-    expect(await show('run_alone', '--graph')).toEqual({ exit: 0, out: '', notes: 'there is no plan in the run "run_alone"\n' })
+    expect(await show('run_alone', '--graph')).toEqual({
+      exit: 0,
+      out: '',
+      notes: 'there is no plan in the run "run_alone"\n',
+    })
     expect((await show('run_both')).out).toContain('left_worker [a]')
     expect((await show('run_both', '--graph', 'png')).exit).toBe(2)
     expect((await show('run_both', '--graph', '--json')).exit).toBe(2)

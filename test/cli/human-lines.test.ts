@@ -11,7 +11,14 @@ function said(...events: JournalEvent[]): (string | undefined)[] {
   const lineOf = eventLines()
   const all: JournalEvent[] = [{ type: 'activation.started', agent: 'crew', version: '1', input: null }, ...events]
   return all
-    .map((event, i): Recorded => ({ run: 'r' as never, activation: 'act_r' as never, seq: i, position: i + 1, at: 0, event }))
+    .map((event, i): Recorded => ({
+      run: 'r' as never,
+      activation: 'act_r' as never,
+      seq: i,
+      position: i + 1,
+      at: 0,
+      event,
+    }))
     .map((recorded) => lineOf(recorded)?.slice('00:00:00  '.length))
     .slice(1)
 }
@@ -39,14 +46,36 @@ test('who has a run, why, and what changed nothing', () => {
 })
 
 test('what was done by hand, and what became of a plan', () => {
-  const edit = { ...fact, type: 'plan.edited', request: 'e', warnings: [], added: [], replaced: [], removed: [], settled: [] } as const
+  const edit = {
+    ...fact,
+    type: 'plan.edited',
+    request: 'e',
+    warnings: [],
+    added: [],
+    replaced: [],
+    removed: [],
+    settled: [],
+  } as const
   expect(
     said(
-      { ...edit, by: 'ann', reason: 'cheaper', added: [task('c')], replaced: [task('b')], removed: ['d'], settled: ['a'], concurrency: 2 },
+      {
+        ...edit,
+        by: 'ann',
+        reason: 'cheaper',
+        added: [task('c')],
+        replaced: [task('b')],
+        removed: ['d'],
+        settled: ['a'],
+        concurrency: 2,
+      },
       { ...fact, type: 'plan.edit-refused', request: 'e', by: 'ann', problems: ['no such task', 'a cycle'] },
       { ...fact, type: 'task.settled', task: 'a', member: 'a_1', status: 'succeeded', attempts: 1, by: 'ann' },
       { ...fact, type: 'task.reopened', task: 'a', round: 2, feedback: 'shorter', by: 'ann' },
-      { type: 'cancel.received', reason: 'finished by ann: by phone', outcome: { status: 'completed', output: 1, by: 'ann' } },
+      {
+        type: 'cancel.received',
+        reason: 'finished by ann: by phone',
+        outcome: { status: 'completed', output: 1, by: 'ann' },
+      },
       { type: 'cancel.received', reason: 'enough' },
       { type: 'activation.settled', outcome: { status: 'completed', output: 1, by: 'ann\u001b[2J' } },
     ),
@@ -66,8 +95,23 @@ test('what a human is to look at, and what became of trust', () => {
   expect(
     said(
       { ...fact, type: 'escalation.raised', subject: 'result', name: 'crew', mode: 'in-the-loop', hits, asks: true },
-      { ...fact, type: 'escalation.raised', subject: 'action', name: 'pay', mode: 'on-the-loop', hits: [], asks: false },
-      { ...fact, type: 'result.assessed', confidence: 0.3, costUsd: 2, proposedAction: { name: 'pay', input: 1 }, cannotDo: 'no key' },
+      {
+        ...fact,
+        type: 'escalation.raised',
+        subject: 'action',
+        name: 'pay',
+        mode: 'on-the-loop',
+        hits: [],
+        asks: false,
+      },
+      {
+        ...fact,
+        type: 'result.assessed',
+        confidence: 0.3,
+        costUsd: 2,
+        proposedAction: { name: 'pay', input: 1 },
+        cannotDo: 'no key',
+      },
       { ...fact, type: 'trust.updated', trust: 'analysts', level: 'novice', tasks: 3, succeeded: 2, reason: '2 of 50' },
     ),
   ).toEqual([

@@ -1,4 +1,7 @@
-/** `reeve demo --model`: the same team, led by a model over real HTTP. The model is a script behind the protocol that local servers speak. */
+/**
+ * `reeve demo --model`: the same team, led by a model over real HTTP. The model is a script behind the protocol that
+ * local servers speak.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -71,7 +74,11 @@ test('a model leads the same team; the report waits for the same approval', asyn
   expect(ended.out).toContain('brain: ollama/scripted')
   const view = JSON.parse((await reeve(folder, 'show', 'run_m', '--json')).out) as RunView
   expect(view.recruits).toMatchObject([{ worker: 'monorepo' }])
-  expect(view.usage.find(({ model }) => model === 'ollama/scripted')).toMatchObject({ calls: 4, input: 400, output: 40 })
+  expect(view.usage.find(({ model }) => model === 'ollama/scripted')).toMatchObject({
+    calls: 4,
+    input: 400,
+    output: 40,
+  })
   expect(await reeve(folder, 'approve', view.approvals[0]!.id)).toMatchObject({ code: 0 })
   expect(await begin(folder, ['resume', 'run_m'], undefined, env)).toMatchObject({ code: 0 })
   expect(await readFile(join(folder, 'REPORT.md'), 'utf8')).toBe('# In the words of a model\n')

@@ -13,7 +13,12 @@ test('a message reaches whoever waits for it; what reads as JSON is JSON; a team
       return [first!, second!].map(({ content, kind, correlationId }) => ({ content, kind, correlationId }))
     },
   })
-  const root = team({ name: 'crew', roles: { waits }, planner: { subtasks: [{ id: 'w', description: 'w', role: 'waits' }] }, route: 'dag' })
+  const root = team({
+    name: 'crew',
+    roles: { waits },
+    planner: { subtasks: [{ id: 'w', description: 'w', role: 'waits' }] },
+    route: 'dag',
+  })
   await using runtime = await createRuntime({ store: storeHere(), agents: [root] })
   const run = await runtime.start(root, 'Go', { runId: 'run_p' })
   for await (const { event } of run.events()) if (event.type === 'task.started') break
@@ -21,17 +26,26 @@ test('a message reaches whoever waits for it; what reads as JSON is JSON; a team
     code: 0,
     out: expect.stringContaining('The team of run_p has the message.') as string,
   })
-  expect(await reeve('post', 'run_p', 'role:Waits', '{"page":2}', '--text', '--team', 'crew')).toMatchObject({ code: 0 })
+  expect(await reeve('post', 'run_p', 'role:Waits', '{"page":2}', '--text', '--team', 'crew')).toMatchObject({
+    code: 0,
+  })
   expect(await run.outcome()).toMatchObject({
-    results: { tasks: [{ output: [{ content: { page: 2 }, kind: 'request', correlationId: 'w' }, { content: '{"page":2}' }] }] },
+    results: {
+      tasks: [{ output: [{ content: { page: 2 }, kind: 'request', correlationId: 'w' }, { content: '{"page":2}' }] }],
+    },
   })
   expect(await reeve('post', 'run_p', 'waits_1', 'late')).toMatchObject({
     code: 1,
     out: 'Nothing was sent: the team of run_p has ended.\n',
   })
-  expect(await reeve('post', 'run_p', ' ', 'x')).toMatchObject({ err: expect.stringContaining('"to" is the text " "') as string })
+  expect(await reeve('post', 'run_p', ' ', 'x')).toMatchObject({
+    err: expect.stringContaining('"to" is the text " "') as string,
+  })
   expect((await reeve('post', 'run_p', 'waits_1', 'x', '--team', 'other')).err).toContain('there is no team "other"')
-  expect(await reeve('post', 'run_none', 'a', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('run_none') as string })
+  expect(await reeve('post', 'run_none', 'a', 'x')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('run_none') as string,
+  })
 })
 
 test('show says of a partial answer how much of the plan succeeded', async () => {

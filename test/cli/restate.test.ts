@@ -105,7 +105,10 @@ describe('reeve restate status', () => {
         await client.send(`${namespace}.Calls`, 'stubborn', null)
       }
       await client.send('reeve.Calls', 'wait', null)
-      await vi.waitFor(async () => expect((await status()).out).toContain('no luck today'), { timeout: 10_000, interval: 100 })
+      await vi.waitFor(async () => expect((await status()).out).toContain('no luck today'), {
+        timeout: 10_000,
+        interval: 100,
+      })
       const { out } = await status()
       expect(out).toContain(`${workers[0]!.uri}/`)
       expect(out).not.toContain(workers[1]!.uri)
@@ -113,7 +116,9 @@ describe('reeve restate status', () => {
       expect(out).toMatch(/backing-off +reeve\.Calls\/\/stubborn +after \d+ tries, next at .*no luck today \(inv_\w+\)/)
       const json = JSON.parse((await status('--json')).out) as { invocations: unknown[]; deployments: unknown[] }
       expect([json.deployments.length, json.invocations.length]).toEqual([1, 2])
-      expect((JSON.parse((await status('--json', '--namespace', 'reeves')).out) as { invocations: unknown[] }).invocations).toHaveLength(1)
+      expect(
+        (JSON.parse((await status('--json', '--namespace', 'reeves')).out) as { invocations: unknown[] }).invocations,
+      ).toHaveLength(1)
     })
   })
 })

@@ -1,4 +1,7 @@
-/** What somebody sees who sits at a terminal: enough of one to follow what programs write to move the cursor, erase and hide. */
+/**
+ * What somebody sees who sits at a terminal: enough of one to follow what programs write to move the cursor, erase and
+ * hide.
+ */
 export function screenOf(bytes: string): string[] {
   const lines = ['']
   let row = 0
@@ -14,7 +17,8 @@ export function screenOf(bytes: string): string[] {
     // eslint-disable-next-line no-control-regex
     const control = /^\u001b\[([0-9;?]*)([A-Za-z])/.exec(bytes.slice(at, at + 40))
     // eslint-disable-next-line no-control-regex
-    const command = control === null ? /^\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/.exec(bytes.slice(at, at + 400)) : null
+    const operatingSystemCommand = /^\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/
+    const command = control === null ? operatingSystemCommand.exec(bytes.slice(at, at + 400)) : null
     const number = Number(control?.[1] ?? '') || 0
     if (control !== null) {
       const verb = control[2]

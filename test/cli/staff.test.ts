@@ -21,7 +21,8 @@ test('somebody joins, nobody does, nothing is decided yet; somebody leaves, and 
   await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_s' })
   await run.until('waiting')
-  const asks = (...more: string[]): ReturnType<typeof reeve> => reeve('recruit', 'run_s', '--description', 'help', ...more)
+  const asks = (...more: string[]): ReturnType<typeof reeve> =>
+    reeve('recruit', 'run_s', '--description', 'help', ...more)
   expect(await asks('--role', 'spy', '--wait', '1')).toMatchObject({
     code: 3,
     out: expect.stringContaining('has not decided yet') as string,
@@ -30,7 +31,10 @@ test('somebody joins, nobody does, nothing is decided yet; somebody leaves, and 
     code: 0,
     out: expect.stringContaining('dynamic_scout_1 is on the team') as string,
   })
-  expect(await asks('--role', 'other')).toMatchObject({ code: 1, out: expect.stringContaining('(team_size)') as string })
+  expect(await asks('--role', 'other')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('(team_size)') as string,
+  })
   expect(await reeve('retire', 'run_s', 'waiter_2')).toMatchObject({
     code: 1,
     out: 'waiter_2 stays: there is nobody called "waiter_2" on this team: did you mean "waiter_1"? (unknown)\n',
@@ -45,7 +49,9 @@ test('somebody joins, nobody does, nothing is decided yet; somebody leaves, and 
   })
   const [approval] = await runtime.approvals()
   await run.decide({ approvalId: approval!.id, decision: 'reject' })
-  expect(await run.outcome()).toMatchObject({ results: { tasks: [{ task: 'w', status: 'failed' }, { output: 'help' }] } })
+  expect(await run.outcome()).toMatchObject({
+    results: { tasks: [{ task: 'w', status: 'failed' }, { output: 'help' }] },
+  })
   expect(await asks()).toMatchObject({ code: 1, out: 'Nobody joins the team of run_s: the team has ended (closed)\n' })
   expect(await reeve('recruit', 'run_none', '--description', 'x')).toMatchObject({
     code: 2,

@@ -28,10 +28,20 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
   await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_t' })
   await run.until('waiting')
-  expect(await reeve('handback', 'run_t')).toMatchObject({ code: 2, err: expect.stringContaining('no human has taken') as string })
+  expect(await reeve('handback', 'run_t')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('no human has taken') as string,
+  })
   const taken = await reeve('takeover', 'run_t', '--by', 'ann', '--reason', 'mine')
   expect(taken).toMatchObject({ code: 0 })
-  for (const text of ['human_control', '(ann: mine)', 'step 1 of 2', 'a (generalist_1) ask', 'waits for a', 'next: wait for "a"'])
+  for (const text of [
+    'human_control',
+    '(ann: mine)',
+    'step 1 of 2',
+    'a (generalist_1) ask',
+    'waits for a',
+    'next: wait for "a"',
+  ])
     expect(taken.out).toContain(text)
   expect(await reeve('takeover', 'run_t', '--by', 'bob')).toMatchObject({
     code: 1,
@@ -47,7 +57,9 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
   for await (const { event } of run.events()) if (event.type === 'task.settled') break
   const shown = (await reeve('show', 'run_t')).out
   expect(shown).toContain('done by hand by ann: a (generalist_1)\n')
-  expect(shown).toContain(`pending: b (generalist_2)    (reeve complete run_t b <json or text> --store ${storeHere()})\n`)
+  expect(shown).toContain(
+    `pending: b (generalist_2)    (reeve complete run_t b <json or text> --store ${storeHere()})\n`,
+  )
   const file = join(dirname(storeHere()), 'edit.json')
   writeFileSync(file, '{ "add": [{ "id": "c", "description": "c", "dependencies": ["nobody"] }] }')
   expect(await reeve('handback', 'run_t', '--plan', file)).toMatchObject({
@@ -55,7 +67,10 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
     err: expect.stringContaining('no such task') as string,
   })
   writeFileSync(file, '{ "add": [{ "id": "c", "description": "c", "dependencies": ["b"] }], "results": { "b": 7 } }')
-  expect(await reeve('handback', 'run_t', '--plan', file)).toMatchObject({ code: 0, out: 'The run run_t goes on with the edited plan.\n' })
+  expect(await reeve('handback', 'run_t', '--plan', file)).toMatchObject({
+    code: 0,
+    out: 'The run run_t goes on with the edited plan.\n',
+  })
   expect(await run.outcome()).toMatchObject({
     results: { tasks: [{ output: 'yes, by hand', by: 'ann' }, { output: 7 }, { output: 'c' }] },
   })
@@ -117,10 +132,16 @@ describe('while nobody drives the run', () => {
     expect(await reeve('approve', id, '--by', 'bob')).toMatchObject({ code: 0 })
     await driven((run) => told(run, 'effect.held'))
     const refused = await reeve('takeover', 'run_z', '--by', 'bob', '--wait', '1')
-    expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('ann has it already, and keeps it.') as string })
+    expect(refused).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('ann has it already, and keeps it.') as string,
+    })
     const resumed = await reeve('resume', 'run_z')
     expect(resumed.code).toBe(2)
-    expect(resumed.err).toMatch(/ann has the run "run_z" since .*\n {2}It goes on when it is handed back:\n {2}reeve handback run_z/)
+    expect(resumed.err).toMatch(
+      /ann has the run "run_z" since .*\n {2}It goes on when it is handed back:\n {2}reeve handback run_z/,
+    )
     const audit = async (): Promise<string[]> =>
       [...(await reeve('audit', 'run_z')).out.matchAll(/: (action\.\w+) pay/g)].map(([, what]) => what!)
     expect(await audit()).toEqual(['action.requested', 'action.held'])
@@ -164,7 +185,9 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
     })
     const finished = await reeve('finish', 'run_z', 'by phone', '--by', 'ann', '--wait', '1')
     expect(finished.code).toBe(3)
-    expect(finished.out).toMatch(/ends with this output as soon as somebody drives it:\n {2}reeve resume run_z .*--config <file>\n$/)
+    expect(finished.out).toMatch(
+      /ends with this output as soon as somebody drives it:\n {2}reeve resume run_z .*--config <file>\n$/,
+    )
     await driven((run) => run.outcome())
     expect((await reeve('events', 'run_z')).out).toContain('clerk completed: done by hand by ann')
   })

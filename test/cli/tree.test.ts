@@ -48,7 +48,12 @@ describe('the tree', () => {
   const team = view(
     activation(root, 'lead', { open: [{ ...tool, kind: 'worker', name: 'links' }] }),
     activation(`${root}>1`, 'links', { parent: root, open: [tool] }),
-    activation(`${root}>2`, 'secrets', { parent: root, state: 'completed', outcome: { status: 'completed', output: 1 }, endedAt: 400 }),
+    activation(`${root}>2`, 'secrets', {
+      parent: root,
+      state: 'completed',
+      outcome: { status: 'completed', output: 1 },
+      endedAt: 400,
+    }),
     activation(`${root}>1>3`, 'deep', {
       parent: `${root}>1` as ActivationId,
       state: 'waiting',
@@ -59,12 +64,18 @@ describe('the tree', () => {
       parent: root,
       state: 'failed',
       endedAt: 65_000,
-      outcome: { status: 'failed', failure: { code: 'tool.failed', message: 'no\n git', class: 'unknown', retryable: false } },
+      outcome: {
+        status: 'failed',
+        failure: { code: 'tool.failed', message: 'no\n git', class: 'unknown', retryable: false },
+      },
     }),
   )
   test('says whose model call waits for room in a limit', () => {
     const shortOf = { limit: 'tokens', max: 8_000, activation: root, since: 0 } as const
-    const lines = treeLines(view(activation(root, 'lead', { shortOf, open: [{ ...tool, kind: 'timer' }] })), { now: 12_000, columns: 100 })
+    const lines = treeLines(view(activation(root, 'lead', { shortOf, open: [{ ...tool, kind: 'timer' }] })), {
+      now: 12_000,
+      columns: 100,
+    })
     expect(lines).toEqual(['⠋ lead  12s  waits for room in the limit of 8000 tokens'])
   })
 
@@ -88,7 +99,9 @@ describe('the tree', () => {
   test('tells the same once, and how often', () => {
     const timer = { ...tool, kind: 'timer', name: 't', failedAttempts: 0 } as const
     const waits = view(activation(root, 'lead', { state: 'waiting', open: [timer, tool, timer, timer] }))
-    expect(treeLines(waits, { now: 12_000, columns: 100 })).toEqual(['? lead  12s  waits for a timer (3×), survey_links (try 2)'])
+    expect(treeLines(waits, { now: 12_000, columns: 100 })).toEqual([
+      '? lead  12s  waits for a timer (3×), survey_links (try 2)',
+    ])
   })
   test('styles by state', () => {
     const styled = treeLines(team, { now: 0, columns: 100, style: (style, text) => `<${style}>${text}</>` })

@@ -37,10 +37,19 @@ const boss = supervisor({
   },
 })
 
-async function watched(terminal: FakeTerminal, more: { readonly yes?: boolean; readonly json?: boolean } = {}): Promise<number> {
+async function watched(
+  terminal: FakeTerminal,
+  more: { readonly yes?: boolean; readonly json?: boolean } = {},
+): Promise<number> {
   await using runtime = await createRuntime({ agents: [boss] })
   const run = await runtime.start(boss, 'pay the bill', { runId: 'run_w' })
-  return await watchRun(run, { terminal, json: false, where: ' --store x.db', interrupted: new AbortController().signal, ...more })
+  return await watchRun(run, {
+    terminal,
+    json: false,
+    where: ' --store x.db',
+    interrupted: new AbortController().signal,
+    ...more,
+  })
 }
 
 test('a live terminal shows the tree and asks there and then', async () => {

@@ -24,7 +24,10 @@ const source = (...path: string[]): string => JSON.stringify(join(import.meta.di
 const store = "export const store = './own.db'"
 const engine = `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`
-/** Agents that say in which process they work; one takes its time for what must not be cut off, one awaits what nobody told the engine of. */
+/**
+ * Agents that say in which process they work; one takes its time for what must not be cut off, one awaits what nobody
+ * told the engine of.
+ */
 const agents = `
 import { appendFileSync } from 'node:fs'
 import { setTimeout as later } from 'node:timers/promises'
@@ -105,7 +108,9 @@ describe.each([
 })
 
 describe('the end of a worker', () => {
-  async function posting(env: Readonly<Record<string, string>> = {}): Promise<Working & { readonly runtime: Runtime; readonly run: Run }> {
+  async function posting(
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Working & { readonly runtime: Runtime; readonly run: Run }> {
     await configured(store)
     const worker = await working([], env)
     const runtime = await starter()
@@ -184,7 +189,12 @@ export const agents = [agent({ name: 'asks', run: async (ctx) => { await step(ct
 `,
     )
     const config = (await import(join(folder, 'reeve.config.ts'))) as Pick<RuntimeOptions, 'agents' | 'redact'>
-    const runtime = await createRuntime({ store: join(folder, 'own.db'), drive: false, agents: config.agents!, redact: config.redact! })
+    const runtime = await createRuntime({
+      store: join(folder, 'own.db'),
+      drive: false,
+      agents: config.agents!,
+      redact: config.redact!,
+    })
     const run = await runtime.start('asks', 'go')
     const worker = await working()
     const state = await run.until('waiting')

@@ -1,9 +1,17 @@
 /** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
 import { badMover, WakeUps } from '../../src/contract/adversarial/mover.ts'
-import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../../src/contract/index.ts'
+import {
+  adversarialEngine,
+  type AdversarialEngine,
+  type EngineSubject,
+  type Weather,
+} from '../../src/contract/index.ts'
 
-/** `moved`: its runs are placed by a mover, which loses no wake-up: the clock of the suite stands still, and nobody looks again. */
+/**
+ * `moved`: its runs are placed by a mover, which loses no wake-up: the clock of the suite stands still, and nobody
+ * looks again.
+ */
 export const adversarial = (seed: string, weather?: Weather, moved = false): EngineSubject => ({
   name: `seed ${seed}`,
   skip: {
@@ -16,7 +24,14 @@ export const adversarial = (seed: string, weather?: Weather, moved = false): Eng
     const wakeUps = new WakeUps({ ...badMover, lost: 0 }, seed)
     let nth = 0
     const open = (): AdversarialEngine =>
-      adversarialEngine({ seed: `${seed}:${nth++}`, clock, store, strict: true, ...given, ...(moved ? { mover: wakeUps.mover() } : {}) })
+      adversarialEngine({
+        seed: `${seed}:${nth++}`,
+        clock,
+        store,
+        strict: true,
+        ...given,
+        ...(moved ? { mover: wakeUps.mover() } : {}),
+      })
     let engine = open()
     return {
       engine,

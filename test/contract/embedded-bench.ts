@@ -20,7 +20,15 @@ export function embedded(
       let dead = { dead: false }
       const open = (): EmbeddedEngine => {
         const mine = (dead = { dead: false })
-        return createEmbeddedEngine({ ...rest, file, clock, strict: true, pollMs: 5, crash: () => mine.dead, onWarning: () => {} })
+        return createEmbeddedEngine({
+          ...rest,
+          file,
+          clock,
+          strict: true,
+          pollMs: 5,
+          crash: () => mine.dead,
+          onWarning: () => {},
+        })
       }
       let engine = open()
       const bench: Bench = {

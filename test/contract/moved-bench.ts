@@ -1,4 +1,7 @@
-/** An engine whose runs a server places, as the contract suite needs it: a store of its own for every case, which outlives its processes. */
+/**
+ * An engine whose runs a server places, as the contract suite needs it: a store of its own for every case, which
+ * outlives its processes.
+ */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { HostEngine, HostOptions } from '../../src/engine/host/index.ts'
@@ -42,7 +45,10 @@ export interface Place {
   readonly dispose?: () => Promise<void>
 }
 
-export function moved(store: keyof typeof stores, place: () => Promise<Place>): EngineSubject & { readonly durable: boolean } {
+export function moved(
+  store: keyof typeof stores,
+  place: () => Promise<Place>,
+): EngineSubject & { readonly durable: boolean } {
   return {
     name: store,
     durable: true,
@@ -52,7 +58,14 @@ export function moved(store: keyof typeof stores, place: () => Promise<Place>): 
       let dead = { dead: false }
       const open = (): HostEngine => {
         const mine = (dead = { dead: false })
-        return openAt({ store: kept.store, clock, strict: true, pollMs: 5, onWarning: () => {}, crash: () => mine.dead })
+        return openAt({
+          store: kept.store,
+          clock,
+          strict: true,
+          pollMs: 5,
+          onWarning: () => {},
+          crash: () => mine.dead,
+        })
       }
       const die = async (engine: HostEngine): Promise<void> => {
         dead.dead = true

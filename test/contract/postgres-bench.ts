@@ -30,7 +30,14 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
       return {
         engine,
         beside() {
-          const other = createPostgresEngine({ postgres: server, schema, poolSize: 2, clock, pollMs: 5, onWarning: () => {} })
+          const other = createPostgresEngine({
+            postgres: server,
+            schema,
+            poolSize: 2,
+            clock,
+            pollMs: 5,
+            onWarning: () => {},
+          })
           others.push(other)
           return other
         },

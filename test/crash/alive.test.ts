@@ -1,4 +1,7 @@
-/** Who is taken for dead: not a process whose event loop is blocked, nor one that a lock kept from writing, nor one that lives on this host (K2, K6). */
+/**
+ * Who is taken for dead: not a process whose event loop is blocked, nor one that a lock kept from writing, nor one that
+ * lives on this host (K2, K6).
+ */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Json, RunId } from '../../src/core/index.ts'
@@ -8,12 +11,17 @@ import { begin, behind, inFolder, launch, open, outcome, registry, step, until }
 /** An agent that counts how often its effect begins here. */
 class Counting {
   begun = 0
-  readonly agents = registry({ blocker: (ctx) => step(ctx, 'work', () => (this.begun++, 'done elsewhere'), { effect: 'once' }) })
+  readonly agents = registry({
+    blocker: (ctx) => step(ctx, 'work', () => (this.begun++, 'done elsewhere'), { effect: 'once' }),
+  })
 }
 const elsewhere = (file: string): void =>
   behind(file, (db) => db.exec("UPDATE process SET host = 'elsewhere' WHERE id = (SELECT owner FROM run)"))
 const rowOf = (file: string, run: string): { owner: string | null; epoch: number } =>
-  behind(file, (db) => db.prepare('SELECT owner, epoch FROM run WHERE id = ?').get(run)) as { owner: string | null; epoch: number }
+  behind(file, (db) => db.prepare('SELECT owner, epoch FROM run WHERE id = ?').get(run)) as {
+    owner: string | null
+    epoch: number
+  }
 
 describe('a process whose event loop a tool blocks for four times its lease', () => {
   test.each(['here', 'elsewhere'] as const)(
@@ -53,8 +61,9 @@ test('K2: processes that a lock kept from writing for longer than their lease ke
   lock.child.stdin!.write('go\n')
   await lock.line('let go')
   const fresh = (): boolean =>
-    behind(file, (db) => db.prepare('SELECT 1 FROM process JOIN run ON run.owner = process.id WHERE until > ?').get(Date.now() + 1_000)) !==
-    undefined
+    behind(file, (db) =>
+      db.prepare('SELECT 1 FROM process JOIN run ON run.owner = process.id WHERE until > ?').get(Date.now() + 1_000),
+    ) !== undefined
   await until('its holder says that it lives', fresh)
   expect(rowOf(file, 'held')).toEqual(before)
   expect(await engine.questions()).toEqual([])
@@ -82,7 +91,8 @@ describe('a process of this host that has said nothing for longer than its lease
       db.exec("UPDATE run SET owner = 'prc_theirs'; INSERT INTO process VALUES('prc_gone', 'elsewhere', 1, '1', 1)")
     })
     engine.drive(agents)
-    const isBuried = (id: string): boolean => behind(file, (db) => db.prepare('SELECT 1 FROM process WHERE id = ?').get(id)) === undefined
+    const isBuried = (id: string): boolean =>
+      behind(file, (db) => db.prepare('SELECT 1 FROM process WHERE id = ?').get(id)) === undefined
     return { lock, engine, begun, isBuried }
   }
 

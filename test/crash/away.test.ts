@@ -1,7 +1,23 @@
-/** A store that is away for a while: whoever waits for the end of a run hears it when the store is back, whatever had failed when. Only what would never pass is told (K5, K9). */
+/**
+ * A store that is away for a while: whoever waits for the end of a run hears it when the store is back, whatever had
+ * failed when. Only what would never pass is told (K5, K9).
+ */
 import { describe, expect, test } from 'vitest'
 import { ReeveError, type RunId } from '../../src/core/index.ts'
-import { answer, ask, begin, errorOf, inFolder, open, outcome, registry, step, until, type Agent, type Opened } from './hand.ts'
+import {
+  answer,
+  ask,
+  begin,
+  errorOf,
+  inFolder,
+  open,
+  outcome,
+  registry,
+  step,
+  until,
+  type Agent,
+  type Opened,
+} from './hand.ts'
 
 const away = new ReeveError('store.unavailable', 'away', { retryable: true })
 const gone = new ReeveError('store.unavailable', 'gone')
@@ -55,7 +71,11 @@ async function at(agent: 'worker' | 'asker'): Promise<{ engine: Opened; gate: Ga
   engine.drive(registry(agents(gate)))
   await begin(engine, 'r', agent)
   if (agent === 'worker') await until('it is at work', () => gate.hasBegun)
-  else await until('it is out of memory', async () => (await engine.questions()).length === 1 && !engine.driver.runs.has('r' as RunId))
+  else
+    await until(
+      'it is out of memory',
+      async () => (await engine.questions()).length === 1 && !engine.driver.runs.has('r' as RunId),
+    )
   return { engine, gate, file }
 }
 

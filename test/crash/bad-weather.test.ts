@@ -1,4 +1,7 @@
-/** Several processes on one file, each in bad weather of its own, and killed by and by: every run ends once, and nothing is lost or done twice. K1, K2, K5, K6. */
+/**
+ * Several processes on one file, each in bad weather of its own, and killed by and by: every run ends once, and nothing
+ * is lost or done twice. K1, K2, K5, K6.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +46,9 @@ const lead = code('lead', async (ctx, n) => {
   await ctx.next(ctx.begin('work', () => n))
   for (const [i, each] of workers.entries()) ctx.send(each, i)
   if ((n as number) % 2 === 0)
-    await ctx.next(ctx.ask('q', { as: { type: 'interrupt.raised', id: `int_${n as number}`, question: 'well?', path: [] } }))
+    await ctx.next(
+      ctx.ask('q', { as: { type: 'interrupt.raised', id: `int_${n as number}`, question: 'well?', path: [] } }),
+    )
   const ends: Json[] = []
   for (const each of workers) {
     const { outcome } = await ctx.next(each)
@@ -63,7 +68,14 @@ class Process {
   constructor(file: string, seed: string, weather: Weather, writer: 'inline' | 'thread', mover?: Mover) {
     this.#file = file
     this.store = new SqliteStore({ file, durability: 'relaxed', writer, onWarning: () => {} })
-    this.engine = adversarialEngine({ seed, weather, store: this.store, strict: true, parkAfterMs: 20, ...(mover && { mover }) })
+    this.engine = adversarialEngine({
+      seed,
+      weather,
+      store: this.store,
+      strict: true,
+      parkAfterMs: 20,
+      ...(mover && { mover }),
+    })
   }
   async close(): Promise<void> {
     await this.engine.close()

@@ -1,4 +1,7 @@
-/** A journal that cannot be read stops its own run only, says why, is not written to, and goes on as soon as it is whole again. */
+/**
+ * A journal that cannot be read stops its own run only, says why, is not written to, and goes on as soon as it is whole
+ * again.
+ */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
@@ -31,7 +34,8 @@ function deleted(seq: number) {
   return (db: DatabaseSync, act: number) => {
     const lost = row(db, act, seq)
     db.prepare('DELETE FROM log WHERE position = ?').run(lost['position']!)
-    return () => (again: DatabaseSync) => void again.prepare('INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)').run(...Object.values(lost))
+    return () => (again: DatabaseSync) =>
+      void again.prepare('INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)').run(...Object.values(lost))
   }
 }
 function rewritten(seq: number, body: string) {
@@ -46,7 +50,8 @@ function withoutBlob(db: DatabaseSync) {
   const blobs = db.prepare('SELECT * FROM blob').all() as Row[]
   expect(blobs.length).toBeGreaterThan(0)
   db.exec('DELETE FROM blob')
-  return () => (again: DatabaseSync) => blobs.forEach((blob) => again.prepare('INSERT INTO blob VALUES(?, ?)').run(...Object.values(blob)))
+  return () => (again: DatabaseSync) =>
+    blobs.forEach((blob) => again.prepare('INSERT INTO blob VALUES(?, ?)').run(...Object.values(blob)))
 }
 
 const damages: Damage[] = (['leader', 'worker'] as const).flatMap((where) => [
@@ -80,9 +85,13 @@ describe.each(damages)('$what, in a $where', ({ code, where, harm }) => {
     await first.close()
 
     const act = where === 'leader' ? 'act_broken' : 'act_broken>worker'
-    const mend = behind(file, (db) => harm(db, (db.prepare('SELECT num FROM activation WHERE id = ?').get(act) as { num: number }).num))()
+    const mend = behind(file, (db) =>
+      harm(db, (db.prepare('SELECT num FROM activation WHERE id = ?').get(act) as { num: number }).num),
+    )()
     const entries = (): unknown =>
-      behind(file, (db) => db.prepare("SELECT l.* FROM log l JOIN activation a ON a.num = l.act WHERE a.id LIKE 'act_broken%'").all())
+      behind(file, (db) =>
+        db.prepare("SELECT l.* FROM log l JOIN activation a ON a.num = l.act WHERE a.id LIKE 'act_broken%'").all(),
+      )
     const before = entries()
 
     const second = open(file)

@@ -109,7 +109,8 @@ describe('runs that were lost with their process, at the next one', () => {
       for (; all.get(kills)! < 5; deaths++) {
         const steadiness = new CrashLoopGuard(5)
         const held = new Set<RunId>()
-        // Everybody who may be taken up is, by losses, the moment there is room; then one that is held goes on, until it is the one that kills.
+        // Everybody who may be taken up is, by losses, the moment there is room; then one that is held goes on, until
+        // it is the one that kills.
         for (;;) {
           for (const [id, losses] of [...all].toSorted(([, a], [, b]) => a - b)) {
             if (held.has(id) || !steadiness.admits(losses, [])) continue

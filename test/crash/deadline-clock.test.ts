@@ -1,4 +1,7 @@
-/** Whose clock decides whether a decision comes in time: the store's, whatever the process that decides takes for the time (K2). */
+/**
+ * Whose clock decides whether a decision comes in time: the store's, whatever the process that decides takes for the
+ * time (K2).
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,12 +40,19 @@ test('an approval after its deadline is refused, also where the approver’s clo
   while (Date.now() <= until) await new Promise((resolve) => setTimeout(resolve, 10))
 
   const behind = await createRuntime({ store, drive: false, clock: hourBehind })
-  await expect(behind.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+  await expect(behind.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+    code: 'approval.expired',
+  })
   // Past what the runtime looks at before it posts: the store itself takes the deadline's word.
   const { activation, address } = (await behind.questions())[0]!
   await behind.close()
   const engine = createEmbeddedEngine({ file: store, clock: hourBehind })
-  const yes = { type: 'answer', activation, address, outcome: { status: 'completed', output: { decision: 'approve' } } } as const
+  const yes = {
+    type: 'answer',
+    activation,
+    address,
+    outcome: { status: 'completed', output: { decision: 'approve' } },
+  } as const
   expect(await engine.post(yes)).toBe('lost')
   await engine.close()
 

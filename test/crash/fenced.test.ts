@@ -1,4 +1,7 @@
-/** A process that has lost a run, and one that must not lose any: what does not count any more has no effect, and who lives is believed to (K2). */
+/**
+ * A process that has lost a run, and one that must not lose any: what does not count any more has no effect, and who
+ * lives is believed to (K2).
+ */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -28,7 +31,9 @@ async function message(ctx: Context): Promise<Json> {
 /** Somebody else, who lives, has taken this run over. */
 const takenAway = (file: string, run: string): void =>
   behind(file, (db) => {
-    db.exec("INSERT OR IGNORE INTO process SELECT 'prc_other', host, pid, started, until + 1000000 FROM process LIMIT 1")
+    db.exec(
+      "INSERT OR IGNORE INTO process SELECT 'prc_other', host, pid, started, until + 1000000 FROM process LIMIT 1",
+    )
     db.prepare("UPDATE run SET owner = 'prc_other', epoch = epoch + 1 WHERE id = ?").run(run)
   })
 
@@ -66,7 +71,9 @@ describe.each(['inline', 'thread'] as const)('a process that has lost a run, wri
     expect(await outcome(engine, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
     expect(ends).toEqual([])
     expect(behind(file, (db) => db.prepare('SELECT count(*) AS n FROM value').get())).toEqual({ n: 0 })
-    const ended = behind(file, (db) => db.prepare("SELECT id FROM run WHERE ended IS NOT NULL AND id <> 'listener'").all())
+    const ended = behind(file, (db) =>
+      db.prepare("SELECT id FROM run WHERE ended IS NOT NULL AND id <> 'listener'").all(),
+    )
     expect(ended).toEqual([])
   })
 })
@@ -83,10 +90,14 @@ test('K2: who loses the race for a start reports no end and sends no message of 
       if (point === 'commit.before' && !raced) {
         raced = true
         behind(file, (db) => {
-          db.prepare("INSERT INTO run(id, agent, version, created, owner) VALUES('same', 'agent', '1', 0, ?)").run(first.store.lease.id)
+          db.prepare("INSERT INTO run(id, agent, version, created, owner) VALUES('same', 'agent', '1', 0, ?)").run(
+            first.store.lease.id,
+          )
           db.exec("INSERT INTO activation(id) VALUES('act_same')")
           const body = '{"type":"activation.started","agent":"agent","version":"1","input":null}'
-          db.prepare("INSERT INTO log(act, seq, at, body) SELECT num, 0, 0, ? FROM activation WHERE id = 'act_same'").run(body)
+          db.prepare(
+            "INSERT INTO log(act, seq, at, body) SELECT num, 0, 0, ? FROM activation WHERE id = 'act_same'",
+          ).run(body)
         })
       }
       return false
@@ -121,7 +132,8 @@ test.each(['idempotent', 'once'] as const)(
     // It has not come to its next look when the other one comes.
     const idle = open(file, { clock, pollMs: 60_000 })
     idle.drive(agents)
-    const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
+    const beat = (): number =>
+      behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
     const armed = beat()
     clock.advance(2_960)
     await begin(idle, 'r', 'agent')
@@ -148,7 +160,8 @@ test('K2: a process that had nothing to do is not taken for dead when it takes a
   engine.drive(agents)
   await begin(engine, 'r', 'agent')
   await until('it is parked', () => (clock.advance(400), engine.driver.runs.size === 0))
-  const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
+  const beat = (): number =>
+    behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
   const before = beat()
   clock.advance(Math.max(0, before - clock.now() - 40))
   const [claimed] = engine.store.claim(['r' as RunId], () => true)

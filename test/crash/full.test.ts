@@ -1,10 +1,26 @@
-/** A full disk: nothing that depends on what could not be written gets out; when space comes back, runs go on by themselves (K5, K6). */
+/**
+ * A full disk: nothing that depends on what could not be written gets out; when space comes back, runs go on by
+ * themselves (K5, K6).
+ */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Json } from '../../src/core/index.ts'
-import { behind, begin, errorOf, inFolder, open, outcome, registry, settledSteps, step, until, type Agent, type Opened } from './hand.ts'
+import {
+  behind,
+  begin,
+  errorOf,
+  inFolder,
+  open,
+  outcome,
+  registry,
+  settledSteps,
+  step,
+  until,
+  type Agent,
+  type Opened,
+} from './hand.ts'
 
 /** Effects that end when the test says so, and are counted. */
 class Effects {
@@ -31,7 +47,10 @@ const shop =
     return 'shipped'
   }
 
-/** From two effects in flight through a full disk to the end. `fill` takes the space away and returns how to give it back. */
+/**
+ * From two effects in flight through a full disk to the end. `fill` takes the space away and returns how to give it
+ * back.
+ */
 async function throughFullDisk(engine: Opened, fill: () => () => void): Promise<void> {
   const effects = new Effects()
   engine.drive(registry({ shop: shop(effects), other: () => Promise.resolve('done') }))
@@ -43,7 +62,11 @@ async function throughFullDisk(engine: Opened, fill: () => () => void): Promise<
   effects.end('pack')
   await until('it is told', () => engine.warnings.includes('store.full'))
   const refused = await errorOf(() => begin(engine, 'too-late', 'other', 'y'.repeat(60_000)))
-  expect(refused).toMatchObject({ code: 'store.full', retryable: true, hint: expect.stringMatching(/[Ff]ree space/) as string })
+  expect(refused).toMatchObject({
+    code: 'store.full',
+    retryable: true,
+    hint: expect.stringMatching(/[Ff]ree space/) as string,
+  })
   let tried = 0
   const { store } = engine
   const claim = store.claim.bind(store)
@@ -76,7 +99,10 @@ const whole = {
   ],
   integrity_check: 'ok',
 }
-const stateOf = (file: string) => ({ steps: [...settledSteps(file)], ...behind(file, (db) => db.prepare('PRAGMA integrity_check').get()) })
+const stateOf = (file: string) => ({
+  steps: [...settledSteps(file)],
+  ...behind(file, (db) => db.prepare('PRAGMA integrity_check').get()),
+})
 
 test('no page more for the file: nothing is lost, released early or repeated', async () => {
   const file = inFolder()

@@ -45,15 +45,27 @@ export { registry, step, type Agent } from './agents.ts'
 
 /** A question to the outside. */
 export async function ask(ctx: Context): Promise<Json> {
-  const asked = ctx.ask('question', { as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'well?', path: [] } })
+  const asked = ctx.ask('question', {
+    as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'well?', path: [] },
+  })
   return (await ctx.next(asked)).outcome as unknown as Json
 }
 
-export const begin = (engine: EmbeddedEngine, run: string, agent: string, input: Json = null): Promise<{ readonly created: boolean }> =>
-  engine.start({ run: run as RunId, agent, version: '1', input })
-export const outcome = async (engine: EmbeddedEngine, run: string): Promise<Outcome> => (await engine.outcome(run as RunId)).outcome
+export const begin = (
+  engine: EmbeddedEngine,
+  run: string,
+  agent: string,
+  input: Json = null,
+): Promise<{ readonly created: boolean }> => engine.start({ run: run as RunId, agent, version: '1', input })
+export const outcome = async (engine: EmbeddedEngine, run: string): Promise<Outcome> =>
+  (await engine.outcome(run as RunId)).outcome
 export const answer = (engine: EmbeddedEngine, run: string, value: Json) =>
-  engine.post({ type: 'answer', activation: rootActivation(run as RunId), address: 'question', outcome: completed(value) })
+  engine.post({
+    type: 'answer',
+    activation: rootActivation(run as RunId),
+    address: 'question',
+    outcome: completed(value),
+  })
 
 /** Resolves when the condition holds; fails with `what` if it does not within `ms`. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
@@ -95,7 +107,8 @@ export function settledSteps(file: string): Map<string, number> {
   const steps = new Map<string, number>()
   for (const { id, body } of rows) {
     const event = JSON.parse(body) as { type: string; address: string }
-    if (event.type === 'step.settled') steps.set(`${id} ${event.address}`, (steps.get(`${id} ${event.address}`) ?? 0) + 1)
+    if (event.type === 'step.settled')
+      steps.set(`${id} ${event.address}`, (steps.get(`${id} ${event.address}`) ?? 0) + 1)
   }
   return steps
 }
@@ -105,9 +118,13 @@ export function launch(
   role: string,
   ...args: string[]
 ): { child: ChildProcess; line: (text: string) => Promise<void>; lines: string[]; gone: Promise<unknown> } {
-  const child = spawn(process.execPath, ['--no-warnings', fileURLToPath(new URL('./processes.ts', import.meta.url)), role, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', fileURLToPath(new URL('./processes.ts', import.meta.url)), role, ...args],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   children.push(child)
   const lines: string[] = []
   let rest = ''
@@ -116,5 +133,10 @@ export function launch(
     rest = all.pop()!
     lines.push(...all)
   })
-  return { child, lines, gone: once(child, 'exit'), line: (text) => until(`${role} says "${text}"`, () => lines.includes(text), 8_000) }
+  return {
+    child,
+    lines,
+    gone: once(child, 'exit'),
+    line: (text) => until(`${role} says "${text}"`, () => lines.includes(text), 8_000),
+  }
 }

@@ -1,9 +1,11 @@
 /**
- * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done again, no `once` is repeated.
+ * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done
+ * again, no `once` is repeated.
  *
  *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--writer auto|inline|thread] [--durability full|relaxed] [--freezes 0.12] [--keep]
  *
- * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. Prints
+ * figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -85,7 +87,10 @@ const fine = (): boolean => Object.values(problems).every((list) => list.length 
 let number = 0
 
 const many = Math.max(3, plan.processes)
-/** So many processes, whose tools block their event loops for longer than the lease; of every other such store the lease is the default. */
+/**
+ * So many processes, whose tools block their event loops for longer than the lease; of every other such store the lease
+ * is the default.
+ */
 const blocking = (round: number): Plan =>
   round % 2 === 0
     ? { ...plan, processes: many, runs: 4, freezes: 0, leaseMs: undefined, blockMs: 3_500 }
@@ -96,9 +101,21 @@ async function lane(): Promise<void> {
   while (left > 0 && fine()) {
     if (performance.now() - start > limitMs) return void problems.lost.push(`not done after ${limitMs} ms`)
     const file = join(dir, `round${number}.db`)
-    // Every third store has tools that block, and every third has few runs and processes that stand still often: then a stale one is not stopped by what others have written meanwhile.
+    // Every third store has tools that block, and every third has few runs and processes that stand still often: then a
+    // stale one is not stopped by what others have written meanwhile.
     const here = [plan, blocking(number), { ...plan, runs: 3, freezes: Math.max(plan.freezes, 0.6) }][number % 3]!
-    await new Round({ number: number++, file, socket, world, dice, plan: here, expected, figures, problems, mayKill }).run()
+    await new Round({
+      number: number++,
+      file,
+      socket,
+      world,
+      dice,
+      plan: here,
+      expected,
+      figures,
+      problems,
+      mayKill,
+    }).run()
     if (!args.keep && fine()) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
 }

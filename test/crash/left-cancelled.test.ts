@@ -1,4 +1,7 @@
-/** Stores of earlier versions hold runs whose cancel was recorded and that never ended: they end when the store is opened. */
+/**
+ * Stores of earlier versions hold runs whose cancel was recorded and that never ended: they end when the store is
+ * opened.
+ */
 import { mkdtempSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
@@ -16,7 +19,10 @@ const root = agent({
 })
 const open = (store: string): Promise<Runtime> => createRuntime({ store, agents: [root], strict: true })
 
-/** A run whose code has returned while a human has it, and its word as an earlier version left it: recorded, its row used up, the run parked. */
+/**
+ * A run whose code has returned while a human has it, and its word as an earlier version left it: recorded, its row
+ * used up, the run parked.
+ */
 async function leftBehind(outcome: Outcome | undefined): Promise<string> {
   const store = join(mkdtempSync(join(tmpdir(), 'reeve-left-')), 'reeve.db')
   const runtime = await open(store)
@@ -28,9 +34,17 @@ async function leftBehind(outcome: Outcome | undefined): Promise<string> {
   await runtime.close()
   const db = new DatabaseSync(store)
   const { num, seq, at } = db
-    .prepare("SELECT a.num, max(l.seq) AS seq, max(l.at) AS at FROM activation a JOIN log l ON l.act = a.num WHERE a.id = 'act_r'")
+    .prepare(
+      "SELECT a.num, max(l.seq) AS seq, max(l.at) AS at FROM activation a JOIN log l ON l.act = a.num WHERE a.id = 'act_r'",
+    )
     .get() as Record<'num' | 'seq' | 'at', number>
-  const word = { type: 'cancel.received', v: 1, reason: 'enough', by: 'ann', ...(outcome === undefined ? {} : { outcome }) }
+  const word = {
+    type: 'cancel.received',
+    v: 1,
+    reason: 'enough',
+    by: 'ann',
+    ...(outcome === undefined ? {} : { outcome }),
+  }
   db.prepare('INSERT INTO log(act, seq, at, body) VALUES(?, ?, ?, ?)').run(num, seq + 1, at, JSON.stringify(word))
   db.exec(`INSERT INTO inbox(act, key, body, taken) VALUES('act_r', '!cancel', NULL, 1);
     UPDATE run SET control = NULL, parked = 1, owner = NULL WHERE id = 'r'`)

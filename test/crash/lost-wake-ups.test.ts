@@ -13,7 +13,9 @@ test('K2: more of them than fit into memory are left to the mover all at once: n
   const file = inFolder()
   const client = engineOn(file, 'test', {}, deaf)
   await Promise.all(
-    Array.from({ length: many }, (_, k) => client.start({ run: `r${k}` as RunId, agent: 'done', version: '1', input: null })),
+    Array.from({ length: many }, (_, k) =>
+      client.start({ run: `r${k}` as RunId, agent: 'done', version: '1', input: null }),
+    ),
   )
 
   const worker = engineOn(file, 'test', {}, deaf)

@@ -3,20 +3,40 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { systemClock, type Clock, type Json, type RunId } from '../../src/core/index.ts'
 import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import { begin, behind, errorOf, inFolder, launch, open, outcome, registry, settledSteps, step, until, type Agent } from './hand.ts'
+import {
+  begin,
+  behind,
+  errorOf,
+  inFolder,
+  launch,
+  open,
+  outcome,
+  registry,
+  settledSteps,
+  step,
+  until,
+  type Agent,
+} from './hand.ts'
 
 const quick = registry({ quick: async (ctx) => step(ctx, 'one', () => 1) })
 
 /** Calls of effects, each of which ends when the test says so. */
 class Calls {
-  readonly made: { key: string; epoch: number; attempt: number; end: (value: Json) => void; fail: (error: Error) => void }[] = []
+  readonly made: {
+    key: string
+    epoch: number
+    attempt: number
+    end: (value: Json) => void
+    fail: (error: Error) => void
+  }[] = []
   agent =
     (options: Parameters<typeof step>[3] = {}): Agent =>
     (ctx) =>
       step(
         ctx,
         'work',
-        ({ key, epoch, attempt }) => new Promise<Json>((end, fail) => this.made.push({ key, epoch, attempt, end, fail })),
+        ({ key, epoch, attempt }) =>
+          new Promise<Json>((end, fail) => this.made.push({ key, epoch, attempt, end, fail })),
         options,
       )
 }
@@ -53,7 +73,9 @@ describe('a file that another process holds for longer than busyMs', () => {
       hint: expect.stringMatching(/process/) as string,
     })
     expect(await errorOf(() => begin(engine, 'r', 'quick'))).toMatchObject({ code: 'store.busy', retryable: true })
-    expect(await errorOf(() => engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'x' }))).toMatchObject({ code: 'store.busy' })
+    expect(await errorOf(() => engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'x' }))).toMatchObject({
+      code: 'store.busy',
+    })
     expect(await engine.runs()).toEqual([])
     child.stdin!.write('go\n')
     await line('let go')
@@ -176,7 +198,9 @@ describe('a process that lost a run while it stood still', () => {
     await until('it has told that it lives', () =>
       behind(
         file,
-        (db) => (db.prepare('SELECT until FROM process WHERE id = ?').get(asleep.id) as { until: number }).until > Date.now() + 50_000,
+        (db) =>
+          (db.prepare('SELECT until FROM process WHERE id = ?').get(asleep.id) as { until: number }).until >
+          Date.now() + 50_000,
       ),
     )
     await until('it has noticed', () => !a.driver.runs.has('r' as RunId), 3_000)
@@ -208,15 +232,25 @@ test('with the writer thread, an effect waits for the commit that it depends on,
   }
   const engine = open(file, { writer: 'thread', pollMs: 400, leaseMs: 3_600_000 })
   engine.drive(registry({ holder, quick: (ctx) => step(ctx, 'one', () => 1) }))
-  await until('it asks, and works on', async () => calls.made.length === 1 && (await engine.questions()).length === 1, 4_000)
+  await until(
+    'it asks, and works on',
+    async () => calls.made.length === 1 && (await engine.questions()).length === 1,
+    4_000,
+  )
   const operator = open(file)
   const [question] = await operator.questions()
-  expect(await operator.post({ type: 'settle-doubt', activation: question!.activation, address: 'work', happened: false })).toBe('accepted')
+  expect(
+    await operator.post({ type: 'settle-doubt', activation: question!.activation, address: 'work', happened: false }),
+  ).toBe('accepted')
   // Another run's commit is under way and waits for the file when the answer is heard.
   const gate = new DatabaseSync(file)
   gate.exec('BEGIN IMMEDIATE')
   const started = begin(engine, 'another', 'quick')
-  await until('the answer has been heard', () => engine.driver.batch.log.some(({ body }) => body.includes('effect.cleared')), 3_000)
+  await until(
+    'the answer has been heard',
+    () => engine.driver.batch.log.some(({ body }) => body.includes('effect.cleared')),
+    3_000,
+  )
   expect(recorded('act_another')).toBe(false)
   gate.exec('COMMIT')
   gate.close()
@@ -239,13 +273,21 @@ test.each([
 test('a run that does not exist is unknown to every verb', async () => {
   const engine = open(inFolder())
   const none = 'none' as RunId
-  expect(await errorOf(() => engine.outcome(none))).toMatchObject({ code: 'run.unknown', hint: expect.any(String) as string })
+  expect(await errorOf(() => engine.outcome(none))).toMatchObject({
+    code: 'run.unknown',
+    hint: expect.any(String) as string,
+  })
   expect(await errorOf(() => engine.remove(none))).toMatchObject({ code: 'run.unknown' })
   expect(await engine.summary(none)).toBeUndefined()
   expect(await engine.read(none)).toEqual([])
   expect(await engine.post({ type: 'cancel', run: none, reason: 'x' })).toBe('unknown')
   expect(
-    await engine.post({ type: 'answer', activation: 'act_none' as never, address: 'q', outcome: { status: 'completed', output: 1 } }),
+    await engine.post({
+      type: 'answer',
+      activation: 'act_none' as never,
+      address: 'q',
+      outcome: { status: 'completed', output: 1 },
+    }),
   ).toBe('unknown')
   expect(await engine.post({ type: 'message', activation: 'act_none' as never, id: 'msg_1', body: 1 })).toBe('unknown')
 })

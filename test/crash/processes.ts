@@ -37,7 +37,8 @@ const roles: Record<string, () => void | Promise<void>> = {
   /** Opens a store that may not exist yet and starts some runs, which nobody drives. */
   async create() {
     const engine = createEmbeddedEngine({ file, ...quiet })
-    for (let k = 0; k < 10; k++) await engine.start({ run: `${args[0]!}-${k}` as RunId, agent: 'nobody', version: '1', input: k })
+    for (let k = 0; k < 10; k++)
+      await engine.start({ run: `${args[0]!}-${k}` as RunId, agent: 'nobody', version: '1', input: k })
     say('created')
   },
 
@@ -91,11 +92,13 @@ const roles: Record<string, () => void | Promise<void>> = {
     const engine = createEmbeddedEngine({ file, ...quiet })
     engine.drive(
       registry({
-        killer: (ctx) => step(ctx, 'work', () => (process.kill(process.pid, 'SIGKILL'), new Promise<never>(() => undefined))),
+        killer: (ctx) =>
+          step(ctx, 'work', () => (process.kill(process.pid, 'SIGKILL'), new Promise<never>(() => undefined))),
         innocent: (ctx) => step(ctx, 'work', () => new Promise((resolve) => setTimeout(() => resolve('fine'), 1_000))),
       }),
     )
-    for (const agent of ['killer', 'innocent']) await engine.start({ run: agent as RunId, agent, version: '1', input: null })
+    for (const agent of ['killer', 'innocent'])
+      await engine.start({ run: agent as RunId, agent, version: '1', input: null })
     say('driving')
     await engine.outcome('innocent' as RunId)
     say('innocent has ended')

@@ -11,7 +11,9 @@ import { reeve } from '../cli/command.ts'
 
 const newStore = (): string => join(mkdtempSync(join(tmpdir(), 'reeve-refused-')), 'reeve.db')
 
-/** Adds a rule to the store under which nothing may be recorded that holds this text; returns what takes it away again. */
+/**
+ * Adds a rule to the store under which nothing may be recorded that holds this text; returns what takes it away again.
+ */
 function forbid(store: string, text: string): () => void {
   const other = new DatabaseSync(store)
   other.exec('PRAGMA busy_timeout=5000')
@@ -48,7 +50,9 @@ async function answered(runtime: Runtime, n: number): Promise<void> {
   for (let i = 0; i < n; i++) await runtime.start('clerk', 'begin', { runId: `r${i}` })
   await expect.poll(() => runtime.questions()).toHaveLength(n)
   const questions = await runtime.questions()
-  await Promise.all(questions.map(({ run, id }) => runtime.answer({ interruptId: id, value: run === 'r0' ? 'x' : 'o' })))
+  await Promise.all(
+    questions.map(({ run, id }) => runtime.answer({ interruptId: id, value: run === 'r0' ? 'x' : 'o' })),
+  )
 }
 
 /** A store with a run that was set aside, because it may not record `xxx`. */
@@ -67,7 +71,8 @@ for (const writer of ['inline', 'thread'] as const)
     await using runtime = await open(store, { writer })
     const allow = forbid(store, 'xxx')
     await answered(runtime, 8)
-    for (let i = 1; i < 8; i++) expect(await runtime.handle(`r${i}`).outcome()).toMatchObject({ status: 'completed', output: 'ooo' })
+    for (let i = 1; i < 8; i++)
+      expect(await runtime.handle(`r${i}`).outcome()).toMatchObject({ status: 'completed', output: 'ooo' })
     await expect.poll(async () => (await summaryOf(runtime, 'r0'))?.status).toBe('stuck')
     expect(await summaryOf(runtime, 'r0')).toMatchObject({
       failure: { code: 'store.refused', message: expect.stringContaining('forbidden text') as string },
@@ -79,7 +84,10 @@ for (const writer of ['inline', 'thread'] as const)
 test('a run that is set aside says so wherever it is looked at, and is left alone over a restart, by answers and messages too', async () => {
   const { store, allow, runtime } = await withOneSetAside()
   expect(await runtime.handle('r0').view()).toMatchObject({ status: 'stuck' })
-  expect(await runtime.handle('r0').until('waiting')).toMatchObject({ status: 'stuck', failure: { code: 'store.refused' } })
+  expect(await runtime.handle('r0').until('waiting')).toMatchObject({
+    status: 'stuck',
+    failure: { code: 'store.refused' },
+  })
   const { position } = await runtime.handle('r0').view()
   await runtime.close()
   allow()
@@ -138,7 +146,11 @@ test('what the store refuses from outside is refused to its sender, and the run 
 
 test('K4: names that differ only in halves of surrogate pairs have different addresses in every store: no constraint is broken', async () => {
   const store = newStore()
-  const worker = agent({ name: 'worker', description: 'Says what it is asked.', run: (_ctx, brief) => `did ${String(brief)}` })
+  const worker = agent({
+    name: 'worker',
+    description: 'Says what it is asked.',
+    run: (_ctx, brief) => `did ${String(brief)}`,
+  })
   const lead = agent({
     name: 'lead',
     workers: [worker],
@@ -155,14 +167,20 @@ test('K4: names that differ only in halves of surrogate pairs have different add
     },
   })
   await using runtime = await createRuntime({ store, agents: [lead] })
-  expect(await runtime.run(lead, 'go', { runId: 'r' })).toMatchObject({ output: Array.from({ length: 5 }, () => 'completed') })
+  expect(await runtime.run(lead, 'go', { runId: 'r' })).toMatchObject({
+    output: Array.from({ length: 5 }, () => 'completed'),
+  })
   const born = (await runtime.handle('r').view()).activations.map(({ activation }) => activation)
   expect(new Set(born).size).toBe(6)
   expect(born.every((id) => id.isWellFormed())).toBe(true)
 })
 
 test('a planned team whose tasks are named by halves of surrogate pairs ends, and so does everybody beside it', async () => {
-  const generalist = agent({ name: 'generalist', description: 'Works.', model: ({ messages }) => `done ${messages.length}` })
+  const generalist = agent({
+    name: 'generalist',
+    description: 'Works.',
+    model: ({ messages }) => `done ${messages.length}`,
+  })
   const plan = JSON.stringify({
     complexity: 0.9,
     subtasks: ['\ud800', '\ud801'].map((id) => ({ id, role: 'generalist', description: `task ${id.charCodeAt(0)}` })),
@@ -180,9 +198,16 @@ test('a planned team whose tasks are named by halves of surrogate pairs ends, an
 test('what would be one and the same in a store is refused from outside, and what no entry can hold where it arises', async () => {
   await using runtime = await open(newStore())
   await runtime.start('clerk', 'begin', { runId: 'r' })
-  await expect(runtime.handle('r').post('act_r' as never, 'x', { id: '\ud800' })).rejects.toMatchObject({ code: 'input.invalid' })
-  const { type, outcome } = { type: 'step.settled', outcome: { status: 'completed', output: 'x'.repeat(2_000) } } as const
-  expect(() => encode({ type, address: 'a', outcome }, 100)).toThrow(expect.objectContaining({ code: 'input.too-large' }) as Error)
+  await expect(runtime.handle('r').post('act_r' as never, 'x', { id: '\ud800' })).rejects.toMatchObject({
+    code: 'input.invalid',
+  })
+  const { type, outcome } = {
+    type: 'step.settled',
+    outcome: { status: 'completed', output: 'x'.repeat(2_000) },
+  } as const
+  expect(() => encode({ type, address: 'a', outcome }, 100)).toThrow(
+    expect.objectContaining({ code: 'input.too-large' }) as Error,
+  )
   const end = encodeEnd({ type, address: 'a', outcome }, (event) => encode(event, 1_000))
   expect(end.event.outcome).toMatchObject({ status: 'failed', failure: { code: 'input.too-large' } })
 })

@@ -1,4 +1,7 @@
-/** Runs that are removed: nothing that somebody remembers of them, a number or an id, is ever taken for something else (K1, K2, K9). */
+/**
+ * Runs that are removed: nothing that somebody remembers of them, a number or an id, is ever taken for something else
+ * (K1, K2, K9).
+ */
 import { expect, test } from 'vitest'
 import { rootActivation, type RunId } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -7,8 +10,10 @@ import { begin, behind, inFolder, open, outcome, registry, step, until, type Ope
 
 const act = (run: string) => rootActivation(run as RunId)
 const remove = (engine: Opened, run: string): Promise<void> => engine.remove(run as RunId)
-const types = async (engine: Opened, run: string): Promise<string[]> => (await engine.read(run as RunId)).map(({ event }) => event.type)
-const write = (engine: Opened, run: string, body = 'hello', id = 'm') => engine.post({ type: 'message', activation: act(run), id, body })
+const types = async (engine: Opened, run: string): Promise<string[]> =>
+  (await engine.read(run as RunId)).map(({ event }) => event.type)
+const write = (engine: Opened, run: string, body = 'hello', id = 'm') =>
+  engine.post({ type: 'message', activation: act(run), id, body })
 
 async function message(ctx: Context) {
   const arrival = await ctx.next((any) => any.type === 'message')
@@ -33,7 +38,10 @@ test('K1: a run that another process removed and began again writes into its own
   const other = open(file)
   await remove(other, 'r1')
   await begin(other, 'r2', 'waiter')
-  await until('r2 is at work', async () => (await types(driver, 'r2')).length > 0 && driver.driver.runs.has('r2' as RunId))
+  await until(
+    'r2 is at work',
+    async () => (await types(driver, 'r2')).length > 0 && driver.driver.runs.has('r2' as RunId),
+  )
   await begin(other, 'r1', 'short')
   expect(await outcome(driver, 'r1')).toEqual({ status: 'completed', output: 1 })
   await write(other, 'r2')
@@ -42,23 +50,28 @@ test('K1: a run that another process removed and began again writes into its own
   expect(await types(other, 'r2')).toEqual(waited)
 })
 
-test.each(['inline', 'thread'] as const)('K1: the same in one process, and for the values of a run, writer %s', async (writer) => {
-  const engine = open(inFolder(), { writer })
-  engine.drive(agents)
-  await begin(engine, 'r1', 'counter')
-  expect(await outcome(engine, 'r1')).toEqual({ status: 'completed', output: 1 })
-  await remove(engine, 'r1')
-  for (const run of ['r2', 'r3', 'r4']) await begin(engine, run, 'waiter')
-  await begin(engine, 'r1', 'counter')
-  expect(await outcome(engine, 'r1')).toEqual({ status: 'completed', output: 1 })
-  for (const run of ['r2', 'r3', 'r4']) {
-    await write(engine, run)
-    expect(await outcome(engine, run)).toEqual({ status: 'completed', output: ['hello', 2] })
-    expect(await types(engine, run)).toEqual(waited)
-  }
-  const values = engine.store.db.prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'").get()
-  expect(values).toEqual({ n: 1 })
-})
+test.each(['inline', 'thread'] as const)(
+  'K1: the same in one process, and for the values of a run, writer %s',
+  async (writer) => {
+    const engine = open(inFolder(), { writer })
+    engine.drive(agents)
+    await begin(engine, 'r1', 'counter')
+    expect(await outcome(engine, 'r1')).toEqual({ status: 'completed', output: 1 })
+    await remove(engine, 'r1')
+    for (const run of ['r2', 'r3', 'r4']) await begin(engine, run, 'waiter')
+    await begin(engine, 'r1', 'counter')
+    expect(await outcome(engine, 'r1')).toEqual({ status: 'completed', output: 1 })
+    for (const run of ['r2', 'r3', 'r4']) {
+      await write(engine, run)
+      expect(await outcome(engine, run)).toEqual({ status: 'completed', output: ['hello', 2] })
+      expect(await types(engine, run)).toEqual(waited)
+    }
+    const values = engine.store.db
+      .prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'")
+      .get()
+    expect(values).toEqual({ n: 1 })
+  },
+)
 
 test.each(['file', 'memory'])('K2: a message that is sent after a run was removed arrives (%s)', async (where) => {
   const engine = open(where === 'file' ? inFolder() : ':memory:')

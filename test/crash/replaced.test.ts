@@ -1,4 +1,7 @@
-/** A store whose file is taken away, replaced or restored under a process: the process notices, stops, and acknowledges nothing that nobody will read (K5). */
+/**
+ * A store whose file is taken away, replaced or restored under a process: the process notices, stops, and acknowledges
+ * nothing that nobody will read (K5).
+ */
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { describe, expect, test, vi } from 'vitest'
@@ -62,7 +65,9 @@ async function working(
   const file = inFolder()
   const engine = open(file, { writer })
   const work = held()
-  engine.drive(registry({ worker: async (ctx) => step(ctx, 'work', work.effect), quick: (ctx) => step(ctx, 'one', () => 1) }))
+  engine.drive(
+    registry({ worker: async (ctx) => step(ctx, 'work', work.effect), quick: (ctx) => step(ctx, 'one', () => 1) }),
+  )
   await begin(engine, 'before', 'quick')
   await outcome(engine, 'before')
   const copy = await copyOf(file)
@@ -100,7 +105,9 @@ test('a process that only decides is not told that its answer counts, where the 
   const engine = open(file, { pollMs: 60_000 })
   await begin(engine, 'r', 'nobody')
   remove(file)
-  expect(await errorOf(() => engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'no' }))).toMatchObject({ code: 'store.replaced' })
+  expect(await errorOf(() => engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'no' }))).toMatchObject({
+    code: 'store.replaced',
+  })
 })
 
 test('a process that closes after its file was replaced does no harm to the new store', async () => {

@@ -1,7 +1,22 @@
-/** What must not grow with the number of runs that wait: memory, wake-ups, timers, queries (DESIGN §3.4). Counts, not times. */
+/**
+ * What must not grow with the number of runs that wait: memory, wake-ups, timers, queries (DESIGN §3.4). Counts, not
+ * times.
+ */
 import { describe, expect, test, vi } from 'vitest'
 import { systemClock, type Clock, type RunId } from '../../src/core/index.ts'
-import { answer, ask, begin, behind, inFolder, open, outcome, registry, until, type Agent, type Opened } from './hand.ts'
+import {
+  answer,
+  ask,
+  begin,
+  behind,
+  inFolder,
+  open,
+  outcome,
+  registry,
+  until,
+  type Agent,
+  type Opened,
+} from './hand.ts'
 
 const many = 2_000
 
@@ -22,7 +37,9 @@ describe(`${many} runs that wait for an answer`, () => {
     const first = open(file)
     first.drive(registry({ asker: asking().agent }))
     await park(first, 'asker', many)
-    expect(behind(file, (db) => db.prepare('SELECT count(*) AS n FROM run WHERE parked = 1 AND owner IS NULL').get())).toEqual({ n: many })
+    expect(
+      behind(file, (db) => db.prepare('SELECT count(*) AS n FROM run WHERE parked = 1 AND owner IS NULL').get()),
+    ).toEqual({ n: many })
     await first.close()
 
     const { woken, agent } = asking()
@@ -34,7 +51,11 @@ describe(`${many} runs that wait for an answer`, () => {
     await begin(second, 'own', 'asker')
     await until('its own run asks', async () => (await second.questions({ run: 'own' as RunId })).length === 1)
     await until('its own run is parked', () => second.driver.runs.size === 0)
-    expect({ woken, wakes: wake.mock.calls.flatMap(([runs]) => [...runs]).length, claims: claim.mock.calls.length }).toEqual({
+    expect({
+      woken,
+      wakes: wake.mock.calls.flatMap(([runs]) => [...runs]).length,
+      claims: claim.mock.calls.length,
+    }).toEqual({
       woken: ['own'],
       wakes: 0,
       claims: 0,
@@ -75,7 +96,8 @@ describe('500 runs that wait for the clock', () => {
     engine.drive(
       registry({
         sleeper: async (ctx) =>
-          (await ctx.next(ctx.ask('nap', { until: new Date(at + (Number(ctx.place.run.slice(1)) % 7)) }))).outcome.status,
+          (await ctx.next(ctx.ask('nap', { until: new Date(at + (Number(ctx.place.run.slice(1)) % 7)) }))).outcome
+            .status,
       }),
     )
     await park(engine, 'sleeper', 500)
@@ -100,7 +122,8 @@ test.each([
   const deadlines = [Date.now() + 60_000, Date.now() + 120_000]
   engine.drive(
     registry({
-      sleeper: async (ctx) => (await ctx.next(ctx.ask('nap', { until: new Date(deadlines[Number(ctx.input)]!) }))).outcome.status,
+      sleeper: async (ctx) =>
+        (await ctx.next(ctx.ask('nap', { until: new Date(deadlines[Number(ctx.input)]!) }))).outcome.status,
     }),
   )
   for (const which of order) await begin(engine, `r${which}`, 'sleeper', which)

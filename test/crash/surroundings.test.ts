@@ -4,7 +4,9 @@ import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { begin, behind, errorOf, inFolder, launch, open, outcome, registry, step } from './hand.ts'
 
-const counting = registry({ counter: async (ctx) => [await step(ctx, 'one', () => 1), await step(ctx, 'two', () => 2)] })
+const counting = registry({
+  counter: async (ctx) => [await step(ctx, 'one', () => 1), await step(ctx, 'two', () => 2)],
+})
 
 async function storeWithRuns(runs = 1): Promise<string> {
   const file = inFolder()
@@ -19,10 +21,17 @@ async function storeWithRuns(runs = 1): Promise<string> {
 }
 
 /** How opening fails, and whether the file is still what it was. */
-async function refusal(file: string): Promise<{ code: string; saysWhich: boolean; saysWhatToDo: boolean; kept: boolean }> {
+async function refusal(
+  file: string,
+): Promise<{ code: string; saysWhich: boolean; saysWhatToDo: boolean; kept: boolean }> {
   const before = readFileSync(file)
   const { code, message, hint = '' } = await errorOf(() => open(file))
-  return { code, saysWhich: message.includes(file), saysWhatToDo: hint.length > 20, kept: readFileSync(file).equals(before) }
+  return {
+    code,
+    saysWhich: message.includes(file),
+    saysWhatToDo: hint.length > 20,
+    kept: readFileSync(file).equals(before),
+  }
 }
 const refused = (code: string) => ({ code, saysWhich: true, saysWhatToDo: true, kept: true })
 
@@ -127,8 +136,9 @@ describe('a damaged page in the middle of a store', () => {
     const { page, size } = behind(file, (db) => {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       const size = (db.prepare('PRAGMA page_size').get() as { page_size: number }).page_size
-      const row = db.prepare(`SELECT pageno FROM dbstat WHERE name = 'log' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 10`).get() as
-        { pageno: number } | undefined
+      const row = db
+        .prepare(`SELECT pageno FROM dbstat WHERE name = 'log' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 10`)
+        .get() as { pageno: number } | undefined
       return { page: row?.pageno ?? 0, size }
     })
     expect(page).toBeGreaterThan(0)

@@ -66,7 +66,8 @@ test('what is no store is neither copied nor compacted, and nothing is created',
   expect(existsSync(copy) || existsSync(`${copy}.part`) || existsSync(`${file}.none`)).toBe(false)
 })
 
-const sizeOf = (file: string): number => behind(file, (db) => (db.exec('PRAGMA wal_checkpoint(TRUNCATE)'), statSync(file).size))
+const sizeOf = (file: string): number =>
+  behind(file, (db) => (db.exec('PRAGMA wal_checkpoint(TRUNCATE)'), statSync(file).size))
 
 test('retention gives the space of removed runs back to the file system', async () => {
   const file = inFolder()
@@ -81,7 +82,11 @@ test('retention gives the space of removed runs back to the file system', async 
   expect(before).toBeGreaterThan(10_000_000)
   const second = open(file, { retentionMs: 1 })
   second.drive(agents)
-  await until('all are removed and the file is small', async () => (await second.runs()).length === 0 && sizeOf(file) < before / 10, 20_000)
+  await until(
+    'all are removed and the file is small',
+    async () => (await second.runs()).length === 0 && sizeOf(file) < before / 10,
+    20_000,
+  )
   await begin(second, 'next', 'busy')
   expect(await outcome(second, 'next')).toEqual({ status: 'completed', output: 'done' })
   expect(intact(file)).toEqual({ integrity_check: 'ok' })
@@ -98,7 +103,9 @@ test('a store of before it could shrink is opened, keeps its runs, and shrinks f
   await begin(first, 'w', 'waiting')
   await until('it waits', async () => (await first.questions()).length === 1)
   await first.close()
-  behind(file, (db) => db.exec('DROP TABLE meta; DROP INDEX run_lost; ALTER TABLE run DROP COLUMN losses; PRAGMA user_version = 1'))
+  behind(file, (db) =>
+    db.exec('DROP TABLE meta; DROP INDEX run_lost; ALTER TABLE run DROP COLUMN losses; PRAGMA user_version = 1'),
+  )
   const second = open(file)
   second.drive(agents)
   const id = behind(file, (db) => db.prepare("SELECT value FROM meta WHERE key = 'id'").get())
@@ -107,7 +114,9 @@ test('a store of before it could shrink is opened, keeps its runs, and shrinks f
   const before = sizeOf(file)
   const { after } = compactStore(file)
   expect(after).toBeLessThan(before / 4)
-  expect(behind(file, (db) => db.prepare('SELECT auto_vacuum FROM pragma_auto_vacuum').get())).toEqual({ auto_vacuum: 2 })
+  expect(behind(file, (db) => db.prepare('SELECT auto_vacuum FROM pragma_auto_vacuum').get())).toEqual({
+    auto_vacuum: 2,
+  })
   expect((await second.questions()).map(({ run }) => run)).toEqual(['w'])
   expect(second.warnings).toEqual([])
 })
@@ -123,6 +132,9 @@ test('reeve backup and reeve compact work on the store that is named', async () 
   const db = new DatabaseSync(join(dirname(file), 'copy.db'))
   expect(db.prepare('SELECT id FROM run').all()).toEqual([{ id: 'r' }])
   db.close()
-  await expect(reeve('backup', 'copy.db')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') as string })
+  await expect(reeve('backup', 'copy.db')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('exists already') as string,
+  })
   expect((await reeve('compact')).stdout).toMatch(/had \d+\.\d MB and has \d+\.\d MB\.\n$/)
 }, 60_000)

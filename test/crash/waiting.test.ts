@@ -1,12 +1,24 @@
-/** A store in which everything waits: nothing is looked at again and again in vain, nothing that is due is overlooked (K2, DESIGN §3.4). */
+/**
+ * A store in which everything waits: nothing is looked at again and again in vain, nothing that is due is overlooked
+ * (K2, DESIGN §3.4).
+ */
 import { expect, test, vi } from 'vitest'
-import { completed, rootActivation, systemClock, type ActivationId, type Clock, type Json, type RunId } from '../../src/core/index.ts'
+import {
+  completed,
+  rootActivation,
+  systemClock,
+  type ActivationId,
+  type Clock,
+  type Json,
+  type RunId,
+} from '../../src/core/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { answer, ask, begin, behind, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
 const epochOf = (file: string, run: string): number =>
   behind(file, (db) => (db.prepare('SELECT epoch FROM run WHERE id = ?').get(run) as { epoch: number }).epoch)
-const unread = (file: string): unknown[] => behind(file, (db) => db.prepare('SELECT act, key FROM inbox WHERE taken = 0').all())
+const unread = (file: string): unknown[] =>
+  behind(file, (db) => db.prepare('SELECT act, key FROM inbox WHERE taken = 0').all())
 
 /** Several sweeps later. */
 async function later(clock: ReturnType<typeof manualClock>): Promise<void> {
@@ -61,8 +73,13 @@ test('K2: an answer in the commit that ends who asked comes too late, and wakes 
   finish(1)
   for (let k = 0; k < 3; k++) await Promise.resolve()
   const worker = `${rootActivation('r' as RunId)}>worker` as ActivationId
-  expect(await engine.post({ type: 'answer', activation: worker, address: 'q', outcome: completed('yes') })).toBe('closed')
-  await until('it waits', async () => (await engine.questions())[0]?.activation === 'act_r' && engine.driver.runs.size === 0)
+  expect(await engine.post({ type: 'answer', activation: worker, address: 'q', outcome: completed('yes') })).toBe(
+    'closed',
+  )
+  await until(
+    'it waits',
+    async () => (await engine.questions())[0]?.activation === 'act_r' && engine.driver.runs.size === 0,
+  )
   const [epoch, commits] = [epochOf(file, 'r'), engine.driver.commits]
   await later(clock)
   expect([epochOf(file, 'r'), engine.driver.commits, unread(file)]).toEqual([epoch, commits, []])
@@ -83,7 +100,9 @@ test('K2: a row that was left unread by somebody who has ended is used up by who
   )
   await begin(engine, 'r', 'lead')
   await until('it waits', () => engine.driver.runs.size === 0)
-  behind(file, (db) => db.exec(`INSERT INTO inbox(act, key, body) VALUES('act_r>worker', 'x', '{"type":"message","id":"x","body":1}')`))
+  behind(file, (db) =>
+    db.exec(`INSERT INTO inbox(act, key, body) VALUES('act_r>worker', 'x', '{"type":"message","id":"x","body":1}')`),
+  )
   await until('it is used up', () => (clock.advance(1_100), unread(file).length === 0))
   await until('it waits again', () => engine.driver.runs.size === 0)
   const epoch = epochOf(file, 'r')
@@ -98,7 +117,10 @@ test('K2: a deadline whose row is taken already does not ring again and again', 
     registry({
       agent: async (ctx) => {
         const until = new Date(ctx.now().getTime() + 200)
-        const id = ctx.ask('q', { until, as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'well?', path: [] } })
+        const id = ctx.ask('q', {
+          until,
+          as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'well?', path: [] },
+        })
         return (await ctx.next(id)).type
       },
     }),

@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { recruitsFor, surveyChecks, surveyDependencies, surveyInventory, surveyMonorepo } from '../../src/demo/survey/index.ts'
+import {
+  recruitsFor,
+  surveyChecks,
+  surveyDependencies,
+  surveyInventory,
+  surveyMonorepo,
+} from '../../src/demo/survey/index.ts'
 import { plainFolder, raw, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []
@@ -66,7 +72,11 @@ describe('dependencies', () => {
       'packages/a/package.json': json({ name: 'a', dependencies: { right: '^2', b: 'workspace:*', up: '^1' } }),
       'packages/b/package.json': json({ name: 'b' }),
       'packages/old/package.json': json({ name: 'old', dependencies: { gone: '1' } }),
-      'node_modules/.pnpm/left@1.0.0/node_modules/left/package.json': json({ name: 'left', version: '1.0.0', license: 'ISC' }),
+      'node_modules/.pnpm/left@1.0.0/node_modules/left/package.json': json({
+        name: 'left',
+        version: '1.0.0',
+        license: 'ISC',
+      }),
     })
     const { declared, notLocked, withoutLock, licences } = await surveyDependencies(path)
     expect(declared.items.map(({ name, locked }) => [name, locked])).toEqual([
@@ -112,7 +122,12 @@ describe('workspaces', () => {
       'libs/x/package.json': member('x'),
     })
     const { packages, cycles, workspaces } = await surveyMonorepo(path)
-    expect(packages.items.map(({ name, dependsOn }) => `${name}>${dependsOn.join()}`)).toEqual(['a>b', 'b>c', 'c>a', 'd>a'])
+    expect(packages.items.map(({ name, dependsOn }) => `${name}>${dependsOn.join()}`)).toEqual([
+      'a>b',
+      'b>c',
+      'c>a',
+      'd>a',
+    ])
     expect(cycles).toEqual([['a', 'b', 'c']])
     expect(workspaces).toEqual([{ tool: 'npm', file: 'package.json', patterns: ['libs/*', '!libs/x'] }])
   })
@@ -120,8 +135,16 @@ describe('workspaces', () => {
   it('do not mind peers, the workspace protocol or the same range twice', async () => {
     const path = await folder({
       'package.json': json({ workspaces: { packages: ['{apps,libs}/**'] } }),
-      'apps/web/package.json': json({ name: 'web', dependencies: { ui: 'workspace:^', react: '^19' }, peerDependencies: { zod: '^3' } }),
-      'libs/deep/ui/package.json': json({ name: 'ui', dependencies: { react: '^19', zod: '^4' }, peerDependencies: { web: '*' } }),
+      'apps/web/package.json': json({
+        name: 'web',
+        dependencies: { ui: 'workspace:^', react: '^19' },
+        peerDependencies: { zod: '^3' },
+      }),
+      'libs/deep/ui/package.json': json({
+        name: 'ui',
+        dependencies: { react: '^19', zod: '^4' },
+        peerDependencies: { web: '*' },
+      }),
     })
     const { packages, cycles, mismatches } = await surveyMonorepo(path)
     expect(packages.items.map(({ folder: at }) => at)).toEqual(['apps/web', 'libs/deep/ui'])
@@ -155,7 +178,10 @@ describe('tests and CI', () => {
       'a.ts': '',
       'package.json': json({ scripts: { test: `API_KEY=${raw.setting} vitest` } }),
       '.ci/run': `NPM_TOKEN=${raw.setting} npm test\n`,
-      'package-lock.json': json({ lockfileVersion: 1, dependencies: { a: { version: `git+https://ann:${raw.setting}@x.org/a.git` } } }),
+      'package-lock.json': json({
+        lockfileVersion: 1,
+        dependencies: { a: { version: `git+https://ann:${raw.setting}@x.org/a.git` } },
+      }),
     })
     const found = JSON.stringify([await surveyChecks(path), await surveyDependencies(path)])
     expect(found).toContain('NPM_TOKEN=v9Kd…16 npm test')
@@ -163,7 +189,11 @@ describe('tests and CI', () => {
   })
   it.each([
     ['.ci/run', '#!/bin/sh\nnpm ci\nnpm test -- --silent\n', 3],
-    ['.github/workflows/x.yml', 'steps:\n  - run: npm install vitest\n  - name: pytest\n  - run: python -m pytest -q\n', 4],
+    [
+      '.github/workflows/x.yml',
+      'steps:\n  - run: npm install vitest\n  - name: pytest\n  - run: python -m pytest -q\n',
+      4,
+    ],
     ['.circleci/config.yml', 'steps:\n  - run: pnpm -r run check\n', 2],
     ['Jenkinsfile', "sh 'npm ci'\nsh 'npm run build'\n", null],
   ])('finds the tests in %s', async (file, text, line) => {

@@ -1,6 +1,7 @@
 /**
- * A folder whose every finding is known: a small shop with a workspace, a git history with fixed dates, and one of each thing the surveys look
- * for, beside things they must not fall for. Used by the surveys' tests and by the demo's end-to-end test.
+ * A folder whose every finding is known: a small shop with a workspace, a git history with fixed dates, and one of each
+ * thing the surveys look for, beside things they must not fall for. Used by the surveys' tests and by the demo's
+ * end-to-end test.
  *
  * Strings that look like secrets are put together here, so that this repository holds none.
  */
@@ -60,10 +61,22 @@ const packages: Files = {
       'packages/b/node_modules/zod': { version: '4.1.0', license: 'MIT' },
     },
   }),
-  'packages/a/package.json': json({ name: '@shop/a', version: '1.0.0', dependencies: { '@shop/b': '*', zod: '^3.0.0' } }),
-  'packages/b/package.json': json({ name: '@shop/b', version: '1.0.0', dependencies: { '@shop/a': '*', zod: '^4.0.0' } }),
+  'packages/a/package.json': json({
+    name: '@shop/a',
+    version: '1.0.0',
+    dependencies: { '@shop/b': '*', zod: '^3.0.0' },
+  }),
+  'packages/b/package.json': json({
+    name: '@shop/b',
+    version: '1.0.0',
+    dependencies: { '@shop/a': '*', zod: '^4.0.0' },
+  }),
   'node_modules/installed/package.json': json({ name: 'installed', version: '0.1.0', license: 'ISC' }),
-  'node_modules/@scope/extra/package.json': json({ name: '@scope/extra', version: '2.0.0', licenses: [{ type: 'MIT' }] }),
+  'node_modules/@scope/extra/package.json': json({
+    name: '@scope/extra',
+    version: '2.0.0',
+    licenses: [{ type: 'MIT' }],
+  }),
   'node_modules/installed/index.js': `const password = "${raw.phrase}" // TODO: not ours\n`,
 }
 
@@ -119,7 +132,14 @@ const sources: Files = {
   'src/app.test.ts': text("import { test } from 'vitest'", '', "test('adds', () => {})"),
   'scripts/run.py': text('#!/usr/bin/env python3', 'print("# TODO: in a string")', 'x = 1  # HACK: works for now'),
   'logo.png': Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x00, 0x00, 0x01]),
-  '.github/workflows/ci.yml': text('on: push', 'jobs:', '  check:', '    steps:', '      - run: npm ci', '      - run: npm run verify'),
+  '.github/workflows/ci.yml': text(
+    'on: push',
+    'jobs:',
+    '  check:',
+    '    steps:',
+    '      - run: npm ci',
+    '      - run: npm run verify',
+  ),
 }
 
 const secretive: Files = {
@@ -187,7 +207,9 @@ export interface KnownFolder {
   remove(): Promise<void>
 }
 
-/** Builds the folder in a temporary directory, with a git history of two commits: 2024-01-10 and 2025-06-01, noon UTC. */
+/**
+ * Builds the folder in a temporary directory, with a git history of two commits: 2024-01-10 and 2025-06-01, noon UTC.
+ */
 export async function knownFolder(): Promise<KnownFolder> {
   const made = await plainFolder({ ...packages, ...pages, ...sources, '.gitignore': text('node_modules/', 'ignored/') })
   await symlink('.', join(made.path, 'loop'))
@@ -222,8 +244,17 @@ export function commit(root: string, at: string): void {
 
 /** Runs git with an identity of its own, untouched by the machine's settings. */
 export function git(root: string, args: readonly string[], environment: Record<string, string> = {}): string {
-  const own = ['user.name=Ann', 'user.email=ann@example.com', 'init.defaultBranch=main', 'commit.gpgsign=false', 'core.autocrlf=false']
+  const own = [
+    'user.name=Ann',
+    'user.email=ann@example.com',
+    'init.defaultBranch=main',
+    'commit.gpgsign=false',
+    'core.autocrlf=false',
+  ]
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')))
   const settings = own.flatMap((setting) => ['-c', setting])
-  return execFileSync('git', [...settings, '-C', root, ...args], { encoding: 'utf8', env: { ...clean, ...environment } })
+  return execFileSync('git', [...settings, '-C', root, ...args], {
+    encoding: 'utf8',
+    env: { ...clean, ...environment },
+  })
 }

@@ -1,4 +1,7 @@
-/** A folder that somebody else has made: what it brings along is data, and never runs, never holds up whoever looks at it. */
+/**
+ * A folder that somebody else has made: what it brings along is data, and never runs, never holds up whoever looks at
+ * it.
+ */
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,11 +30,31 @@ async function armed(gitDir: string, traces: string): Promise<void> {
   await chmod(script, 0o755)
   const set = (name: string, value = script): string =>
     execFileSync('git', ['config', '--file', join(gitDir, 'config'), name, value]).toString()
-  for (const name of ['diff.evil.textconv', 'diff.evil.command', 'filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process'])
+  for (const name of [
+    'diff.evil.textconv',
+    'diff.evil.command',
+    'filter.evil.clean',
+    'filter.evil.smudge',
+    'filter.evil.process',
+  ])
     set(name)
-  for (const name of ['core.fsmonitor', 'core.pager', 'core.sshCommand', 'core.editor', 'core.askPass', 'diff.external', 'gpg.program'])
+  for (const name of [
+    'core.fsmonitor',
+    'core.pager',
+    'core.sshCommand',
+    'core.editor',
+    'core.askPass',
+    'diff.external',
+    'gpg.program',
+  ])
     set(name)
-  for (const name of ['credential.helper', 'uploadpack.packObjectsHook', 'interactive.diffFilter', 'pager.blame', 'pager.ls-files'])
+  for (const name of [
+    'credential.helper',
+    'uploadpack.packObjectsHook',
+    'interactive.diffFilter',
+    'pager.blame',
+    'pager.ls-files',
+  ])
     set(name)
   set('alias.blame', `!${script}`)
   set('core.hooksPath', traces)
@@ -49,7 +72,10 @@ async function armed(gitDir: string, traces: string): Promise<void> {
   await writeFile(join(gitDir, 'info', 'attributes'), '* filter=evil diff=evil\n')
 }
 
-const hostileFiles: Files = { 'a.js': '// TODO: look\n', '.gitattributes': '* filter=evil diff=evil working-tree-encoding=UTF-8\n' }
+const hostileFiles: Files = {
+  'a.js': '// TODO: look\n',
+  '.gitattributes': '* filter=evil diff=evil working-tree-encoding=UTF-8\n',
+}
 
 describe('what a folder brings along', () => {
   it('is never run by git: no filter, textconv, hook, monitor, alias or include of a repository is in force, and ages are known all the same', async () => {
@@ -75,7 +101,8 @@ describe('what a folder brings along', () => {
     const docs = join(path, 'docs')
     git(docs, ['init', '-q'])
     commit(docs, '2025-01-01T00:00:00Z')
-    for (const name of ['HEAD', 'config', 'index', 'objects', 'refs']) await rename(join(docs, '.git', name), join(docs, name))
+    for (const name of ['HEAD', 'config', 'index', 'objects', 'refs'])
+      await rename(join(docs, '.git', name), join(docs, name))
     await rm(join(docs, '.git'), { recursive: true })
     execFileSync('git', ['config', '--file', join(docs, 'config'), 'core.worktree', '.'])
     await armed(docs, traces)
@@ -85,7 +112,9 @@ describe('what a folder brings along', () => {
   })
 
   it('is not followed out of the folder: a lock file that names a place elsewhere, an installed package or a link that leads there', async () => {
-    const outside = (await folder({ 'package.json': '{"name":"secret","version":"1.0.0","license":"GPL-3.0"}', 'page.md': '' })).path
+    const outside = (
+      await folder({ 'package.json': '{"name":"secret","version":"1.0.0","license":"GPL-3.0"}', 'page.md': '' })
+    ).path
     const up = '../'.repeat(20)
     const { path } = await folder({
       'package.json': '{"dependencies":{"secret":"1.0.0"}}',
@@ -102,11 +131,15 @@ describe('what a folder brings along', () => {
 
   it('is read only where it is a file: pipes and devices hold nobody up and are named', async () => {
     const { path } = await folder({ 'a.ts': '', 'sub/x.ts': '' })
-    for (const name of ['README.md', 'package-lock.json', 'Dockerfile', 'sub/.env']) execFileSync('mkfifo', [join(path, name)])
+    for (const name of ['README.md', 'package-lock.json', 'Dockerfile', 'sub/.env'])
+      execFileSync('mkfifo', [join(path, name)])
     await symlink('/dev/zero', join(path, 'zero.md'))
     const opened = await openFolder(path)
     expect(opened.files.map((file) => file.path)).toEqual(['a.ts', 'sub/x.ts'])
-    expect(opened.coverage()).toMatchObject({ unreadable: ['Dockerfile', 'README.md', 'package-lock.json', 'sub/.env'], symlinks: 1 })
+    expect(opened.coverage()).toMatchObject({
+      unreadable: ['Dockerfile', 'README.md', 'package-lock.json', 'sub/.env'],
+      symlinks: 1,
+    })
   })
 
   it('is no repository where git would have to wait for it: pipes in the place of its files', async () => {
@@ -120,13 +153,18 @@ describe('what a folder brings along', () => {
   it('is read up to a number of bytes, and what was left out is said', async () => {
     const { path } = await folder({ 'a.ts': 'x'.repeat(60), 'b.ts': 'x'.repeat(60), 'c.ts': 'x'.repeat(60) })
     const { coverage } = await surveys.inventory(path, { limits: { maxTotalBytes: 130 } })
-    expect([coverage.read, coverage.truncated]).toEqual([2, 'a worker reads 130 bytes; 1 files after that were not read'])
+    expect([coverage.read, coverage.truncated]).toEqual([
+      2,
+      'a worker reads 130 bytes; 1 files after that were not read',
+    ])
   })
 })
 
 describe('a survey in its thread', () => {
   // enough work for a thread that it is at it when it is looked at
-  const heavy = JSON.stringify({ dependencies: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`package-${n}`, '1'])) })
+  const heavy = JSON.stringify({
+    dependencies: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`package-${n}`, '1'])),
+  })
 
   it('gives up a file that takes too long, goes on without it, and names it', async () => {
     const { path } = await folder({ 'a/package.json': '{}', 'heavy/package.json': heavy })
@@ -136,7 +174,9 @@ describe('a survey in its thread', () => {
 
   it('fails with a reason where the folder takes too long', async () => {
     const { path } = await folder({ 'heavy/package.json': heavy })
-    await expect(surveyIsolated('dependencies', path, {}, { file: 60_000, folder: 1 })).rejects.toThrow('took longer than')
+    await expect(surveyIsolated('dependencies', path, {}, { file: 60_000, folder: 1 })).rejects.toThrow(
+      'took longer than',
+    )
   })
 
   it('leaves the thread of the caller free, and ends when it is told to, whatever it is at', async () => {
@@ -154,7 +194,9 @@ describe('a survey in its thread', () => {
   })
 
   it('hands over no text of the folder that is longer than anybody reads', async () => {
-    const { path } = await folder({ 'package.json': JSON.stringify({ name: 'x', dependencies: { ['y'.repeat(50_003)]: '1' } }) })
+    const { path } = await folder({
+      'package.json': JSON.stringify({ name: 'x', dependencies: { ['y'.repeat(50_003)]: '1' } }),
+    })
     const findings = await surveyIsolated('dependencies', path)
     expect(JSON.stringify(findings).length).toBeLessThan(10_000)
     expect(JSON.stringify(findings)).toContain('… (50003 characters)')

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { surveyChecks, surveyDependencies, surveyInventory, surveyMonorepo, surveyTodos } from '../../src/demo/survey/index.ts'
+import {
+  surveyChecks,
+  surveyDependencies,
+  surveyInventory,
+  surveyMonorepo,
+  surveyTodos,
+} from '../../src/demo/survey/index.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder
@@ -22,12 +28,22 @@ describe('every survey of the known folder', () => {
   })
 
   it('stops when its signal is aborted', async () => {
-    for (const survey of surveys) await expect(survey(shop.path, { signal: AbortSignal.abort() })).rejects.toThrow('aborted')
+    for (const survey of surveys)
+      await expect(survey(shop.path, { signal: AbortSignal.abort() })).rejects.toThrow('aborted')
   })
 
   it('looks at what git knows: not at ignored files, links, packages or the old report', async () => {
     const { coverage } = await surveyInventory(shop.path)
-    expect(coverage).toEqual({ source: 'git', files: 25, read: 24, binary: 1, symlinks: 1, tooLarge: [], unreadable: [], truncated: null })
+    expect(coverage).toEqual({
+      source: 'git',
+      files: 25,
+      read: 24,
+      binary: 1,
+      symlinks: 1,
+      tooLarge: [],
+      unreadable: [],
+      truncated: null,
+    })
   })
 })
 
@@ -90,12 +106,16 @@ describe('the known folder', () => {
       ['gpl-thing', 'strong-copyleft', true],
       ['lesser', 'weak-copyleft', false],
     ])
-    expect(licences.unknown.items).toEqual([{ name: 'mystery', version: '1.0.2', licence: null, class: 'unknown', direct: true }])
+    expect(licences.unknown.items).toEqual([
+      { name: 'mystery', version: '1.0.2', licence: null, class: 'unknown', direct: true },
+    ])
   })
 
   it('has its loose ends dated by git, and those git cannot date are of unknown age', async () => {
     const { todos, markers, unknownAge, notSearched } = await surveyTodos(shop.path, { now: shop.now })
-    expect(todos.items.map(({ file, line, text, since, ageDays }) => [`${file}:${line}`, text, since, ageDays])).toEqual([
+    expect(
+      todos.items.map(({ file, line, text, since, ageDays }) => [`${file}:${line}`, text, since, ageDays]),
+    ).toEqual([
       ['config/live.ts:2', 'TODO: rotate ghp_…40', '2025-06-01', 213],
       ['docs/with space.md:3', 'TODO: write this page', '2024-01-10', 721],
       ['notes.ts:1', 'XXX: untracked', null, null],
@@ -104,7 +124,11 @@ describe('the known folder', () => {
       ['src/app.ts:5', 'FIXME(ann): second line of a block', '2024-01-10', 721],
       ['src/app.ts:10', 'TODO: not committed yet', null, null],
     ])
-    expect({ markers, unknownAge, notSearched }).toEqual({ markers: { TODO: 4, FIXME: 1, HACK: 1, XXX: 1 }, unknownAge: 2, notSearched: 1 })
+    expect({ markers, unknownAge, notSearched }).toEqual({
+      markers: { TODO: 4, FIXME: 1, HACK: 1, XXX: 1 },
+      unknownAge: 2,
+      notSearched: 1,
+    })
   })
 
   it('has its tests found in CI through a package script', async () => {

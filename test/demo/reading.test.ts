@@ -9,7 +9,9 @@ describe('masking secrets', () => {
   it('never shows more than a third of a value', () => {
     expect(mask('abcdefghijkl')).toBe('abcd…12')
     expect(mask('abcdefghijk')).toBe('…11')
-    expect(withoutSecrets(`see ${raw.github} at https://ann:x@example.com/`)).toBe('see ghp_…40 at https://…@example.com/')
+    expect(withoutSecrets(`see ${raw.github} at https://ann:x@example.com/`)).toBe(
+      'see ghp_…40 at https://…@example.com/',
+    )
   })
 
   it('masks what a quoted command line says', () => {
@@ -30,7 +32,10 @@ describe('reading lock files', () => {
       ),
     ).toEqual(['@a/b@1.2.3', 'c@1.0.0'])
     expect(
-      names('yarn.lock', '__metadata:\n  version: 8\n\n"c@npm:^1":\n  version: 1.0.1\n\n"own@workspace:.":\n  version: 0.0.0-use.local\n'),
+      names(
+        'yarn.lock',
+        '__metadata:\n  version: 8\n\n"c@npm:^1":\n  version: 1.0.1\n\n"own@workspace:.":\n  version: 0.0.0-use.local\n',
+      ),
     ).toEqual(['c@1.0.1'])
   })
   it('of pnpm, three generations', () => {
@@ -40,24 +45,27 @@ describe('reading lock files', () => {
         "lockfileVersion: '9.0'\nimporters:\n\n  .:\n    dependencies:\n      a:\n        version: 1.0.0\npackages:\n\n  a@1.0.0:\n    resolution: {}\n\n  '@s/b@2.0.0(a@1.0.0)':\n    resolution: {}\nsnapshots:\n\n  a@1.0.0: {}\n",
       ),
     ).toEqual(['a@1.0.0', '@s/b@2.0.0'])
-    expect(names('pnpm-lock.yaml', 'packages:\n\n  /a@1.0.0:\n    dev: true\n  /@s/b@2.0.0(a@1.0.0):\n    dev: true\n')).toEqual([
-      'a@1.0.0',
-      '@s/b@2.0.0',
-    ])
-    expect(names('pnpm-lock.yaml', 'packages:\n\n  /a/1.0.0:\n    dev: true\n  /@s/b/2.0.0_a@1.0.0:\n    dev: true\n')).toEqual([
-      'a@1.0.0',
-      '@s/b@2.0.0',
-    ])
+    expect(
+      names('pnpm-lock.yaml', 'packages:\n\n  /a@1.0.0:\n    dev: true\n  /@s/b@2.0.0(a@1.0.0):\n    dev: true\n'),
+    ).toEqual(['a@1.0.0', '@s/b@2.0.0'])
+    expect(
+      names('pnpm-lock.yaml', 'packages:\n\n  /a/1.0.0:\n    dev: true\n  /@s/b/2.0.0_a@1.0.0:\n    dev: true\n'),
+    ).toEqual(['a@1.0.0', '@s/b@2.0.0'])
   })
   it('of npm before version 7', () => {
-    const old = JSON.stringify({ lockfileVersion: 1, dependencies: { a: { version: '1.0.0', dependencies: { b: { version: '2.0.0' } } } } })
+    const old = JSON.stringify({
+      lockfileVersion: 1,
+      dependencies: { a: { version: '1.0.0', dependencies: { b: { version: '2.0.0' } } } },
+    })
     expect(names('package-lock.json', old)).toEqual(['a@1.0.0', 'b@2.0.0'])
     expect(readLock('package-lock.json', '{')).toBeNull()
   })
   it('resolves as npm does, nearest first', () => {
     const lock = readLock(
       'sub/package-lock.json',
-      JSON.stringify({ packages: { 'node_modules/a': { version: '1.0.0' }, 'p/node_modules/a': { version: '2.0.0' } } }),
+      JSON.stringify({
+        packages: { 'node_modules/a': { version: '1.0.0' }, 'p/node_modules/a': { version: '2.0.0' } },
+      }),
     )
     if (lock === null) throw new Error('the lock file was not read')
     expect([
@@ -98,7 +106,9 @@ describe('classing licences', () => {
   })
   it('reads the old ways to state one', () => {
     expect(
-      [{ license: { type: 'MIT' } }, { licenses: [{ type: 'MIT' }, { type: 'BSD' }] }, { licenses: [] }, {}].map(statedLicence),
+      [{ license: { type: 'MIT' } }, { licenses: [{ type: 'MIT' }, { type: 'BSD' }] }, { licenses: [] }, {}].map(
+        statedLicence,
+      ),
     ).toEqual(['MIT', '(MIT OR BSD)', null, null])
   })
 })

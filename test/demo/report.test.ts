@@ -59,7 +59,9 @@ describe('the report', () => {
       '| --- | --- | --- | --- |',
       '| Tests and CI | ⚪ not examined | this area could not be examined: the worker timed out after 30 s | checks |',
     ])
-    expect(lines[14]).toMatch(/^\| Dependencies and licences \| 🟠 soon \| 10 declared dependencies, 10 packages looked at for licences \|/)
+    expect(lines[14]).toMatch(
+      /^\| Dependencies and licences \| 🟠 soon \| 10 declared dependencies, 10 packages looked at for licences \|/,
+    )
   })
 
   it('names failed areas, recruits with their reason, and every finding with its place', () => {
@@ -78,7 +80,9 @@ describe('the report', () => {
 
   it('is the same for the same input in any order, and comparable apart from run id and times', () => {
     const report = renderReport(input)
-    expect(renderReport({ ...input, areas: input.areas.toReversed(), recruits: input.recruits.toReversed() })).toBe(report)
+    expect(renderReport({ ...input, areas: input.areas.toReversed(), recruits: input.recruits.toReversed() })).toBe(
+      report,
+    )
     const other = renderReport({
       ...input,
       run: 'run_2',
@@ -94,7 +98,9 @@ describe('the report', () => {
   })
 
   it('names the model when there is one', () => {
-    expect(renderReport({ ...input, brain: { type: 'model', model: 'ollama/qwen3' } })).toContain('- brain: `ollama/qwen3`\n')
+    expect(renderReport({ ...input, brain: { type: 'model', model: 'ollama/qwen3' } })).toContain(
+      '- brain: `ollama/qwen3`\n',
+    )
   })
 
   it('holds well-formed tables and no link', () => {
@@ -116,7 +122,12 @@ describe('the report', () => {
       markers: { TODO: 0, FIXME: 0, HACK: 0, XXX: 0 },
       coverage: { ...todos.coverage, truncated: null },
     }
-    const report = renderReport({ ...input, areas: [{ type: 'examined', worker: 'todos', findings: clear }], recruits: [], notes: [] })
+    const report = renderReport({
+      ...input,
+      areas: [{ type: 'examined', worker: 'todos', findings: clear }],
+      recruits: [],
+      notes: [],
+    })
     expect(report).toContain('> Nothing that needs attention was found.\n')
     expect(report).toContain('No specialist was recruited')
     expect(renderReport({ ...input, areas: [] })).toContain('## At a glance')
@@ -125,7 +136,9 @@ describe('the report', () => {
   it('says when a limit cut an area', async () => {
     const findings = await surveyTodos(shop.path, { limits: { maxFiles: 1 } })
     const report = renderReport({ ...input, areas: [{ type: 'examined', worker: 'todos', findings }] })
-    expect(report).toContain('- Not everything was examined: only the first 1 files were examined; the rest of the folder was not\n')
+    expect(report).toContain(
+      '- Not everything was examined: only the first 1 files were examined; the rest of the folder was not\n',
+    )
   })
 })
 

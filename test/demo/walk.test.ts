@@ -14,7 +14,8 @@ const folder = async (files: Files): Promise<KnownFolder> => {
 afterEach(async () => {
   for (const one of made.splice(0)) await one.remove()
 })
-const paths = async (root: string, options = {}): Promise<string[]> => (await openFolder(root, options)).files.map(({ path }) => path)
+const paths = async (root: string, options = {}): Promise<string[]> =>
+  (await openFolder(root, options)).files.map(({ path }) => path)
 
 describe('the walk', () => {
   it('lists a plain folder sorted, without what no survey enters', async () => {

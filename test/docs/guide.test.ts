@@ -18,7 +18,10 @@ test.each(pages)('no TypeScript in %s comes from anywhere else', (page) => {
 })
 
 test('every example is in the guide, or on the pages about delegation and teams', () => {
-  const told = [now, ...(['delegation.md', 'teams.md', 'oversight.md'] as const).map((page) => guideNowAndDue(page).now)].join('\n')
+  const told = [
+    now,
+    ...(['delegation.md', 'teams.md', 'oversight.md'] as const).map((page) => guideNowAndDue(page).now),
+  ].join('\n')
   const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
   expect(examples.filter((name) => !told.includes(name))).toEqual([])
 })
@@ -26,7 +29,9 @@ test('every example is in the guide, or on the pages about delegation and teams'
 test.each(pages)('links of %s lead to files that exist and to headings of the page', (page) => {
   const { now: text } = guideNowAndDue(page)
   const headings = new Set([...text.matchAll(/^#+ (.+)$/gm)].map((found) => slug(found[1]!)))
-  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((found) => found[1]!).filter((link) => !link.startsWith('http'))
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((found) => found[1]!)
+    .filter((link) => !link.startsWith('http'))
   const broken = links.filter((link) =>
     link.startsWith('#') ? !headings.has(link.slice(1)) : !existsSync(join(root, 'docs', link.split('#')[0]!)),
   )

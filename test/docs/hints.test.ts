@@ -1,4 +1,7 @@
-/** Hints: what an error tells somebody to do. Every option, member, command, flag, package, door and file that one names is there. */
+/**
+ * Hints: what an error tells somebody to do. Every option, member, command, flag, package, door and file that one names
+ * is there.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, visitorKeys, type Node } from 'oxc-parser'
@@ -8,7 +11,9 @@ import { fakeTerminal } from '../cli/fake-terminal.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-const manifest = JSON.parse(read('package.json')) as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
+const manifest = JSON.parse(read('package.json')) as Readonly<
+  Record<string, Readonly<Record<string, unknown>> | undefined>
+>
 
 interface Hint {
   readonly where: string
@@ -34,12 +39,16 @@ function textsIn(node: Node): string[] {
   return texts
 }
 
-/** What says a hint: `hint:` of an error or a failure, the second word of `usage(…)`, a variable that is called hint. */
+/**
+ * What says a hint: `hint:` of an error or a failure, the second word of `usage(…)`, a variable that is called hint.
+ */
 function hintIn(node: Node): Node | undefined {
-  if (node.type === 'Property') return node.key.type === 'Identifier' && node.key.name === 'hint' ? node.value : undefined
+  if (node.type === 'Property')
+    return node.key.type === 'Identifier' && node.key.name === 'hint' ? node.value : undefined
   if (node.type === 'CallExpression')
     return node.callee.type === 'Identifier' && node.callee.name === 'usage' ? node.arguments[1] : undefined
-  if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier' || !/^hint$|Hint$/.test(node.id.name)) return undefined
+  if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier' || !/^hint$|Hint$/.test(node.id.name))
+    return undefined
   return node.init ?? undefined
 }
 
@@ -52,16 +61,23 @@ function hints(): Hint[] {
     const found: Hint[] = []
     walk(parseSync(file, read(join('src', file))).program, (node) => {
       const hint = hintIn(node)
-      for (const text of hint === undefined ? [] : textsIn(hint)) if (text.trim() !== '') found.push({ where: file, text })
+      for (const text of hint === undefined ? [] : textsIn(hint))
+        if (text.trim() !== '') found.push({ where: file, text })
     })
     return found
   })
 }
 
-/** Names that a user meets: exports, options and members of what is exported, and of types that they name without exporting them; and those of the language. */
-const declared = (text: string): string[] => [...text.matchAll(/([A-Za-z_$][\w$]*)\??\s*[:(<]/g)].map(([, name]) => name!)
+/**
+ * Names that a user meets: exports, options and members of what is exported, and of types that they name without
+ * exporting them; and those of the language.
+ */
+const declared = (text: string): string[] =>
+  [...text.matchAll(/([A-Za-z_$][\w$]*)\??\s*[:(<]/g)].map(([, name]) => name!)
 const api = read('api/reeve.api.md')
-const exported = new Set([...api.matchAll(/\b(?:const|function|class|interface|type) ([A-Za-z_$][\w$]*)/g)].map(([, name]) => name!))
+const exported = new Set(
+  [...api.matchAll(/\b(?:const|function|class|interface|type) ([A-Za-z_$][\w$]*)/g)].map(([, name]) => name!),
+)
 const names = new Set([...exported, ...declared(api)])
 const types = new Map(
   sources().flatMap((file) =>
@@ -70,14 +86,16 @@ const types = new Map(
     ),
   ),
 )
-const mentions = (text: string): string[] => [...text.matchAll(/\b[A-Z]\w*\b/g)].flatMap(([name]) => (exported.has(name) ? [] : [name]))
+const mentions = (text: string): string[] =>
+  [...text.matchAll(/\b[A-Z]\w*\b/g)].flatMap(([name]) => (exported.has(name) ? [] : [name]))
 const mentioned = new Set(mentions(api))
 for (const name of mentioned) {
   const text = types.get(name) ?? ''
   for (const each of mentions(text)) mentioned.add(each)
   for (const each of declared(text)) names.add(each)
 }
-const ofLanguage = (name: string): boolean => name in globalThis || [String.prototype, crypto, console].some((each) => name in Object(each))
+const ofLanguage = (name: string): boolean =>
+  name in globalThis || [String.prototype, crypto, console].some((each) => name in Object(each))
 const isName = (name: string): boolean => names.has(name) || ofLanguage(name)
 
 /** What the command line prints of itself, by command; `''`: of the whole. */
@@ -88,12 +106,15 @@ const helpOf = async (...args: string[]): Promise<string> => {
   return terminal.written
 }
 const commandsIn = (page: string): string[] =>
-  [...page.slice(page.indexOf('\nCommands:\n') + 1 || page.length).matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
+  [...page.slice(page.indexOf('\nCommands:\n') + 1 || page.length).matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(
+    ([, name]) => name!,
+  )
 beforeAll(async () => {
   help.set('', await helpOf())
   for (const name of commandsIn(help.get('')!)) {
     help.set(name, await helpOf(name))
-    for (const below of commandsIn(help.get(name)!)) if (below !== 'help') help.set(`${name} ${below}`, await helpOf(name, below))
+    for (const below of commandsIn(help.get(name)!))
+      if (below !== 'help') help.set(`${name} ${below}`, await helpOf(name, below))
   }
 })
 
@@ -108,13 +129,15 @@ function strangers(text: string): string[] {
   const installs = [...text.matchAll(/npm install ([^\n)]*)/g)]
   for (const [, list] of installs)
     for (const word of list!.split(' '))
-      if (/^@?[a-z]/.test(word)) must(`package ${word}`, packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…')
+      if (/^@?[a-z]/.test(word))
+        must(`package ${word}`, packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…')
       else if (!/^(?:--save-dev|…)/.test(word)) break
   // what belongs to other programs is no word of ours
   const ours = installs
     .reduce((rest, [whole]) => rest.replace(whole, ''), text)
     .replaceAll(/`sqlite3 [^`]*`|\w+:\/\/\S+|'[\w.-]+\/[\w./-]+'/g, '')
-  for (const [, door] of text.matchAll(/['"`]reeve(\/[a-z]+)?['"`]/g)) must(`reeve${door ?? ''}`, `.${door ?? ''}` in manifest['exports']!)
+  for (const [, door] of text.matchAll(/['"`]reeve(\/[a-z]+)?['"`]/g))
+    must(`reeve${door ?? ''}`, `.${door ?? ''}` in manifest['exports']!)
   for (const [file] of text.matchAll(/\bdocs\/[\w-]+\.md\b/g)) must(file, existsSync(join(root, file)))
   for (const [, name, below] of ours.matchAll(/\breeve ([a-z]+)(?: (?:<\w+> )?([a-z]+))?/g)) {
     const command = help.get(name!)
@@ -142,7 +165,9 @@ function strangers(text: string): string[] {
 test('every option, member, command, flag, package, door and file that a hint names is there', () => {
   const all = hints()
   expect(all.length).toBeGreaterThan(150)
-  expect(all.flatMap(({ where, text }) => strangers(text).map((wrong) => `${where}: ${wrong}, in: ${text}`))).toEqual([])
+  expect(all.flatMap(({ where, text }) => strangers(text).map((wrong) => `${where}: ${wrong}, in: ${text}`))).toEqual(
+    [],
+  )
 })
 
 test.each([

@@ -1,4 +1,7 @@
-/** Whoever comes from one of the four systems finds what they know: every name that its documents teach has a row in the table of its page, or stands in one. */
+/**
+ * Whoever comes from one of the four systems finds what they know: every name that its documents teach has a row in the
+ * table of its page, or stands in one.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -42,15 +45,18 @@ const names: Readonly<Record<string, { readonly page: string; readonly section: 
   },
 }
 
-test.each(Object.entries(names))('every name that the documents of %s teach is in its table', (_system, { page, section, names: list }) => {
-  const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', page), 'utf8')
-  const start = text.indexOf(section)
-  expect(start).toBeGreaterThan(0)
-  const end = text.indexOf('\n## ', start + 1)
-  const rows = text
-    .slice(start, end < 0 ? undefined : end)
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-  const first = rows.map((row) => row.split(' | ')[0]!).join('\n')
-  expect(list.split(/\s+/).filter((name) => !first.includes(name))).toEqual([])
-})
+test.each(Object.entries(names))(
+  'every name that the documents of %s teach is in its table',
+  (_system, { page, section, names: list }) => {
+    const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', page), 'utf8')
+    const start = text.indexOf(section)
+    expect(start).toBeGreaterThan(0)
+    const end = text.indexOf('\n## ', start + 1)
+    const rows = text
+      .slice(start, end < 0 ? undefined : end)
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+    const first = rows.map((row) => row.split(' | ')[0]!).join('\n')
+    expect(list.split(/\s+/).filter((name) => !first.includes(name))).toEqual([])
+  },
+)

@@ -53,7 +53,9 @@ describe('permissions', () => {
   test('patterns are names and beginnings', () => {
     expect(permits({ tools: ['se*'] }, 'send')).toBe(true)
     expect(permits({ tools: [] }, 'send')).toBe(false)
-    expect(permissionProblems({ tools: ['a*b'], deny: ['*'], approval: ['ok'] }, 'here')).toEqual([expect.stringContaining('"a*b"')])
+    expect(permissionProblems({ tools: ['a*b'], deny: ['*'], approval: ['ok'] }, 'here')).toEqual([
+      expect.stringContaining('"a*b"'),
+    ])
   })
 })
 
@@ -75,7 +77,13 @@ describe('edges', () => {
       { limits: { usd: 1 } },
       { name: 'boss', defaults: { limits: { turns: 20, depth: 2 } }, team: () => ['w'] },
     )
-    expect(root).toEqual({ brief: { instructions: 'go' }, depth: 0, maxDepth: 2, limits: { usd: 1, turns: 20, depth: 2 }, team: ['w'] })
+    expect(root).toEqual({
+      brief: { instructions: 'go' },
+      depth: 0,
+      maxDepth: 2,
+      limits: { usd: 1, turns: 20, depth: 2 },
+      team: ['w'],
+    })
     const edge = workerEdge(
       { ...root, permissions: { deny: ['pay'] } },
       worker,
@@ -136,12 +144,22 @@ describe('what a model is told of an end', () => {
   test('an answer of a plan of which something is missing says so, and what', () => {
     const of = (task: string, status: 'succeeded' | 'failed' | 'skipped', more = {}) =>
       ({ task, member: task, role: 'r', status, attempts: 1, usage: [], ...more }) as const
-    const results = (...tasks: ReturnType<typeof of>[]) => ({ coverage: { succeeded: 1, planned: 2 }, partial: true, tasks })
+    const results = (...tasks: ReturnType<typeof of>[]) => ({
+      coverage: { succeeded: 1, planned: 2 },
+      partial: true,
+      tasks,
+    })
     const two = results(of('a', 'succeeded'), of('b', 'skipped'), of('c', 'failed', { recruited: true }))
     const told = '[partial: 1 of 2 parts; missing: b]'
-    expect(workerTold('w', { status: 'completed', output: 'It rains.', results: two })).toEqual({ content: `It rains.\n${told}` })
-    expect(workerTold('w', { status: 'completed', output: { n: 1 }, results: two })).toEqual({ content: `{"n":1}\n${told}` })
-    expect(workerTold('w', { status: 'completed', output: 'All.', results: { ...two, partial: false } })).toEqual({ content: 'All.' })
+    expect(workerTold('w', { status: 'completed', output: 'It rains.', results: two })).toEqual({
+      content: `It rains.\n${told}`,
+    })
+    expect(workerTold('w', { status: 'completed', output: { n: 1 }, results: two })).toEqual({
+      content: `{"n":1}\n${told}`,
+    })
+    expect(workerTold('w', { status: 'completed', output: 'All.', results: { ...two, partial: false } })).toEqual({
+      content: 'All.',
+    })
     const many = results(...Array.from({ length: 12 }, (_, i) => of(`t${i}`, 'failed')))
     expect(workerTold('w', { status: 'completed', output: '', results: many }).content).toContain('without an answer')
     expect(workerTold('w', { status: 'completed', output: 'x', results: many }).content).toContain('t9, 2 more]')

@@ -1,8 +1,25 @@
-/** What an agent is shown of others (spec collaboration 1.6): the words, taking transfers out, answers only; and what holds for every conversation. */
+/**
+ * What an agent is shown of others (spec collaboration 1.6): the words, taking transfers out, answers only; and what
+ * holds for every conversation.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { transferTool, type FilePart, type HistoryEntry, type Json, type Message, type ToolCall } from '../../src/core/index.ts'
-import { answersOnly, entriesOf, messageProblems, shownTo, transferPair, withoutTransfers } from '../../src/edge/index.ts'
+import {
+  transferTool,
+  type FilePart,
+  type HistoryEntry,
+  type Json,
+  type Message,
+  type ToolCall,
+} from '../../src/core/index.ts'
+import {
+  answersOnly,
+  entriesOf,
+  messageProblems,
+  shownTo,
+  transferPair,
+  withoutTransfers,
+} from '../../src/edge/index.ts'
 
 const user = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
 const says = (agent: string, content: string, calls: readonly ToolCall[] = []): HistoryEntry => ({
@@ -17,7 +34,13 @@ const result = (agent: string, callId: string, name: string, content: Json): His
 })
 const handed = (agent: string, callId: string, to: string): HistoryEntry =>
   result(agent, callId, transferTool, `successfully transferred to agent [${to}]`)
-const picture: FilePart = { type: 'file', mediaType: 'image/png', data: 'AAAA', filename: 'a.png', metadata: { p: { k: 1 } } }
+const picture: FilePart = {
+  type: 'file',
+  mediaType: 'image/png',
+  data: 'AAAA',
+  filename: 'a.png',
+  metadata: { p: { k: 1 } },
+}
 /** What another agent is told of one message. */
 const told = (entry: HistoryEntry): readonly unknown[] => shownTo('reader', [entry]).map(({ content }) => content)
 
@@ -42,15 +65,27 @@ describe('the words in which others are told of', () => {
       says('W1', '', [{ id: '1', name: 'echo', input: null, invalid: '{"a":' }]),
       ['For context: [W1] called tool: `echo` with arguments: {"a":.'],
     ],
-    ['a result that is text', result('W1', '1', 'echo', 'echoed'), ['For context: [W1] `echo` tool returned result: echoed.']],
-    ['a result that is JSON', result('W1', '1', 'echo', { a: [1] }), ['For context: [W1] `echo` tool returned result: {"a":[1]}.']],
+    [
+      'a result that is text',
+      result('W1', '1', 'echo', 'echoed'),
+      ['For context: [W1] `echo` tool returned result: echoed.'],
+    ],
+    [
+      'a result that is JSON',
+      result('W1', '1', 'echo', { a: [1] }),
+      ['For context: [W1] `echo` tool returned result: {"a":[1]}.'],
+    ],
     ['a result that is no', result('W1', '1', 'ask', false), ['For context: [W1] `ask` tool returned result: false.']],
     ['a result that is 0', result('W1', '1', 'count', 0), ['For context: [W1] `count` tool returned result: 0.']],
     ['an empty result', result('W1', '1', 'echo', ''), []],
     ['no result', result('W1', '1', 'echo', null), []],
     ['an empty answer', says('W1', ''), []],
     ['an answer of spaces', says('W1', ' \n'), []],
-    ['what Reeve says of it', { agent: 'W1', message: { role: 'user', content: '[W1 failed: x]' } }, ['[W1 failed: x]']],
+    [
+      'what Reeve says of it',
+      { agent: 'W1', message: { role: 'user', content: '[W1 failed: x]' } },
+      ['[W1 failed: x]'],
+    ],
     ['its instructions', { agent: 'W1', message: { role: 'system', content: 'secret' } }, []],
   ]
   test.each(words)('collaboration 52 to 54: %s', (_what, entry, expected) => {
@@ -58,8 +93,14 @@ describe('the words in which others are told of', () => {
   })
 
   test('collaboration 57: files go along with everything that is theirs, with and without words; thoughts do not', () => {
-    const reasoning = { model: 'm', parts: [{ type: 'reasoning', text: 'a secret thought' } as const, { type: 'file' } as const] }
-    const made = (content: string): HistoryEntry => ({ agent: 'W1', message: { role: 'assistant', content, files: [picture], reasoning } })
+    const reasoning = {
+      model: 'm',
+      parts: [{ type: 'reasoning', text: 'a secret thought' } as const, { type: 'file' } as const],
+    }
+    const made = (content: string): HistoryEntry => ({
+      agent: 'W1',
+      message: { role: 'assistant', content, files: [picture], reasoning },
+    })
     expect(told(made('look'))).toEqual([[{ type: 'text', text: 'For context: [W1] said: look.' }, picture]])
     expect(told(made(''))).toEqual([[{ type: 'text', text: 'For context: [W1] made this.' }, picture]])
   })
@@ -81,7 +122,10 @@ describe('the words in which others are told of', () => {
   })
 
   test('collaboration 54: an own answer of which nothing is there is not sent again: providers refuse it', () => {
-    expect(shownTo('reader', [user('go'), says('reader', ''), user('again')])).toEqual([user('go').message, user('again').message])
+    expect(shownTo('reader', [user('go'), says('reader', ''), user('again')])).toEqual([
+      user('go').message,
+      user('again').message,
+    ])
   })
 
   test('what crosses with a brief: session, messages of the caller, what the leader let through, the brief', () => {
@@ -89,9 +133,15 @@ describe('the words in which others are told of', () => {
       brief: { instructions: 'go' },
       depth: 0,
       maxDepth: 4,
-      history: [{ role: 'user', text: 'before' } as const, { role: 'assistant', text: 'an answer', agent: 'A' } as const],
+      history: [
+        { role: 'user', text: 'before' } as const,
+        { role: 'assistant', text: 'an answer', agent: 'A' } as const,
+      ],
       messages: [{ role: 'system', content: 's' } as const],
-      context: [{ role: 'assistant', text: 'of another', agent: 'B' } as const, { role: 'assistant', text: 'of nobody' } as const],
+      context: [
+        { role: 'assistant', text: 'of another', agent: 'B' } as const,
+        { role: 'assistant', text: 'of nobody' } as const,
+      ],
     }
     expect(entriesOf(edge)).toEqual([
       user('before'),
@@ -117,7 +167,10 @@ describe('collaboration 62: taking transfers out', () => {
       result('Sup', 'e', 'echo', 'echoed'),
       handed('Sup', 't', 'W'),
     ]
-    expect(withoutTransfers(turn)).toEqual([says('Sup', 'let me delegate', [call('e', 'echo')]), result('Sup', 'e', 'echo', 'echoed')])
+    expect(withoutTransfers(turn)).toEqual([
+      says('Sup', 'let me delegate', [call('e', 'echo')]),
+      result('Sup', 'e', 'echo', 'echoed'),
+    ])
     expect(withoutTransfers([says('Sup', 'let me delegate', [xfer('t', 'W')]), handed('Sup', 't', 'W')])).toEqual([
       says('Sup', 'let me delegate'),
     ])
@@ -132,13 +185,20 @@ describe('collaboration 62: taking transfers out', () => {
   })
 
   test('ids that a model repeats mix up nothing', () => {
-    const turn = [says('A', '', [call('1', 'echo'), xfer('1', 'W')]), result('A', '1', 'echo', 'x'), handed('A', '1', 'W')]
+    const turn = [
+      says('A', '', [call('1', 'echo'), xfer('1', 'W')]),
+      result('A', '1', 'echo', 'x'),
+      handed('A', '1', 'W'),
+    ]
     const left = [says('A', '', [call('1', 'echo')]), result('A', '1', 'echo', 'x')]
     expect(withoutTransfers([...turn, ...turn])).toEqual([...left, ...left])
   })
 
   test('the order of thoughts names the calls, so it goes with one of them; elsewhere it stays', () => {
-    const reasoning = { model: 'm', parts: [{ type: 'reasoning', text: 'hm' } as const, { type: 'call', callId: 't' } as const] }
+    const reasoning = {
+      model: 'm',
+      parts: [{ type: 'reasoning', text: 'hm' } as const, { type: 'call', callId: 't' } as const],
+    }
     const thought = (calls: readonly ToolCall[]): HistoryEntry => ({
       agent: 'A',
       message: { role: 'assistant', content: 'x', calls, reasoning },
@@ -154,7 +214,9 @@ describe('collaboration 62: taking transfers out', () => {
 
   test('a refused transfer goes like one that was made', () => {
     const refused = result('A', 't', transferTool, '[not transferred: there is no agent "X"]')
-    expect(withoutTransfers([says('A', '', [xfer('t', 'X')]), refused, says('A', 'then I answer')])).toEqual([says('A', 'then I answer')])
+    expect(withoutTransfers([says('A', '', [xfer('t', 'X')]), refused, says('A', 'then I answer')])).toEqual([
+      says('A', 'then I answer'),
+    ])
   })
 })
 
@@ -171,12 +233,22 @@ describe('collaboration 64: answers only', () => {
       handed('B', 't', 'A'),
       says('A', 'a second result'),
     ]
-    expect(answersOnly(talk)).toEqual([user('go'), says('A', 'a result'), says('B', 'over to A'), says('A', 'a second result')])
+    expect(answersOnly(talk)).toEqual([
+      user('go'),
+      says('A', 'a result'),
+      says('B', 'over to A'),
+      says('A', 'a second result'),
+    ])
   })
 
   test('two turns of one agent in a row are two answers', () => {
     expect(
-      answersOnly([says('A', 'said before'), ended(says('A', 'one')), says('A', '', [call('1', 'x')]), ended(says('A', 'two'))]),
+      answersOnly([
+        says('A', 'said before'),
+        ended(says('A', 'one')),
+        says('A', '', [call('1', 'x')]),
+        ended(says('A', 'two')),
+      ]),
     ).toEqual([ended(says('A', 'one')), ended(says('A', 'two'))])
   })
 
@@ -190,7 +262,10 @@ describe('collaboration 64: answers only', () => {
   })
 
   test('an empty answer is none, and what was said before it is not put in its place', () => {
-    expect(answersOnly([says('A', 'one'), says('B', 'two'), ended(says('A', ''))])).toEqual([says('A', 'one'), says('B', 'two')])
+    expect(answersOnly([says('A', 'one'), says('B', 'two'), ended(says('A', ''))])).toEqual([
+      says('A', 'one'),
+      says('B', 'two'),
+    ])
   })
 
   test('a picture is an answer', () => {
@@ -300,19 +375,29 @@ describe('of every conversation', () => {
   test('what an agent is shown has no empty message but those from outside, keeps the order, and its own calls keep their results', () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom('A', 'B', 'D'), (entries, agent) => {
-        const marked = entries.map((entry, i): HistoryEntry => (entry.agent === undefined ? user(`outside ${i}`) : entry))
+        const marked = entries.map((entry, i): HistoryEntry =>
+          entry.agent === undefined ? user(`outside ${i}`) : entry,
+        )
         const shown = shownTo(agent, marked)
         for (const message of shown) {
-          const { content, calls = [], files = [] } = message as { content: Json; calls?: readonly Json[]; files?: readonly Json[] }
+          const {
+            content,
+            calls = [],
+            files = [],
+          } = message as { content: Json; calls?: readonly Json[]; files?: readonly Json[] }
           if (message.role === 'tool') continue // its call needs it, whatever it holds
           expect(
-            calls.length > 0 || files.length > 0 || (typeof content === 'string' ? content.trim() !== '' : (content as Json[]).length > 0),
+            calls.length > 0 ||
+              files.length > 0 ||
+              (typeof content === 'string' ? content.trim() !== '' : (content as Json[]).length > 0),
           ).toBe(true)
         }
         expect(loose(shown)).toEqual([])
         // each entry alone gives the same as in its place
         expect(shown).toEqual(marked.flatMap((entry) => shownTo(agent, [entry])))
-        const mine = marked.filter((entry) => entry.agent === undefined || entry.agent === agent).map(({ message }) => message)
+        const mine = marked
+          .filter((entry) => entry.agent === undefined || entry.agent === agent)
+          .map(({ message }) => message)
         expect(
           isWithin(
             shown.filter((message) => mine.includes(message)),
@@ -330,7 +415,8 @@ describe('of every conversation', () => {
         expect(answers.length).toBeLessThanOrEqual(entries.length)
         expect(answers.every(({ message }) => message.role !== 'tool' && !('calls' in message))).toBe(true)
         expect(answersOnly(answers).map(({ message }) => message)).toEqual(answers.map(({ message }) => message))
-        const outside = (list: readonly HistoryEntry[]): readonly HistoryEntry[] => list.filter(({ agent }) => agent === undefined)
+        const outside = (list: readonly HistoryEntry[]): readonly HistoryEntry[] =>
+          list.filter(({ agent }) => agent === undefined)
         expect(outside(answers)).toEqual(outside(entries))
       }),
     )

@@ -36,13 +36,25 @@ describe('plain JSON Schema', () => {
     ['maximum', { maximum: 3 }, 3, 4, /at most 3/],
     ['exclusive', { exclusiveMinimum: 0, exclusiveMaximum: 1 }, 0.5, 1, /less than 1/],
     ['multipleOf', { multipleOf: 0.1 }, 0.3, 0.35, /multiple/],
-    ['no more', { properties: { a: true }, additionalProperties: false }, { a: 1 }, { b: 1 }, /"b" is not expected; known are "a"/],
+    [
+      'no more',
+      { properties: { a: true }, additionalProperties: false },
+      { a: 1 },
+      { b: 1 },
+      /"b" is not expected; known are "a"/,
+    ],
     ['more of a type', { additionalProperties: { type: 'number' } }, { b: 1 }, { b: 'x' }, /"b" must be a number/],
     ['anyOf', { anyOf: [{ type: 'string' }, { type: 'number' }] }, 1, true, /fits none of 2 forms/],
     ['oneOf', { oneOf: [{ type: 'number' }, { minimum: 3 }] }, 1, 4, /only one is allowed/],
     ['allOf', { allOf: [{ type: 'number' }, { minimum: 3 }] }, 4, 2, /at least 3/],
     ['not', { not: { type: 'null' } }, 1, null, /not allowed/],
-    ['$ref', { $defs: { n: { type: 'number' } }, properties: { a: { $ref: '#/$defs/n' } } }, { a: 1 }, { a: 'x' }, /"a" must be a number/],
+    [
+      '$ref',
+      { $defs: { n: { type: 'number' } }, properties: { a: { $ref: '#/$defs/n' } } },
+      { a: 1 },
+      { a: 'x' },
+      /"a" must be a number/,
+    ],
   ])('%s', (_name, schema, good, bad, words) => {
     expect(problem(schema, good)).toBeUndefined()
     expect(problem(schema, bad)).toMatch(words)
@@ -64,12 +76,18 @@ describe('compiled schemas', () => {
     expect(schema.check({ n: 1 })).toEqual({ ok: true, value: { n: 1 } })
   })
   test('AI SDK schemas, with and without their own check', () => {
-    const plain = compileSchema(jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'here')
+    const plain = compileSchema(
+      jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }),
+      'here',
+    )
     expect([plain.check({ n: 1 }).ok, plain.check({}).ok]).toEqual([true, false])
     const own = compileSchema(
       jsonSchema<number>(
         { type: 'number' },
-        { validate: (value) => (value === 7 ? { success: true, value: 7 } : { success: false, error: new Error('not seven') }) },
+        {
+          validate: (value) =>
+            value === 7 ? { success: true, value: 7 } : { success: false, error: new Error('not seven') },
+        },
       ),
       'here',
     )
@@ -89,14 +107,21 @@ describe('compiled schemas', () => {
   test.each([
     [
       'zod',
-      compileSchema(z.object({ a: z.string(), b: z.number().optional(), c: z.object({ d: z.string().optional() }).optional() }), 'z'),
+      compileSchema(
+        z.object({ a: z.string(), b: z.number().optional(), c: z.object({ d: z.string().optional() }).optional() }),
+        'z',
+      ),
     ],
     [
       'JSON Schema',
       compileSchema(
         {
           type: 'object',
-          properties: { a: { type: 'string' }, b: { type: 'number' }, c: { type: 'object', properties: { d: { type: 'string' } } } },
+          properties: {
+            a: { type: 'string' },
+            b: { type: 'number' },
+            c: { type: 'object', properties: { d: { type: 'string' } } },
+          },
           required: ['a'],
         },
         'j',
@@ -119,12 +144,27 @@ describe('own members only', () => {
       to: { type: 'string', enum: ['ann', 'bob'] },
       amount: { type: 'number', maximum: 100 },
       note: { type: 'string' },
-      more: { type: 'array', items: { type: 'object', properties: { n: { type: 'integer', maximum: 3 } }, additionalProperties: false } },
+      more: {
+        type: 'array',
+        items: { type: 'object', properties: { n: { type: 'integer', maximum: 3 } }, additionalProperties: false },
+      },
     },
     required: ['to', 'amount'],
     additionalProperties: false,
   }
-  const name = fc.constantFrom('to', 'amount', 'note', 'more', 'n', 'shell', '__proto__', 'constructor', 'prototype', 'toString', 'valueOf')
+  const name = fc.constantFrom(
+    'to',
+    'amount',
+    'note',
+    'more',
+    'n',
+    'shell',
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'valueOf',
+  )
   const { value: hostile } = fc.letrec<{ value: string; object: string }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small' },
@@ -155,28 +195,35 @@ describe('own members only', () => {
   test.each([
     ['plain JSON Schema', compileSchema(form, 'here')],
     ['jsonSchema() of the AI SDK', compileSchema(jsonSchema(form), 'here')],
-  ])('whatever members a value has, "__proto__" among them, nothing passes that does not fit by its own: %s', (_name, schema) => {
-    fc.assert(
-      fc.property(hostile, (text) => {
-        const checked = schema.check(JSON.parse(text) as Json)
-        return !checked.ok || fits(checked.value)
-      }),
-      {
-        numRuns: 3_000,
-        examples: [
-          ['{"to":"mallory","amount":1000000,"shell":"rm -rf","note":null,"__proto__":{}}'],
-          ['{"note":null,"__proto__":{"to":"ann","amount":1000000}}'],
-          ['{"to":"ann","amount":1,"more":[{"n":null,"__proto__":{"n":9}}]}'],
-        ],
-      },
-    )
-  })
+  ])(
+    'whatever members a value has, "__proto__" among them, nothing passes that does not fit by its own: %s',
+    (_name, schema) => {
+      fc.assert(
+        fc.property(hostile, (text) => {
+          const checked = schema.check(JSON.parse(text) as Json)
+          return !checked.ok || fits(checked.value)
+        }),
+        {
+          numRuns: 3_000,
+          examples: [
+            ['{"to":"mallory","amount":1000000,"shell":"rm -rf","note":null,"__proto__":{}}'],
+            ['{"note":null,"__proto__":{"to":"ann","amount":1000000}}'],
+            ['{"to":"ann","amount":1,"more":[{"n":null,"__proto__":{"n":9}}]}'],
+          ],
+        },
+      )
+    },
+  )
   test('what every object inherits is no member: not of a value, not of a schema', () => {
     const problem = (schema: JsonObject, value: Json): string | undefined => schemaProblem(value, schema, schema)
     expect(problem({ required: ['toString'] }, {})).toBe('"toString" is missing')
-    expect(problem({ properties: {}, additionalProperties: false }, { constructor: 1 })).toContain('"constructor" is not expected')
+    expect(problem({ properties: {}, additionalProperties: false }, { constructor: 1 })).toContain(
+      '"constructor" is not expected',
+    )
     expect(problem({ $ref: '#/constructor' }, { any: 1 })).toBeUndefined()
-    expect(compileSchema({ properties: {}, additionalProperties: false }, 'here').check({ constructor: null })).toMatchObject({ ok: false })
+    expect(
+      compileSchema({ properties: {}, additionalProperties: false }, 'here').check({ constructor: null }),
+    ).toMatchObject({ ok: false })
   })
   test('an object that is not plain is checked like any other', () => {
     const inherits = Object.create({ amount: 1 }) as Json

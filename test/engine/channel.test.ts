@@ -6,7 +6,13 @@ import { Channel, RequestChannel, type Arrival, type Context } from '../../src/e
 const act = (name: string): ActivationId => name as ActivationId
 const at = new Date(0)
 const message = (body: Json, from?: string, id = 'm1'): Arrival =>
-  ({ type: 'message', id: id as MessageId, from: from === undefined ? undefined : act(from), body, at }) as unknown as Arrival
+  ({
+    type: 'message',
+    id: id as MessageId,
+    from: from === undefined ? undefined : act(from),
+    body,
+    at,
+  }) as unknown as Arrival
 const refused = (id: string): Arrival => ({ type: 'message.refused', id: id as MessageId, at }) as unknown as Arrival
 
 /** A context that keeps what is sent, and hears these arrivals. */
@@ -18,7 +24,9 @@ function contextOf(heard: Arrival[] = []): { readonly ctx: Context; readonly sen
   }
   const next = (match: (arrival: Arrival) => boolean): Promise<Arrival> => {
     const found = heard.findIndex(match)
-    return found < 0 ? Promise.reject(new Error('nothing that is waited for')) : Promise.resolve(heard.splice(found, 1)[0]!)
+    return found < 0
+      ? Promise.reject(new Error('nothing that is waited for'))
+      : Promise.resolve(heard.splice(found, 1)[0]!)
   }
   return { ctx: { send, next } as unknown as Context, sent }
 }
@@ -68,15 +76,19 @@ describe('a channel', () => {
 })
 
 describe('a channel of requests', () => {
-  const asked = new RequestChannel<Json | undefined, number, { readonly what: string }>('$ask', (member) => member('what'), {
-    name: '$answer',
-    read: (member) => {
-      const value = member('value')
-      return typeof value === 'number' ? value : undefined
+  const asked = new RequestChannel<Json | undefined, number, { readonly what: string }>(
+    '$ask',
+    (member) => member('what'),
+    {
+      name: '$answer',
+      read: (member) => {
+        const value = member('value')
+        return typeof value === 'number' ? value : undefined
+      },
+      write: (value) => ({ value }),
+      gone: -1,
     },
-    write: (value) => ({ value }),
-    gone: -1,
-  })
+  )
 
   test('a request ends with its own reply from whom it was sent to, whatever else comes in', async () => {
     const { ctx, sent } = contextOf([

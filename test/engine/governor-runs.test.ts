@@ -1,4 +1,7 @@
-/** The governor under runs: many at once against a model that takes few, on a clock that moves only when nothing else can. Embedded engine. */
+/**
+ * The governor under runs: many at once against a model that takes few, on a clock that moves only when nothing else
+ * can. Embedded engine.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +26,9 @@ afterEach(async () => {
 
 const id = 'vendor/model'
 const tooMany = (retryAfterMs?: number): FailureError =>
-  new FailureError(failure('model.unavailable', 'too many', 'rate-limit', retryAfterMs === undefined ? {} : { retryAfterMs }))
+  new FailureError(
+    failure('model.unavailable', 'too many', 'rate-limit', retryAfterMs === undefined ? {} : { retryAfterMs }),
+  )
 
 /** A model that takes so many calls at once and refuses the others at once. */
 function narrow(clock: ManualClock, width: number, takesMs = 1_000, retryAfterMs?: number) {
@@ -114,19 +119,22 @@ describe('a storm', () => {
     [100, 20],
     [60, 5],
     [40, 1],
-  ])('%i runs against a model that takes %i at once: all complete, few are refused after the first wave', async (runs, width) => {
-    let seen!: ReturnType<typeof narrow>['seen']
-    const { runtime, until, governor } = stage((clock) => {
-      const made = narrow(clock, width)
-      seen = made.seen
-      return made.model
-    })
-    const outcomes = await until(all((await runtime()).runtime, runs))
-    expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: runs }, () => 'completed'))
-    expect(seen.refused).toBeGreaterThanOrEqual(runs - width)
-    expect(seen.refused).toBeLessThan(runs - width + runs / 5)
-    expect(governor.state()).toMatchObject([{ underWay: 0, waiting: 0 }])
-  })
+  ])(
+    '%i runs against a model that takes %i at once: all complete, few are refused after the first wave',
+    async (runs, width) => {
+      let seen!: ReturnType<typeof narrow>['seen']
+      const { runtime, until, governor } = stage((clock) => {
+        const made = narrow(clock, width)
+        seen = made.seen
+        return made.model
+      })
+      const outcomes = await until(all((await runtime()).runtime, runs))
+      expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: runs }, () => 'completed'))
+      expect(seen.refused).toBeGreaterThanOrEqual(runs - width)
+      expect(seen.refused).toBeLessThan(runs - width + runs / 5)
+      expect(governor.state()).toMatchObject([{ underWay: 0, waiting: 0 }])
+    },
+  )
 
   test('team C54: Retry-After of 7 s is kept by the call that was told, and by those that come meanwhile, in turn', async () => {
     let calls = 0
@@ -135,7 +143,9 @@ describe('a storm', () => {
       id,
       call: () => {
         at.push(now.now() - manualStart)
-        return ++calls === 1 ? Promise.reject(tooMany(7_000)) : Promise.resolve({ text: 'done', calls: [], finish: 'stop', model: id })
+        return ++calls === 1
+          ? Promise.reject(tooMany(7_000))
+          : Promise.resolve({ text: 'done', calls: [], finish: 'stop', model: id })
       },
     }))
     const { runtime: runs } = await runtime()
@@ -183,7 +193,10 @@ async function queued(file?: string, limits?: { readonly minutes?: number; reado
   governor.pass(id, () => {}).end('refused')
   const first = await runtime.start('writer', 'Go', { runId: 'first' })
   await made.rests()
-  const waiting = await runtime.start('writer', 'Go', { runId: 'waiting', ...(limits === undefined ? undefined : { limits }) })
+  const waiting = await runtime.start('writer', 'Go', {
+    runId: 'waiting',
+    ...(limits === undefined ? undefined : { limits }),
+  })
   await made.rests()
   expect(governor.state()).toMatchObject([{ underWay: 1, waiting: 1, limit: 1 }])
   expect(seen.asked).toBe(1)
@@ -218,7 +231,10 @@ describe('a call that waits', () => {
     await waiting.resume()
     await rests()
     expect(governor.state()).toMatchObject([{ underWay: 1, waiting: 1 }])
-    expect((await until(Promise.all([first.outcome(), waiting.outcome()]))).map(({ status }) => status)).toEqual(['completed', 'completed'])
+    expect((await until(Promise.all([first.outcome(), waiting.outcome()]))).map(({ status }) => status)).toEqual([
+      'completed',
+      'completed',
+    ])
     expect(seen).toMatchObject({ asked: 2, refused: 0, most: 1 })
   })
 

@@ -240,7 +240,10 @@ describe('gates', () => {
     let looks = 0
     let ticking = false
     // every look is a millisecond later than the one before
-    const governor = new Governor({ now: () => clock.now() + (ticking ? ++looks : 0), timer: (at, callback) => clock.timer(at, callback) })
+    const governor = new Governor({
+      now: () => clock.now() + (ticking ? ++looks : 0),
+      timer: (at, callback) => clock.timer(at, callback),
+    })
     const { begin, end, out } = calls(governor)
     for (let wait = 1; wait < 20; wait++) {
       ticking = false

@@ -11,13 +11,13 @@ test('K9: what comes twice is heard once, whenever it comes; each process counts
   const overheard = new PartFilter()
   const take = (from: string, n: number, ...parts: string[]): unknown[] =>
     overheard.take({ from, n, parts: parts.map((part) => shown(part)) }).map(({ part }) => part)
-  expect([take('a', 1, 'x', 'y'), take('a', 1, 'x', 'y'), take('a', 4, 'z'), take('a', 1, 'x', 'y'), take('a', 4, 'z')]).toEqual([
-    ['x', 'y'],
-    [],
-    ['z'],
-    [],
-    [],
-  ])
+  expect([
+    take('a', 1, 'x', 'y'),
+    take('a', 1, 'x', 'y'),
+    take('a', 4, 'z'),
+    take('a', 1, 'x', 'y'),
+    take('a', 4, 'z'),
+  ]).toEqual([['x', 'y'], [], ['z'], [], []])
   expect(take('b', 2, 'x')).toEqual(['x'])
 })
 

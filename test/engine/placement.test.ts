@@ -27,19 +27,22 @@ test.each([
 test.each([
   ['told to a mover that keeps wake-ups', true, [lying]],
   ['nothing to a mover that keeps none', false, []],
-])('the end of a run that nobody here was told to move is %s; one that was moved is answered', async (_what, keepsWakeUps, told) => {
-  const woken: RunId[] = []
-  const mover: Mover = {
-    keepsWakeUps,
-    open: () => Promise.resolve(),
-    wake: (runs) => void woken.push(...runs),
-    close: () => Promise.resolve(),
-  }
-  const placement = new Placement(mover, () => {})
-  placement.leaves(lying, 'parked')
-  placement.leaves(lying, 'ended')
-  const moved = placement.move(runId('moved'))
-  placement.leaves(runId('moved'), 'ended')
-  expect(await moved).toBe('ended')
-  expect(woken).toEqual(told)
-})
+])(
+  'the end of a run that nobody here was told to move is %s; one that was moved is answered',
+  async (_what, keepsWakeUps, told) => {
+    const woken: RunId[] = []
+    const mover: Mover = {
+      keepsWakeUps,
+      open: () => Promise.resolve(),
+      wake: (runs) => void woken.push(...runs),
+      close: () => Promise.resolve(),
+    }
+    const placement = new Placement(mover, () => {})
+    placement.leaves(lying, 'parked')
+    placement.leaves(lying, 'ended')
+    const moved = placement.move(runId('moved'))
+    placement.leaves(runId('moved'), 'ended')
+    expect(await moved).toBe('ended')
+    expect(woken).toEqual(told)
+  },
+)

@@ -1,4 +1,7 @@
-/** What a log holds of an activation: claiming by address, former names, what stands in the way of a new effect (K3, K4). */
+/**
+ * What a log holds of an activation: claiming by address, former names, what stands in the way of a new effect (K3,
+ * K4).
+ */
 import { describe, expect, test } from 'vitest'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import { RecordedLog } from '../../src/engine/replay/recorded.ts'

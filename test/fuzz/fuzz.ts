@@ -1,8 +1,13 @@
-/** `npm run fuzz -- --from 1 --count 500 --deaths 3`: random trees of agents beside an oracle, with restarts and pauses. Prints every seed that is wrong, with its tree. */
+/**
+ * `npm run fuzz -- --from 1 --count 500 --deaths 3`: random trees of agents beside an oracle, with restarts and pauses.
+ * Prints every seed that is wrong, with its tree.
+ */
 import { parseArgs } from 'node:util'
 import { play } from './play.ts'
 
-const { values } = parseArgs({ options: { from: { type: 'string' }, count: { type: 'string' }, deaths: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { from: { type: 'string' }, count: { type: 'string' }, deaths: { type: 'string' } },
+})
 const whole = (text: string | undefined, otherwise: number): number => {
   const number = Number(text ?? otherwise)
   if (!Number.isSafeInteger(number) || number < 0) throw new Error(`expected a whole number, not ${String(text)}`)

@@ -1,5 +1,6 @@
 /**
- * Plays a random tree on a real store: with processes that die at random commits, pauses at random moments, and a human who answers whatever is asked. Then holds the run against the oracle.
+ * Plays a random tree on a real store: with processes that die at random commits, pauses at random moments, and a human
+ * who answers whatever is asked. Then holds the run against the oracle.
  *
  * Owns: playing and comparing. Does not own: trees and the oracle (trees.ts).
  */
@@ -76,7 +77,14 @@ async function lives(
   let commits = 0
   let dead = false
   const crash = (point: string): boolean => (dead ||= point.startsWith('commit') && ++commits >= dies)
-  const runtime = await createRuntime({ store: file, agents: [root], crash, writer: 'inline', strict: true, onWarning: () => {} })
+  const runtime = await createRuntime({
+    store: file,
+    agents: [root],
+    crash,
+    writer: 'inline',
+    strict: true,
+    onWarning: () => {},
+  })
   const began = performance.now()
   let ended = false
   let wrong: Error | undefined
@@ -89,7 +97,8 @@ async function lives(
     )
     while (!dead && !ended) {
       if (wrong !== undefined) throw wrong
-      if (performance.now() - began > patienceMs) throw new Error(`no end after ${patienceMs} ms: ${JSON.stringify(await run.view())}`)
+      if (performance.now() - began > patienceMs)
+        throw new Error(`no end after ${patienceMs} ms: ${JSON.stringify(await run.view())}`)
       await orDead(outside(runtime, run, world, roll), () => dead)
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -120,7 +129,9 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
     if (question.kind === 'in-doubt') {
       const known = world.has((question.body as { key: string }).key)
       await runtime.settleDoubt(
-        known === undefined ? { id: question.id, happened: false } : { id: question.id, happened: true, value: known.output },
+        known === undefined
+          ? { id: question.id, happened: false }
+          : { id: question.id, happened: true, value: known.output },
       )
     } else await runtime.answer({ interruptId: question.id, value: humanSays })
   }
@@ -134,24 +145,37 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
   }
 }
 
-async function faults(seed: number, file: string, root: ReturnType<typeof agentOf>, tree: Tree, world: World): Promise<string[]> {
+async function faults(
+  seed: number,
+  file: string,
+  root: ReturnType<typeof agentOf>,
+  tree: Tree,
+  world: World,
+): Promise<string[]> {
   const { end, deeds, mails } = expectedOf(tree)
   const wrong: string[] = []
   const runtime = await createRuntime({ store: file, agents: [root], drive: false, onWarning: () => {} })
   try {
     const run = runtime.handle(`run_${seed}`)
     const outcome = await run.outcome()
-    if (outcome.status !== end.status) wrong.push(`ends ${outcome.status} (${JSON.stringify(outcome)}), expected ${end.status}`)
-    else if (outcome.status === 'completed' && end.status === 'completed' && JSON.stringify(outcome.output) !== JSON.stringify(end.output))
+    if (outcome.status !== end.status)
+      wrong.push(`ends ${outcome.status} (${JSON.stringify(outcome)}), expected ${end.status}`)
+    else if (
+      outcome.status === 'completed' &&
+      end.status === 'completed' &&
+      JSON.stringify(outcome.output) !== JSON.stringify(end.output)
+    )
       wrong.push(`answers ${JSON.stringify(outcome.output)}, expected ${JSON.stringify(end.output)}`)
     for (const label of new Set([...deeds.keys(), ...world.done.keys()])) {
       const keys = world.done.get(label)?.size ?? 0
-      if (keys !== (deeds.get(label) ?? 0)) wrong.push(`${label} is done under ${keys} keys, expected ${deeds.get(label) ?? 0}`)
+      if (keys !== (deeds.get(label) ?? 0))
+        wrong.push(`${label} is done under ${keys} keys, expected ${deeds.get(label) ?? 0}`)
     }
     const once = onceIn(tree)
     for (const [label, keys] of world.done)
       for (const [key, times] of keys)
-        if (times > 1 && once.has(label.split(' ')[0]!)) wrong.push(`${label} is \`once\` and was done ${times} times under ${key}`)
+        if (times > 1 && once.has(label.split(' ')[0]!))
+          wrong.push(`${label} is \`once\` and was done ${times} times under ${key}`)
     const events = []
     for (const each of [run.id, ...(await runtime.runs({ childrenOf: run.id })).map((child) => child.run)]) {
       const own = []
@@ -172,6 +196,7 @@ async function faults(seed: number, file: string, root: ReturnType<typeof agentO
 /** The leaves whose steps must never be done twice. */
 function onceIn(tree: Tree): ReadonlySet<string> {
   if (tree.type === 'leaf') return new Set(tree.effect === 'once' ? [tree.name] : [])
-  const parts = 'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
+  const parts =
+    'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
   return new Set(parts.flatMap((part) => [...onceIn(part)]))
 }

@@ -1,4 +1,7 @@
-/** K5, K6, K7 over random trees: however often its process dies, a run ends as the oracle says, and does what the oracle says, once. `npm run fuzz` plays as many as one likes. */
+/**
+ * K5, K6, K7 over random trees: however often its process dies, a run ends as the oracle says, and does what the oracle
+ * says, once. `npm run fuzz` plays as many as one likes.
+ */
 import { expect, test } from 'vitest'
 import { play } from './play.ts'
 import { expectedOf, randomTree, type Tree } from './trees.ts'
@@ -17,7 +20,8 @@ test.each(Array.from({ length: count }, (_, i) => i + 1))(
 test('the seeds of this file have every kind of agent, of end and of effect among them', () => {
   const kinds = (tree: Tree): string[] => {
     if (tree.type === 'leaf') return [tree.end, ...(tree.steps > 0 ? [tree.effect] : [])]
-    const parts = 'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
+    const parts =
+      'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
     const more = (['retries', 'memory', 'mail', 'apart'] as const).filter(
       (name) => (tree as Readonly<Record<string, unknown>>)[name] === true,
     )

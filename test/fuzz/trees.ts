@@ -1,8 +1,9 @@
 /**
  * Random trees of agents, as data; the agents that they describe; and an oracle that says how a run of each must end.
  *
- * Owns: the shape of a tree, making one by seed, its agents, the expected end. The oracle is recursion over the data: it knows nothing of journals,
- * crashes, pauses or the order of concurrent ends, because none of them may change how a run ends. Does not own: playing a tree (play.ts).
+ * Owns: the shape of a tree, making one by seed, its agents, the expected end. The oracle is recursion over the data:
+ * it knows nothing of journals, crashes, pauses or the order of concurrent ends, because none of them may change how a
+ * run ends. Does not own: playing a tree (play.ts).
  */
 import {
   agent,
@@ -25,7 +26,10 @@ import {
 } from 'reeve'
 import { dice } from '../dice.ts'
 
-/** How a leaf ends. `ask` waits for a human and answers with what the human said. `flaky` fails, and answers when whoever leads it tries again. */
+/**
+ * How a leaf ends. `ask` waits for a human and answers with what the human said. `flaky` fails, and answers when
+ * whoever leads it tries again.
+ */
 type LeafEnd = 'answer' | 'fail' | 'flaky' | 'break' | 'exit' | 'ask'
 
 /** A tree of agents. Names are unique in it. */
@@ -73,12 +77,23 @@ export function randomTree(seed: number): Tree {
   const pick = <T>(...list: readonly T[]): T => list[below(list.length)]!
   let made = 0
   const grow = (depth: number, inLoop: boolean): Tree => {
-    const some = (count: number, loops = inLoop): Tree[] => Array.from({ length: 1 + below(count) }, () => grow(depth + 1, loops))
-    const type = depth >= 3 ? 'leaf' : pick('leaf', 'caller', 'sequential', 'parallel', 'loop', 'supervisor', 'router', 'team')
+    const some = (count: number, loops = inLoop): Tree[] =>
+      Array.from({ length: 1 + below(count) }, () => grow(depth + 1, loops))
+    const type =
+      depth >= 3 ? 'leaf' : pick('leaf', 'caller', 'sequential', 'parallel', 'loop', 'supervisor', 'router', 'team')
     const name = `${type}_${++made}`
     switch (type) {
       case 'leaf': {
-        const ends: readonly LeafEnd[] = ['answer', 'answer', 'answer', 'ask', 'fail', 'flaky', 'exit', inLoop ? 'break' : 'answer']
+        const ends: readonly LeafEnd[] = [
+          'answer',
+          'answer',
+          'answer',
+          'ask',
+          'fail',
+          'flaky',
+          'exit',
+          inLoop ? 'break' : 'answer',
+        ]
         return { type, name, steps: below(3), effect: pick('read', 'idempotent', 'once'), end: pick(...ends) }
       }
       case 'caller':
@@ -90,7 +105,9 @@ export function randomTree(seed: number): Tree {
         return { type, name, members: some(2, true), iterations: 1 + below(3) }
       case 'supervisor': {
         const workers = some(3, false)
-        const turns = Array.from({ length: 1 + below(3) }, () => Array.from({ length: 1 + below(3) }, () => below(workers.length)))
+        const turns = Array.from({ length: 1 + below(3) }, () =>
+          Array.from({ length: 1 + below(3) }, () => below(workers.length)),
+        )
         return {
           type,
           name,
@@ -129,7 +146,9 @@ export type Deed = (label: string, key: string) => void
 const saidBy = (name: string): string => `${name} is done`
 
 /** The last message that no tool wrote begins the turn: how often the model has called since. */
-function callsSoFar(messages: readonly { readonly role: string; readonly calls?: readonly unknown[] | undefined }[]): number {
+function callsSoFar(
+  messages: readonly { readonly role: string; readonly calls?: readonly unknown[] | undefined }[],
+): number {
   let count = 0
   for (const message of messages.toReversed()) {
     if (message.role === 'tool') continue
@@ -139,20 +158,32 @@ function callsSoFar(messages: readonly { readonly role: string; readonly calls?:
   return count
 }
 
-/** Which of its workers a router has had: counted in the run, so that it survives a crash, and for this activation of the router, of which several may work at once. */
+/**
+ * Which of its workers a router has had: counted in the run, so that it survives a crash, and for this activation of
+ * the router, of which several may work at once.
+ */
 async function next(ctx: AgentContext, name: string): Promise<number> {
   // the lead begins in the router's own activation, and goes on in one of its own after every return
   const segments = ctx.place.activation.split('>')
-  const own = ctx.place.path.length === 1 || ctx.place.path[0] === name ? 0 : segments.findIndex((each) => each.endsWith(`/${name}`))
+  const own =
+    ctx.place.path.length === 1 || ctx.place.path[0] === name
+      ? 0
+      : segments.findIndex((each) => each.endsWith(`/${name}`))
   const key = `turns of ${segments.slice(0, own + 1).join('>')}`
   const now = ((await ctx.values.get(key)) as number | undefined) ?? 0
   await ctx.values.update(key, () => now + 1)
   return now
 }
 
-/** Whether this is the first attempt at the work: counted in the run, so that it survives a crash. Another attempt has the address of the first, with its number. */
+/**
+ * Whether this is the first attempt at the work: counted in the run, so that it survives a crash. Another attempt has
+ * the address of the first, with its number.
+ */
 async function isFirst(ctx: AgentContext): Promise<boolean> {
-  const now = await ctx.values.update(`attempts of ${ctx.place.activation.replace(/#\d+$/, '')}`, (n) => Number(n ?? 0) + 1)
+  const now = await ctx.values.update(
+    `attempts of ${ctx.place.activation.replace(/#\d+$/, '')}`,
+    (n) => Number(n ?? 0) + 1,
+  )
   return now === 1
 }
 
@@ -195,7 +226,9 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
         tools: tools.map((each) => asTool(each)),
         limits,
         model: ({ messages }) =>
-          callsSoFar(messages) > 0 ? saidBy(name) : { calls: tools.map((each) => ({ name: each.name, input: { request: 'Go' } })) },
+          callsSoFar(messages) > 0
+            ? saidBy(name)
+            : { calls: tools.map((each) => ({ name: each.name, input: { request: 'Go' } })) },
       })
     }
     case 'sequential':
@@ -209,7 +242,9 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
       const delegation = {
         ...(tree.retries ? { retry: { ...again, when: () => true } } : undefined),
         ...(tree.memory ? { memory: 'continue' as const } : undefined),
-        ...(tree.apart ? { workers: Object.fromEntries(workers.map((each) => [each.name, { place: 'apart' as const }])) } : undefined),
+        ...(tree.apart
+          ? { workers: Object.fromEntries(workers.map((each) => [each.name, { place: 'apart' as const }])) }
+          : undefined),
       }
       const asked = tree.turns.map((turn) => turn.map((place) => workers[place]!.name))
       if (tree.brain === 'code')
@@ -262,7 +297,10 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
       return team({
         name,
         description,
-        roles: { generalist: agent({ name: `${name}_nobody`, description: 'Works where no role fits.', run: () => 'unused' }), ...roles },
+        roles: {
+          generalist: agent({ name: `${name}_nobody`, description: 'Works where no role fits.', run: () => 'unused' }),
+          ...roles,
+        },
         planner: { subtasks },
         tolerance: 100,
         retry: tree.retries ? again : { attempts: 1 },
@@ -294,7 +332,10 @@ export const humanSays = 'yes'
 export function expectedOf(tree: Tree): Expected {
   const deeds = new Map<string, number>()
   let mails = 0
-  /** How many of those around it are at another attempt: what is `once` was done in the first, and what is `idempotent` is done again under the same key. */
+  /**
+   * How many of those around it are at another attempt: what is `once` was done in the first, and what is `idempotent`
+   * is done again under the same key.
+   */
   let repeats = 0
   const line = (members: readonly Tree[], onBreak: 'pass' | 'stop'): End & { readonly stops: boolean } => {
     let last: End = { status: 'completed', output: null }
@@ -318,7 +359,8 @@ export function expectedOf(tree: Tree): Expected {
     const sends = mailing && each.type === 'leaf' ? 1 : 0
     mails += sends
     const first = inside(each)
-    if (first.status === 'completed' || retries === false || (first.final === true && retries !== 'always')) return first
+    if (first.status === 'completed' || retries === false || (first.final === true && retries !== 'always'))
+      return first
     repeats++
     mails += sends
     const second = inside(each)
@@ -332,7 +374,12 @@ export function expectedOf(tree: Tree): Expected {
           deeds.set(`${each.name} ${i}`, (deeds.get(`${each.name} ${i}`) ?? 0) + 1)
         if (each.end === 'fail' || each.end === 'flaky') return { status: 'failed' }
         if (each.end === 'ask') return { status: 'completed', output: `${each.name}: ${humanSays}` }
-        return { status: 'completed', output: saidBy(each.name), exits: each.end === 'exit', breaks: each.end === 'break' }
+        return {
+          status: 'completed',
+          output: saidBy(each.name),
+          exits: each.end === 'exit',
+          breaks: each.end === 'break',
+        }
       case 'caller':
         each.tools.forEach(inside)
         return { status: 'completed', output: saidBy(each.name) }
@@ -356,7 +403,11 @@ export function expectedOf(tree: Tree): Expected {
         if (bad !== undefined) return { ...bad, breaks }
         const exited = ends.find((one) => one.status === 'completed' && one.exits === true)
         if (exited !== undefined) return { ...exited, breaks }
-        return { status: 'completed', output: ends.map((one) => (one.status === 'completed' ? one.output : null)), breaks }
+        return {
+          status: 'completed',
+          output: ends.map((one) => (one.status === 'completed' ? one.output : null)),
+          breaks,
+        }
       }
       case 'supervisor':
         for (const turn of each.turns) for (const place of turn) worked(each.workers[place]!, each.retries && 'always')
@@ -377,7 +428,8 @@ export function expectedOf(tree: Tree): Expected {
         const outputs = ends.flatMap((one) => (one.status === 'completed' ? [one.output] : []))
         if (outputs.length === 0) return { status: 'failed', final: true }
         // one result, however often it was given, is the answer as it is where every task has succeeded
-        const plain = outputs.length === ends.length && outputs.every((one) => one === outputs[0] && typeof one === 'string')
+        const plain =
+          outputs.length === ends.length && outputs.every((one) => one === outputs[0] && typeof one === 'string')
         return { status: 'completed', output: plain ? outputs[0]! : saidBy(each.name) }
       }
     }

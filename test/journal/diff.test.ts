@@ -1,6 +1,13 @@
 /** Where two runs part: a pure fold of their events (K1). */
 import { describe, expect, test } from 'vitest'
-import { childActivation, completed, rootActivation, runId, type ActivationId, type RunId } from '../../src/core/index.ts'
+import {
+  childActivation,
+  completed,
+  rootActivation,
+  runId,
+  type ActivationId,
+  type RunId,
+} from '../../src/core/index.ts'
 import { diffOf, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
 
 /** A run with one worker; what it did, from one position on. */
@@ -19,14 +26,27 @@ function journal(
     [worker, { type: 'step.begun', op: 'step', address: 'look', effect: 'read' }],
     [
       worker,
-      { type: 'step.attempt-failed', address: 'look', attempt: 1, delayMs: from, failure: { code: 'tool.failed', message: 'x' } as never },
+      {
+        type: 'step.attempt-failed',
+        address: 'look',
+        attempt: 1,
+        delayMs: from,
+        failure: { code: 'tool.failed', message: 'x' } as never,
+      },
     ],
     [worker, { type: 'step.settled', address: 'look', outcome: completed(price), attempts: from }],
     [worker, { type: 'activation.settled', outcome: completed(price) }],
     [root, { type: 'worker.settled', address: 'delegate/price', outcome: completed(price) }],
     ...more(root),
   ]
-  return entries.map(([activation, event], i): Recorded => ({ position: from + i, run, activation, seq: i, at: from + i, event }))
+  return entries.map(([activation, event], i): Recorded => ({
+    position: from + i,
+    run,
+    activation,
+    seq: i,
+    at: from + i,
+    event,
+  }))
 }
 const [a, b] = [runId('a'), runId('b')]
 
@@ -35,29 +55,52 @@ describe('two runs', () => {
     const ask =
       (id: string) =>
       (root: ActivationId): readonly (readonly [ActivationId, JournalEvent])[] => [
-        [root, { type: 'interrupt.raised', op: 'ask', address: 'q', id, question: 'well?', path: ['boss'], until: id.length }],
+        [
+          root,
+          {
+            type: 'interrupt.raised',
+            op: 'ask',
+            address: 'q',
+            id,
+            question: 'well?',
+            path: ['boss'],
+            until: id.length,
+          },
+        ],
       ]
-    const { same, first, differences, one, other } = diffOf(journal(a, 1, '9', ask('int_1')), journal(b, 100, '9', ask('int_200')))
+    const { same, first, differences, one, other } = diffOf(
+      journal(a, 1, '9', ask('int_1')),
+      journal(b, 100, '9', ask('int_200')),
+    )
     expect([one, other, same, first, differences]).toEqual([a, b, 8, undefined, []])
   })
   test('that did the same are the same, whatever their calls and messages are called; another call is another', () => {
     const turn =
       (id: string, own: string, tool = 'read') =>
       (root: ActivationId): readonly (readonly [ActivationId, JournalEvent])[] => [
-        [root, { type: 'step.settled', address: 'turn', outcome: completed({ text: '', calls: [{ id, name: tool, input: {} }] }) }],
+        [
+          root,
+          {
+            type: 'step.settled',
+            address: 'turn',
+            outcome: completed({ text: '', calls: [{ id, name: tool, input: {} }] }),
+          },
+        ],
         [root, { type: 'tool.called', op: 'step', address: 'call', effect: 'read', tool, callId: id }],
         [root, { type: 'step.settled', address: 'call', outcome: completed(`see ${own} of ${id}`) }],
       ]
     const [one, other] = ['call_b984cbc3a6335c1c', 'call_5a638b3db1ad62e6']
     const [msg, msg2] = ['msg_00112233445566778899', 'msg_0123456789abcdef']
     expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, msg2))).differences).toEqual([])
-    expect(diffOf(journal(a, 1, '9', turn('toolu_1', '')), journal(b, 5, '9', turn('toolu_2', ''))).differences).toMatchObject([
-      { address: 'call', one: { event: { type: 'step.settled' } } },
-    ])
-    expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, other))).differences).toMatchObject([
-      { address: 'call' },
-    ])
-    expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, msg, 'write'))).differences).toHaveLength(2)
+    expect(
+      diffOf(journal(a, 1, '9', turn('toolu_1', '')), journal(b, 5, '9', turn('toolu_2', ''))).differences,
+    ).toMatchObject([{ address: 'call', one: { event: { type: 'step.settled' } } }])
+    expect(
+      diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, other))).differences,
+    ).toMatchObject([{ address: 'call' }])
+    expect(
+      diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, msg, 'write'))).differences,
+    ).toHaveLength(2)
   })
   test('part where something ended differently; what followed is told after it', () => {
     const { same, first, differences } = diffOf(journal(a, 1, '9'), journal(b, 100, '12'))

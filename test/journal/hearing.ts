@@ -2,11 +2,26 @@
 import { expect } from 'vitest'
 import { newSpoken, speak, spokenOf, type Recorded, type Spoken } from '../../src/journal/index.ts'
 
-type Words = Spoken extends infer S ? (S extends Spoken ? Omit<S, 'position' | 'at' | 'activation' | 'path' | 'agent'> : never) : never
+type Words = Spoken extends infer S
+  ? S extends Spoken
+    ? Omit<S, 'position' | 'at' | 'activation' | 'path' | 'agent'>
+    : never
+  : never
 
 /** A message without its place in the feed, and without what its model said of the call: the path, then the words. */
-export const bare = ({ position: _position, at: _at, activation: _activation, agent: _agent, path, ...said }: Spoken) => {
-  const { finish: _finish, usage: _usage, ...words } = said as typeof said & { readonly finish?: unknown; readonly usage?: unknown }
+export const bare = ({
+  position: _position,
+  at: _at,
+  activation: _activation,
+  agent: _agent,
+  path,
+  ...said
+}: Spoken) => {
+  const {
+    finish: _finish,
+    usage: _usage,
+    ...words
+  } = said as typeof said & { readonly finish?: unknown; readonly usage?: unknown }
   return [path.join('/'), words as Words] as const
 }
 

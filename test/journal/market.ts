@@ -1,4 +1,7 @@
-/** Journals of planned teams, written down as an engine would: the market analysis of spec team 2, with a recruit and mail, and small ones for single facts. */
+/**
+ * Journals of planned teams, written down as an engine would: the market analysis of spec team 2, with a recruit and
+ * mail, and small ones for single facts.
+ */
 import {
   childActivation,
   completed,
@@ -9,13 +12,24 @@ import {
   type MessageId,
   type Outcome,
 } from '../../src/core/index.ts'
-import type { JournalEvent, PlanCreated, PlannedTask, Recorded, TaskSettled, TeamFactEvent } from '../../src/journal/index.ts'
+import type {
+  JournalEvent,
+  PlanCreated,
+  PlannedTask,
+  Recorded,
+  TaskSettled,
+  TeamFactEvent,
+} from '../../src/journal/index.ts'
 
 const run = runId('market')
 export const root = rootActivation(run)
 
 /** A fact without its place in the log. */
-type FactInput = TeamFactEvent extends infer Each ? (Each extends TeamFactEvent ? Omit<Each, 'op' | 'address'> : never) : never
+type FactInput = TeamFactEvent extends infer Each
+  ? Each extends TeamFactEvent
+    ? Omit<Each, 'op' | 'address'>
+    : never
+  : never
 
 /** Writes a journal: each event at a second, in its activation's own log. */
 export class Writer {
@@ -25,7 +39,12 @@ export class Writer {
 
   constructor(leader: ActivationId = root, agent = 'analysts') {
     this.#leader = leader
-    this.event(0, leader, { type: 'activation.started', agent, version: '1+x', input: { brief: { instructions: 'go' } } })
+    this.event(0, leader, {
+      type: 'activation.started',
+      agent,
+      version: '1+x',
+      input: { brief: { instructions: 'go' } },
+    })
   }
 
   event(second: number, activation: ActivationId, event: JournalEvent): this {
@@ -43,7 +62,10 @@ export class Writer {
     } as unknown as JournalEvent)
   }
 
-  plan(tasks: readonly (Partial<PlannedTask> & { readonly task: string })[], more: Partial<Omit<PlanCreated, 'type'>> = {}): this {
+  plan(
+    tasks: readonly (Partial<PlannedTask> & { readonly task: string })[],
+    more: Partial<Omit<PlanCreated, 'type'>> = {},
+  ): this {
     const planned = tasks.map((each) => ({
       description: `Do ${each.task}`,
       member: `${each.role ?? 'worker'}_${each.task}`,
@@ -68,7 +90,13 @@ export class Writer {
   }
 
   begin(second: number, task: string, member: string, attempt = 1): this {
-    return this.fact(second, { type: 'task.started', task, member, attempt, activation: workerOf(task, attempt, this.#leader) })
+    return this.fact(second, {
+      type: 'task.started',
+      task,
+      member,
+      attempt,
+      activation: workerOf(task, attempt, this.#leader),
+    })
   }
 
   settle(second: number, task: string, member: string, more: Partial<TaskSettled> = {}): this {
@@ -96,18 +124,26 @@ export class Writer {
   }
 }
 
-export const workerOf = (task: string, attempt = 1, leader = root): ActivationId => childActivation(leader, `work/${task}/${attempt}`)
+export const workerOf = (task: string, attempt = 1, leader = root): ActivationId =>
+  childActivation(leader, `work/${task}/${attempt}`)
 
 export const broken = failure('tool.failed', 'the exchange does not answer', 'transport', { retryable: true })
 
-/** Spec team 2.3: A to D together, C gets a pricing analyst at 10, A writes to E at 15, E begins at 20, F at 35; it ends at 45. */
+/**
+ * Spec team 2.3: A to D together, C gets a pricing analyst at 10, A writes to E at 15, E begins at 20, F at 35; it ends
+ * at 45.
+ */
 export function marketAnalysis(): Writer {
   const tasks = [
     { task: 'market-research', role: 'researcher', dependencies: [] },
     { task: 'competitor-scan', role: 'analyst', dependencies: [] },
     { task: 'product-compare', role: 'product_expert', dependencies: [] },
     { task: 'tech-trend', role: 'tech_expert', dependencies: [] },
-    { task: 'swot', role: 'strategist', dependencies: ['market-research', 'competitor-scan', 'product-compare', 'tech-trend'] },
+    {
+      task: 'swot',
+      role: 'strategist',
+      dependencies: ['market-research', 'competitor-scan', 'product-compare', 'tech-trend'],
+    },
     { task: 'report', role: 'writer', dependencies: ['swot'] },
   ].map((each) => ({ ...each, member: `${each.role}_1` }))
   const pricing = 'dynamic_pricing_analyst_1'

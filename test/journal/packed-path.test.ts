@@ -4,7 +4,8 @@ import { decode, encode, type JournalEvent } from '../../src/journal/index.ts'
 import { packPath, unpackPath } from '../../src/journal/packed-path.ts'
 import { dice } from '../dice.ts'
 
-const times = (count: number, ...names: readonly string[]): string[] => Array.from({ length: count }, () => names).flat()
+const times = (count: number, ...names: readonly string[]): string[] =>
+  Array.from({ length: count }, () => names).flat()
 
 describe('paths in which names repeat', () => {
   test.each<[string, readonly string[], number]>([

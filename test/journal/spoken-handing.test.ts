@@ -1,4 +1,6 @@
-/** What is said where control is handed on, over events made by hand: K1, spec collaboration 1.2, 1.3, 1.10, Appendix B. */
+/**
+ * What is said where control is handed on, over events made by hand: K1, spec collaboration 1.2, 1.3, 1.10, Appendix B.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   childActivation,
@@ -24,7 +26,14 @@ const [first, second, third] = ['a', 'b', 'c'].map((address) => childActivation(
 
 /** Events as an engine would write them down. */
 function journal(...entries: readonly (readonly [ActivationId, JournalEvent])[]): Recorded[] {
-  const events = entries.map(([activation, event], i) => ({ position: i + 1, run, activation, seq: i, at: (i + 1) * 1000, event }))
+  const events = entries.map(([activation, event], i) => ({
+    position: i + 1,
+    run,
+    activation,
+    seq: i,
+    at: (i + 1) * 1000,
+    event,
+  }))
   expectSameAtEveryCut(events)
   return events
 }
@@ -61,7 +70,13 @@ const answers = (text: string, ...list: (readonly [name: string, id: string])[])
 const fact = { op: 'fact', address: 'f' } as const
 const settles = (outcome: Outcome): JournalEvent => ({ type: 'activation.settled', outcome })
 const workerEnds = (address: string, outcome: Outcome): JournalEvent => ({ type: 'worker.settled', address, outcome })
-const hands = (from: string, path: readonly string[], to: string, whose: 'model' | 'code' | 'rule', callId: string): JournalEvent => ({
+const hands = (
+  from: string,
+  path: readonly string[],
+  to: string,
+  whose: 'model' | 'code' | 'rule',
+  callId: string,
+): JournalEvent => ({
   type: 'agent.transferred',
   ...fact,
   from,
@@ -117,10 +132,19 @@ describe('what is said where control is handed on', () => {
         },
       ],
       ['Sup/Sup/W1', { type: 'assistant', text: 'w1 result' }],
-      ['Sup/Sup/W1', { type: 'assistant', text: '', calls: [{ id: 'u1', name: 'transfer_to_agent', input: { agent_name: 'Sup' } }] }],
       [
         'Sup/Sup/W1',
-        { type: 'tool', tool: 'transfer_to_agent', callId: 'u1', content: told('Sup'), action: { type: 'transfer', to: 'Sup' } },
+        { type: 'assistant', text: '', calls: [{ id: 'u1', name: 'transfer_to_agent', input: { agent_name: 'Sup' } }] },
+      ],
+      [
+        'Sup/Sup/W1',
+        {
+          type: 'tool',
+          tool: 'transfer_to_agent',
+          callId: 'u1',
+          content: told('Sup'),
+          action: { type: 'transfer', to: 'Sup' },
+        },
       ],
       ['Sup/Sup/W1/Sup', { type: 'assistant', text: 'final' }],
     ])
@@ -129,7 +153,10 @@ describe('what is said where control is handed on', () => {
   })
 
   test('a tool that hands control on has a result of its own: only the action follows', () => {
-    const handing = withTrail(completed(''), { said: [], action: { type: 'transfer', to: 'W', callId: 'c1', path: ['R', 'A'] } })
+    const handing = withTrail(completed(''), {
+      said: [],
+      action: { type: 'transfer', to: 'W', callId: 'c1', path: ['R', 'A'] },
+    })
     const said = spokenOf(
       journal(
         [root, started('R')],
@@ -137,7 +164,10 @@ describe('what is said where control is handed on', () => {
         [first, started('A', ['R', 'A'])],
         [first, asks],
         [first, answers('', ['route', 'c1'])],
-        [first, { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' }],
+        [
+          first,
+          { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' },
+        ],
         [first, { type: 'step.settled', address: 'turn/call/route', outcome: completed('W is best') }],
         [first, settles(handing)],
         [root, hands('A', ['R', 'A'], 'W', 'model', 'c1')],
@@ -154,7 +184,10 @@ describe('what is said where control is handed on', () => {
       [root, started('R')],
       [root, asks],
       [root, answers('', ['route', 'c1'])],
-      [root, { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' }],
+      [
+        root,
+        { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' },
+      ],
       [root, { type: 'step.settled', address: 'turn/call/route', outcome: completed('W is best') }],
       [root, hands('R', ['R'], 'W', 'model', callId)],
     ]
@@ -175,7 +208,9 @@ describe('what is said where control is handed on', () => {
         [root, hands('code', ['R', 'code'], 'W', 'code', 'u1')],
       ),
     )
-    expect(said.map(({ path, type, ...rest }) => [path.join('/'), type, 'text' in rest ? rest.text : undefined])).toEqual([
+    expect(
+      said.map(({ path, type, ...rest }) => [path.join('/'), type, 'text' in rest ? rest.text : undefined]),
+    ).toEqual([
       ['R/code', 'assistant', 'let me see'],
       ['R/code', 'assistant', 'over to W'],
       ['R/code', 'assistant', ''],
@@ -242,17 +277,26 @@ describe('what is said where control is handed on', () => {
         [first, started('A', ['S', 'A'])],
         [first, settles(boom)],
         [root, workerEnds('a', withTrail(boom, { said: [] }))],
-        [root, settles(failed(failure('agent.failed', 'boom', 'internal', { details: { agent: 'A', path: ['S', 'A'] } })))],
+        [
+          root,
+          settles(failed(failure('agent.failed', 'boom', 'internal', { details: { agent: 'A', path: ['S', 'A'] } }))),
+        ],
       ),
     )
-    expect(said.map(bare)).toEqual([['S/A', { type: 'error', failure: boom.status === 'failed' ? boom.failure : undefined }]])
+    expect(said.map(bare)).toEqual([
+      ['S/A', { type: 'error', failure: boom.status === 'failed' ? boom.failure : undefined }],
+    ])
   })
 
   test('pictures that a model made come with its answer', () => {
     const files = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
     const answer = completed({ text: '', calls: [], files, finish: 'stop', model: 'm' })
     const said = spokenOf(
-      journal([root, started('A')], [root, asks], [root, { type: 'step.settled', address: 'turn/model', outcome: answer }]),
+      journal(
+        [root, started('A')],
+        [root, asks],
+        [root, { type: 'step.settled', address: 'turn/model', outcome: answer }],
+      ),
     )
     expect(said.map(bare)).toEqual([['A', { type: 'assistant', text: '', files }]])
   })

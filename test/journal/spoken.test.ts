@@ -32,7 +32,12 @@ async function saidIn(run: Read): Promise<readonly Spoken[]> {
 }
 
 const lookup = (execute: () => Json | Promise<Json> = () => ({ found: 3 })) =>
-  tool({ name: 'lookup', input: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] }, effect: 'read', execute })
+  tool({
+    name: 'lookup',
+    input: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] },
+    effect: 'read',
+    execute,
+  })
 
 describe('what one agent says', () => {
   test('collaboration 1: an agent that answers: one message, with its name and path', async () => {
@@ -65,7 +70,9 @@ describe('what one agent says', () => {
     const runtime = await runtimeOf([coder])
     const run = await runtime.start(coder, 'hi')
     await run.outcome()
-    const said = (await saidIn(run)).flatMap((each) => (each.type === 'assistant' ? [[each.text, each.finish, each.usage]] : []))
+    const said = (await saidIn(run)).flatMap((each) =>
+      each.type === 'assistant' ? [[each.text, each.finish, each.usage]] : [],
+    )
     expect(said).toEqual([
       ['a', 'tool-calls', { input: 7, output: 2 }],
       ['b', 'length', undefined],
@@ -93,7 +100,11 @@ describe('what one agent says', () => {
     const broken = lookup(() => {
       throw fatal('no such index')
     })
-    const model = scripted(calls(['lookup', {}, 'c1'], ['none', {}, 'c2']), calls(['lookup', { q: 'x' }, 'c1']), 'gave up')
+    const model = scripted(
+      calls(['lookup', {}, 'c1'], ['none', {}, 'c2']),
+      calls(['lookup', { q: 'x' }, 'c1']),
+      'gave up',
+    )
     const solo = agent({ name: 'A', model, tools: [broken] })
     const runtime = await runtimeOf([solo])
     const run = await runtime.start(solo, 'hi')
@@ -161,7 +172,11 @@ describe('what a team says', () => {
   function team(worker = scripted(calls(['pay', { n: 1 }, 'w1']), 'paid')) {
     const pay = tool({ name: 'pay', sensitive: true, input: { type: 'object' }, execute: () => 'ok' })
     const clerk = agent({ name: 'clerk', description: 'Pays.', model: worker, tools: [pay] })
-    return supervisor({ name: 'boss', model: scripted(delegates(['clerk', 'pay it', 'd1']), 'final'), workers: [clerk] })
+    return supervisor({
+      name: 'boss',
+      model: scripted(delegates(['clerk', 'pay it', 'd1']), 'final'),
+      workers: [clerk],
+    })
   }
 
   test('a delegation: what the worker says stands between the call and its result, and is marked as inner', async () => {
@@ -175,7 +190,11 @@ describe('what a team says', () => {
     expect(said.map(bare)).toEqual([
       [
         'boss',
-        { type: 'assistant', text: '', calls: [{ id: 'd1', name: 'delegate', input: { worker: 'clerk', instructions: 'pay it' } }] },
+        {
+          type: 'assistant',
+          text: '',
+          calls: [{ id: 'd1', name: 'delegate', input: { worker: 'clerk', instructions: 'pay it' } }],
+        },
       ],
       ['boss/clerk', { type: 'assistant', inner: true, text: '', calls: [{ id: 'w1', name: 'pay', input: { n: 1 } }] }],
       [
@@ -230,7 +249,10 @@ describe('what a team says', () => {
 
   test("a forwarded output is said by the leader, too: it is the leader's answer", async () => {
     const clerk = agent({ name: 'clerk', description: 'Pays.', model: scripted('the bill') })
-    const lead = scripted(delegates(['clerk', 'pay', 'd1']), { text: 'here', ...calls(['forward_message', { worker: 'clerk' }, 'f1']) })
+    const lead = scripted(delegates(['clerk', 'pay', 'd1']), {
+      text: 'here',
+      ...calls(['forward_message', { worker: 'clerk' }, 'f1']),
+    })
     const boss = supervisor({ name: 'boss', model: lead, workers: [clerk] })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
@@ -283,7 +305,9 @@ describe('what a team says', () => {
     const outputOf = (outcome: Outcome | undefined): Json => (outcome?.status === 'completed' ? outcome.output : null)
     // what those say to whom it gave work is said below it; only a workflow has nothing to add
     expect(await said((outcomes) => outputOf(outcomes[1]))).toEqual([['lead', { type: 'assistant', text: '2' }]])
-    expect(await said((outcomes) => outcomes.map(outputOf))).toMatchObject([['lead', { type: 'assistant', text: '["1","2"]' }]])
+    expect(await said((outcomes) => outcomes.map(outputOf))).toMatchObject([
+      ['lead', { type: 'assistant', text: '["1","2"]' }],
+    ])
     expect(await said(() => null)).toEqual([])
   })
 

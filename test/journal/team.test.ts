@@ -15,8 +15,10 @@ import {
 import { broken, marketAnalysis, root, workerOf, Writer } from './market.ts'
 
 const teamIn = (events: readonly Recorded[]): TeamView => runView(events).teams[0]!
-const statuses = (team: TeamView): Record<string, string> => Object.fromEntries(team.plan.tasks.map(({ task, status }) => [task, status]))
-const members = (team: TeamView): Record<string, string> => Object.fromEntries(team.members.map(({ member, status }) => [member, status]))
+const statuses = (team: TeamView): Record<string, string> =>
+  Object.fromEntries(team.plan.tasks.map(({ task, status }) => [task, status]))
+const members = (team: TeamView): Record<string, string> =>
+  Object.fromEntries(team.members.map(({ member, status }) => [member, status]))
 const taskOf = (team: TeamView, id: string): TaskView => team.plan.tasks.find(({ task }) => task === id)!
 const memberOf = (team: TeamView, id: string): MemberView => team.members.find(({ member }) => member === id)!
 
@@ -45,8 +47,18 @@ describe('plan and members', () => {
       writer_1: 'pending',
       dynamic_pricing_analyst_1: 'running',
     })
-    expect(taskOf(at13, 'swot').waitsFor).toEqual(['market-research', 'product-compare', 'tech-trend', 'dynamic_pricing_analyst_1'])
-    expect(taskOf(at13, 'competitor-scan')).toMatchObject({ status: 'succeeded', startedAt: 0, endedAt: 12_000, attempts: 1 })
+    expect(taskOf(at13, 'swot').waitsFor).toEqual([
+      'market-research',
+      'product-compare',
+      'tech-trend',
+      'dynamic_pricing_analyst_1',
+    ])
+    expect(taskOf(at13, 'competitor-scan')).toMatchObject({
+      status: 'succeeded',
+      startedAt: 0,
+      endedAt: 12_000,
+      attempts: 1,
+    })
   })
 
   test('team C34: a recruit is a task and a member, with who asked, what for, and who waits for it', () => {
@@ -68,14 +80,30 @@ describe('plan and members', () => {
       resolved: 'generalist',
       joinedAt: 10_000,
     })
-    expect(team.recruiting).toMatchObject([{ request: 'r1', admitted: true, member: 'dynamic_pricing_analyst_1', at: 10_000 }])
+    expect(team.recruiting).toMatchObject([
+      { request: 'r1', admitted: true, member: 'dynamic_pricing_analyst_1', at: 10_000 },
+    ])
     expect(team.coverage).toEqual({ succeeded: 6, planned: 6 })
-    expect(team).toMatchObject({ state: 'completed', startedAt: 0, endedAt: 45_000, answer: { by: 'concatenation', at: 45_000 } })
+    expect(team).toMatchObject({
+      state: 'completed',
+      startedAt: 0,
+      endedAt: 45_000,
+      answer: { by: 'concatenation', at: 45_000 },
+    })
   })
 
   test('who begins before the recruit comes does not wait for it; recruits of recruits are waited for', () => {
     const joins = (writer: Writer, member: string, parent: string): Writer =>
-      writer.fact(2, { type: 'teammate.joined', member, role: 'x', task: member, recruited: true, by: 'lead', parent, join: 'parent' })
+      writer.fact(2, {
+        type: 'teammate.joined',
+        member,
+        role: 'x',
+        task: member,
+        recruited: true,
+        by: 'lead',
+        parent,
+        join: 'parent',
+      })
     const writer = new Writer()
       .plan([{ task: 'a' }, { task: 'b', dependencies: ['a'] }, { task: 'c', dependencies: ['a'] }])
       .settle(1, 'a', 'worker_a')
@@ -89,7 +117,8 @@ describe('plan and members', () => {
     const writer = new Writer().plan([{ task: 'a' }])
     for (const attempt of [1, 2, 3]) {
       writer.begin(attempt, 'a', 'worker_a', attempt)
-      if (attempt < 3) writer.fact(attempt, { type: 'task.retried', task: 'a', attempt, failure: broken, delayMs: 1_000 })
+      if (attempt < 3)
+        writer.fact(attempt, { type: 'task.retried', task: 'a', attempt, failure: broken, delayMs: 1_000 })
     }
     const between = teamIn(writer.until(2))
     expect([taskOf(between, 'a').status, memberOf(between, 'worker_a').status]).toEqual(['pending', 'pending'])
@@ -98,7 +127,10 @@ describe('plan and members', () => {
     const ended = teamIn(writer.events)
     expect(memberOf(ended, 'worker_a')).toMatchObject({ ...end, lastError: broken })
     expect(taskOf(ended, 'a')).toMatchObject({ ...end, failure: broken, activation: workerOf('a', 3) })
-    writer.begin(4, 'a', 'worker_a', 4).settle(5, 'a', 'worker_a').fact(6, { type: 'teammate.retired', member: 'worker_a', mode: 'force' })
+    writer
+      .begin(4, 'a', 'worker_a', 4)
+      .settle(5, 'a', 'worker_a')
+      .fact(6, { type: 'teammate.retired', member: 'worker_a', mode: 'force' })
     const later = teamIn(writer.events)
     expect(memberOf(later, 'worker_a')).toEqual(memberOf(ended, 'worker_a'))
     expect(taskOf(later, 'a')).toEqual(taskOf(ended, 'a'))
@@ -157,8 +189,16 @@ describe('plan and members', () => {
       .plan([{ task: 'a' }, { task: 'b' }])
       .begin(1, 'a', 'worker_a')
       .begin(1, 'b', 'worker_b')
-    for (const at of [workerOf('a'), below]) writer.event(1, at, { type: 'activation.started', agent: 'worker', version: '1', input: null })
-    writer.event(2, below, { type: 'interrupt.raised', op: 'ask', address: 'ask', id: 'int_1', path: ['worker'], question: 'Which?' })
+    for (const at of [workerOf('a'), below])
+      writer.event(1, at, { type: 'activation.started', agent: 'worker', version: '1', input: null })
+    writer.event(2, below, {
+      type: 'interrupt.raised',
+      op: 'ask',
+      address: 'ask',
+      id: 'int_1',
+      path: ['worker'],
+      question: 'Which?',
+    })
     expect(statuses(teamIn(writer.events))).toEqual({ a: 'awaiting_approval', b: 'running' })
     writer.event(3, below, { type: 'ask.settled', address: 'ask', outcome: { status: 'completed', output: 'this' } })
     expect(statuses(teamIn(writer.events))).toEqual({ a: 'running', b: 'running' })
@@ -171,13 +211,32 @@ describe('plan and members', () => {
     ])
     expect(taskOf(teamIn(writer.events), 'b')).toMatchObject({ status: 'waiting', waitsFor: ['prices'] })
     const published = teamIn(
-      writer.begin(1, 'a', 'worker_a').fact(2, { type: 'topic.published', topic: 'prices', seq: 1, task: 'a', bytes: 12 }).events,
+      writer
+        .begin(1, 'a', 'worker_a')
+        .fact(2, { type: 'topic.published', topic: 'prices', seq: 1, task: 'a', bytes: 12 }).events,
     )
     expect(taskOf(published, 'b')).toMatchObject({ status: 'pending', waitsFor: [] })
     writer.fact(3, { type: 'topic.refused', topic: 'prices', task: 'a', reason: 'too_large' })
     expect(teamIn(writer.events).topics).toEqual([
-      { topic: 'prices', producers: ['a'], consumers: ['b'], entries: 1, bytes: 12, publishedBy: ['a'], refused: 1, lastAt: 2_000 },
-      { topic: 'nobody-makes-this', producers: [], consumers: ['b'], entries: 0, bytes: 0, publishedBy: [], refused: 0 },
+      {
+        topic: 'prices',
+        producers: ['a'],
+        consumers: ['b'],
+        entries: 1,
+        bytes: 12,
+        publishedBy: ['a'],
+        refused: 1,
+        lastAt: 2_000,
+      },
+      {
+        topic: 'nobody-makes-this',
+        producers: [],
+        consumers: ['b'],
+        entries: 0,
+        bytes: 0,
+        publishedBy: [],
+        refused: 0,
+      },
     ])
     const failedProducer = new Writer()
       .plan([
@@ -203,7 +262,9 @@ describe('plan and members', () => {
 describe('ends', () => {
   test('a plan that was given up says why, and the view after the end still answers', () => {
     const failures = ['a', 'b'].map((task) => ({ task, failure: broken }))
-    const writer = new Writer().plan([{ task: 'a' }, { task: 'b' }, { task: 'c', dependencies: ['a'] }], { maxFailures: 2 })
+    const writer = new Writer().plan([{ task: 'a' }, { task: 'b' }, { task: 'c', dependencies: ['a'] }], {
+      maxFailures: 2,
+    })
     for (const task of ['a', 'b'])
       writer.begin(1, task, `worker_${task}`).settle(2, task, `worker_${task}`, { status: 'failed', failure: broken })
     writer
@@ -211,7 +272,11 @@ describe('ends', () => {
       .settle(2, 'c', 'worker_c', { status: 'cancelled', reason: 'the plan was given up', attempts: 0 })
       .end(2, failed(failure('team.too-many-failures', 'Too many subtask failures (2/3)', 'policy')))
     const team = teamIn(writer.events)
-    expect(team.plan).toMatchObject({ failed: 2, maxFailures: 2, aborted: { reason: 'failures', failed: 2, total: 3, at: 2_000 } })
+    expect(team.plan).toMatchObject({
+      failed: 2,
+      maxFailures: 2,
+      aborted: { reason: 'failures', failed: 2, total: 3, at: 2_000 },
+    })
     expect(team.plan.aborted?.failures).toEqual(failures)
     expect(statuses(team)).toEqual({ a: 'failed', b: 'failed', c: 'cancelled' })
     expect(team).toMatchObject({ state: 'failed', coverage: { succeeded: 0, planned: 3 } })
@@ -230,7 +295,13 @@ describe('ends', () => {
 
   test('what was advised, refused, warned of and could not be remembered', () => {
     const writer = new Writer()
-      .fact(0, { type: 'strategy.advised', strategy: 'sequential', confidence: 0.9, overrides: true, warnings: ['urgent'] })
+      .fact(0, {
+        type: 'strategy.advised',
+        strategy: 'sequential',
+        confidence: 0.9,
+        overrides: true,
+        warnings: ['urgent'],
+      })
       .fact(0, { type: 'plan.rejected', problems: ['a > a'], warnings: [], repair: true })
     expect(runView(writer.events).teams).toEqual([])
     writer
@@ -314,7 +385,14 @@ describe('mail', () => {
   test('team C26: what was given up is counted and gone; what never found its reader is still unread', () => {
     const writer = new Writer().plan([{ task: 'a' }, { task: 'b' }])
     for (let seq = 1; seq <= 11; seq++)
-      writer.fact(seq, { type: 'mail.accepted', seq, from: 'worker_b', to: 'worker_a', recipients: ['worker_a'], content: seq })
+      writer.fact(seq, {
+        type: 'mail.accepted',
+        seq,
+        from: 'worker_b',
+        to: 'worker_a',
+        recipients: ['worker_a'],
+        content: seq,
+      })
     writer
       .fact(11, { type: 'mail.truncated', from: 7, dropped: 6, total: 6 })
       .fact(12, { type: 'mail.delivered', member: 'worker_a', seqs: [7] })
@@ -354,9 +432,20 @@ describe('mail', () => {
     to(3, [])
     writer.fact(4, { type: 'mail.truncated', member: 'worker_a', from: 2, dropped: 1, total: 1 })
     expect(teamIn(writer.events).mailbox).toMatchObject({ dropped: 1, unread: { worker_a: 1, worker_b: 2 } })
-    expect(teamIn(writer.events).mailbox.messages.map(({ unread }) => unread)).toEqual([['worker_b'], ['worker_a', 'worker_b'], []])
+    expect(teamIn(writer.events).mailbox.messages.map(({ unread }) => unread)).toEqual([
+      ['worker_b'],
+      ['worker_a', 'worker_b'],
+      [],
+    ])
     writer
-      .fact(5, { type: 'teammate.joined', member: 'late_1', role: 'late', task: 'late_1', recruited: true, join: 'run' })
+      .fact(5, {
+        type: 'teammate.joined',
+        member: 'late_1',
+        role: 'late',
+        task: 'late_1',
+        recruited: true,
+        join: 'run',
+      })
       .fact(5, { type: 'mail.forwarded', member: 'late_1', seqs: [3] })
     expect(teamIn(writer.events).mailbox.messages[2]).toMatchObject({ recipients: ['late_1'], unread: ['late_1'] })
     writer.fact(6, { type: 'mail.truncated', dropped: 3, total: 4 })
@@ -365,7 +454,14 @@ describe('mail', () => {
 
   test('mail whose message nobody has, or that has no content, has none', () => {
     const writer = new Writer().plan([{ task: 'a' }])
-    writer.fact(1, { type: 'mail.accepted', seq: 1, from: 'lead', to: 'worker_a', recipients: [], message: 'msg_none' as MessageId })
+    writer.fact(1, {
+      type: 'mail.accepted',
+      seq: 1,
+      from: 'lead',
+      to: 'worker_a',
+      recipients: [],
+      message: 'msg_none' as MessageId,
+    })
     expect(teamIn(writer.events).mailbox.messages[0]?.content).toBe(null)
   })
 
@@ -385,7 +481,13 @@ describe('mail', () => {
       const event = { ...template.event, seq } as unknown as Recorded['event']
       foldRun(fold, { ...template, position: 100 + 3 * seq, event })
       if (seq % 200 === 0) {
-        const gone = { ...event, type: 'mail.truncated', from: seq - 99, dropped: 100, total: seq - 100 } as unknown as Recorded['event']
+        const gone = {
+          ...event,
+          type: 'mail.truncated',
+          from: seq - 99,
+          dropped: 100,
+          total: seq - 100,
+        } as unknown as Recorded['event']
         foldRun(fold, { ...template, position: 101 + 3 * seq, event: gone })
       }
     }
@@ -393,16 +495,27 @@ describe('mail', () => {
     expect([mailbox.accepted, mailbox.messages.length, mailbox.unread['worker_a']]).toEqual([100_000, 100, 100])
     // without a bound of its own, the list has one nevertheless
     for (let seq = 100_001; seq <= 105_000; seq++)
-      foldRun(fold, { ...template, position: 300_100 + seq, event: { ...template.event, seq } as unknown as Recorded['event'] })
+      foldRun(fold, {
+        ...template,
+        position: 300_100 + seq,
+        event: { ...template.event, seq } as unknown as Recorded['event'],
+      })
     const shown = viewOf(fold).teams[0]!.mailbox
-    expect([shown.messages.length, shown.messages[0]?.seq, shown.messages.at(-1)?.seq]).toEqual([1_000, 104_001, 105_000])
+    expect([shown.messages.length, shown.messages[0]?.seq, shown.messages.at(-1)?.seq]).toEqual([
+      1_000, 104_001, 105_000,
+    ])
   })
 
   test('refused wishes have a bound, admitted ones are kept', () => {
     const writer = new Writer().plan([{ task: 'a' }])
     const wish = (request: string, admitted: boolean): void => {
       writer.fact(1, { type: 'recruit.requested', request, role: 'x', description: request })
-      writer.fact(1, { type: 'recruit.decided', request, admitted, ...(admitted ? { member: 'm' } : { reason: 'team_size' }) })
+      writer.fact(1, {
+        type: 'recruit.decided',
+        request,
+        admitted,
+        ...(admitted ? { member: 'm' } : { reason: 'team_size' }),
+      })
     }
     wish('first', true)
     for (let i = 0; i < 1_500; i++) wish(`r${i}`, false)

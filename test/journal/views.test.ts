@@ -11,7 +11,15 @@ import {
   type ActivationId,
   type MessageId,
 } from '../../src/core/index.ts'
-import { foldRun, newRunFold, runView, viewOf, type ApprovalRequested, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
+import {
+  foldRun,
+  newRunFold,
+  runView,
+  viewOf,
+  type ApprovalRequested,
+  type JournalEvent,
+  type Recorded,
+} from '../../src/journal/index.ts'
 
 const run = runId('r1')
 const root = rootActivation(run)
@@ -43,7 +51,13 @@ const model = (address: string): JournalEvent => ({
   renderer: 1,
   messages: 1,
 })
-const tool = (address: string): JournalEvent => ({ type: 'tool.called', op: 'step', address, effect: 'read', tool: 'search' })
+const tool = (address: string): JournalEvent => ({
+  type: 'tool.called',
+  op: 'step',
+  address,
+  effect: 'read',
+  tool: 'search',
+})
 const stepEnd = (address: string, agent?: string): JournalEvent => ({
   type: 'step.settled',
   address,
@@ -65,7 +79,11 @@ const approval: ApprovalRequested = {
   onTimeout: 'reject',
   until: 99_000,
 }
-const answered = (address: string): JournalEvent => ({ type: 'ask.settled', address, outcome: completed({ decision: 'approve' }) })
+const answered = (address: string): JournalEvent => ({
+  type: 'ask.settled',
+  address,
+  outcome: completed({ decision: 'approve' }),
+})
 
 const delegation = journal(
   [root, { ...started('lead'), caller: { user: 'ann' } } as JournalEvent],
@@ -81,7 +99,14 @@ const delegation = journal(
 describe('the view of a run', () => {
   test('shows the tree: who works, since when, at what', () => {
     const view = runView(delegation)
-    expect(view).toMatchObject({ run, status: 'running', agent: 'lead', caller: { user: 'ann' }, startedAt: 1000, position: 8 })
+    expect(view).toMatchObject({
+      run,
+      status: 'running',
+      agent: 'lead',
+      caller: { user: 'ann' },
+      startedAt: 1000,
+      position: 8,
+    })
     expect(view.activations.map(({ agent, path, state, parent }) => [agent, path.join('/'), state, parent])).toEqual([
       ['lead', 'lead', 'running', undefined],
       ['researcher', 'lead/researcher', 'running', root],
@@ -161,7 +186,14 @@ describe('the view of a run', () => {
       worker,
       { ...started('researcher'), path: ['lead', 'researcher'] } as JournalEvent,
     ]
-    const handed = { type: 'agent.transferred', op: 'fact', address: '!transfer', from: 'lead', path: ['lead'], to: 'researcher' } as const
+    const handed = {
+      type: 'agent.transferred',
+      op: 'fact',
+      address: '!transfer',
+      from: 'lead',
+      path: ['lead'],
+      to: 'researcher',
+    } as const
     const fact: readonly [ActivationId, JournalEvent] = [root, { ...handed, by: 'model', callId: 'c1' }]
     for (const order of [
       [fact, begun],
@@ -177,7 +209,10 @@ describe('the view of a run', () => {
     const view = runView(
       journal(
         ...asEntries(delegation),
-        [root, { type: 'worker.recruited', op: 'fact', address: '!worker.recruited', worker: 'dba', reason: 'SQL found' }],
+        [
+          root,
+          { type: 'worker.recruited', op: 'fact', address: '!worker.recruited', worker: 'dba', reason: 'SQL found' },
+        ],
         [root, { type: 'message.sent', op: 'send', address: '!send', to: worker, id }],
         [worker, { type: 'message.received', id, from: root, body: 'hi' }],
         [
@@ -190,7 +225,17 @@ describe('the view of a run', () => {
             delayMs: 1000,
           },
         ],
-        [worker, { type: 'interrupt.raised', op: 'ask', address: 'q', id: 'int_1', question: 'which?', path: ['lead', 'researcher'] }],
+        [
+          worker,
+          {
+            type: 'interrupt.raised',
+            op: 'ask',
+            address: 'q',
+            id: 'int_1',
+            question: 'which?',
+            path: ['lead', 'researcher'],
+          },
+        ],
         [worker, { type: 'ask.settled', address: 'q', outcome: completed('both') }],
       ),
     )
@@ -202,12 +247,18 @@ describe('the view of a run', () => {
   })
 
   test('shows pause and resume, doubt and divergence', () => {
-    const pausing = journal(...asEntries(delegation), [root, { type: 'run.pausing', at: 'now', reason: 'lunch', by: 'ann' }])
+    const pausing = journal(...asEntries(delegation), [
+      root,
+      { type: 'run.pausing', at: 'now', reason: 'lunch', by: 'ann' },
+    ])
     expect(runView(pausing)).toMatchObject({ status: 'pausing', pause: { at: 'now', reason: 'lunch', by: 'ann' } })
     const paused = journal(...asEntries(pausing), [root, { type: 'run.paused' }])
     expect(runView(paused).status).toBe('paused')
     expect(runView(journal(...asEntries(paused), [root, { type: 'run.resumed' }])).status).toBe('running')
-    const doubt = journal(...asEntries(delegation), [worker, { type: 'effect.in-doubt', address: 'call/search', id: 'dbt_1', round: 1 }])
+    const doubt = journal(...asEntries(delegation), [
+      worker,
+      { type: 'effect.in-doubt', address: 'call/search', id: 'dbt_1', round: 1 },
+    ])
     expect(runView(doubt)).toMatchObject({ status: 'waiting', doubts: [{ kind: 'in-doubt', address: 'call/search' }] })
     const cleared = journal(...asEntries(doubt), [worker, { type: 'effect.cleared', address: 'call/search' }])
     expect(runView(cleared)).toMatchObject({ status: 'running', doubts: [] })
@@ -229,7 +280,13 @@ describe('the view of a run', () => {
         [root, tool('call/t')],
         [
           root,
-          { type: 'activation.restarted', state: {}, segment: 1, open: [{ address: 'delegate/researcher', op: 'worker' }], unread: [] },
+          {
+            type: 'activation.restarted',
+            state: {},
+            segment: 1,
+            open: [{ address: 'delegate/researcher', op: 'worker' }],
+            unread: [],
+          },
         ],
       ),
     )

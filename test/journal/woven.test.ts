@@ -1,6 +1,13 @@
 /** One feed of a run and its child runs: an order that may have been, with the leader's positions untouched. */
 import { expect, test } from 'vitest'
-import { childActivation, completed, rootActivation, runOf, type ActivationId, type RunId } from '../../src/core/index.ts'
+import {
+  childActivation,
+  completed,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type RunId,
+} from '../../src/core/index.ts'
 import { childRunsIn, woven, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
 
 const root = rootActivation('run_1' as RunId)
@@ -13,15 +20,34 @@ const entry = (activation: ActivationId, position: number, event: JournalEvent):
   event,
 })
 const born = (agent: string): JournalEvent => ({ type: 'activation.started', agent, version: '1', input: null })
-const begins = (address: string): JournalEvent => ({ type: 'worker.started', op: 'worker', address, agent: address, apart: true })
-const ends = (address: string): JournalEvent => ({ type: 'worker.settled', address, outcome: completed(address), apart: true })
+const begins = (address: string): JournalEvent => ({
+  type: 'worker.started',
+  op: 'worker',
+  address,
+  agent: address,
+  apart: true,
+})
+const ends = (address: string): JournalEvent => ({
+  type: 'worker.settled',
+  address,
+  outcome: completed(address),
+  apart: true,
+})
 const settled: JournalEvent = { type: 'activation.settled', outcome: completed(null) }
 
 const [one, two] = ['one', 'two'].map((address) => childActivation(root, address, true)) as [ActivationId, ActivationId]
 const nested = childActivation(one, 'deep', true)
-const leader = [entry(root, 1, born('lead')), entry(root, 2, begins('one')), entry(root, 3, begins('two')), entry(root, 4, ends('one'))]
+const leader = [
+  entry(root, 1, born('lead')),
+  entry(root, 2, begins('one')),
+  entry(root, 3, begins('two')),
+  entry(root, 4, ends('one')),
+]
 const children = new Map<RunId, readonly Recorded[]>([
-  [runOf(one), [entry(one, 1, born('one')), entry(one, 2, begins('deep')), entry(one, 3, ends('deep')), entry(one, 4, settled)]],
+  [
+    runOf(one),
+    [entry(one, 1, born('one')), entry(one, 2, begins('deep')), entry(one, 3, ends('deep')), entry(one, 4, settled)],
+  ],
   [runOf(two), [entry(two, 1, born('two'))]],
   [runOf(nested), [entry(nested, 1, born('deep')), entry(nested, 2, settled)]],
 ])

@@ -1,7 +1,9 @@
 /**
- * The agents of the runs in fixtures/, as they were when those were recorded. Kept as long as the fixtures, and never changed (K12).
+ * The agents of the runs in fixtures/, as they were when those were recorded. Kept as long as the fixtures, and never
+ * changed (K12).
  *
- * Owns: what each agent does. Everything that it does outside is noted; an effect that is named `…-held` waits at a gate.
+ * Owns: what each agent does. Everything that it does outside is noted; an effect that is named `…-held` waits at a
+ * gate.
  */
 import { agent, delegate, sleep, step, teammate, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -126,7 +128,10 @@ export function cast(outside: Outside): readonly Agent[] {
       throw new Error('no luck')
     },
   })
-  const quick = agent({ name: 'quick', run: (ctx, brief) => step(ctx, 'peck', does(`${brief}: peck`, longText(brief))) })
+  const quick = agent({
+    name: 'quick',
+    run: (ctx, brief) => step(ctx, 'peck', does(`${brief}: peck`, longText(brief))),
+  })
   const keeper = agent({
     name: 'keeper',
     run: async (ctx, brief): Promise<Json> => {
@@ -134,7 +139,11 @@ export function cast(outside: Outside): readonly Agent[] {
       await ctx.values.set(`note ${brief}`, longText(brief))
       const answer = await interrupt(ctx, 'Keep it?')
       await ctx.values.set('kept', answer)
-      return { count, again: await ctx.values.update('count', (was) => (was as number) + 10), keys: [...(await ctx.values.keys())] }
+      return {
+        count,
+        again: await ctx.values.update('count', (was) => (was as number) + 10),
+        keys: [...(await ctx.values.keys())],
+      }
     },
   })
   /** Its model is asked again and again; what it may spend is used up in the middle. */
@@ -166,7 +175,11 @@ export function cast(outside: Outside): readonly Agent[] {
       return draft
     },
   })
-  const last = agent({ name: 'last', description: 'Is last.', run: (ctx) => step(ctx, 'conclude', does('last: conclude')) })
+  const last = agent({
+    name: 'last',
+    description: 'Is last.',
+    run: (ctx) => step(ctx, 'conclude', does('last: conclude')),
+  })
   const crew = team({
     name: 'crew',
     roles: { writer, reader, last },

@@ -48,7 +48,9 @@ test('K12: the tables are those of 0.1.0, and are made into those of today', () 
   expect(table('run')[0]).not.toHaveProperty('losses')
   const db = new DatabaseSync(join(dir, 'reeve.db'), { readOnly: true })
   expect((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version).toBeGreaterThan(1)
-  expect(db.prepare("SELECT value FROM meta WHERE key = 'id'").get()).toMatchObject({ value: expect.stringMatching(/^sto_/) as string })
+  expect(db.prepare("SELECT value FROM meta WHERE key = 'id'").get()).toMatchObject({
+    value: expect.stringMatching(/^sto_/) as string,
+  })
   db.close()
 })
 
@@ -63,9 +65,11 @@ test('K1, K12: every journal is the old one, as far as that went', async () => {
       return [{ activation, seq, at, position, event }]
     })
     const feed = await engine.read(id as RunId)
-    expect(feed.slice(0, old.length).map(({ activation, seq, at, position, event }) => ({ activation, seq, at, position, event }))).toEqual(
-      old,
-    )
+    expect(
+      feed
+        .slice(0, old.length)
+        .map(({ activation, seq, at, position, event }) => ({ activation, seq, at, position, event })),
+    ).toEqual(old)
   }
 })
 
@@ -73,7 +77,11 @@ test('K6: what was out when its process was killed runs again, or is asked about
   expect(await run('working').outcome()).toMatchObject({ status: 'completed', output: 'slowly done' })
   await expect.poll(async () => (await runtime.questions({ run: 'doubt' })).length).toBe(1)
   expect(done).toEqual(['slow: work'])
-  await run('doubt').settleDoubt({ id: (await runtime.questions({ run: 'doubt' }))[0]!.id, happened: true, value: 'by cheque' })
+  await run('doubt').settleDoubt({
+    id: (await runtime.questions({ run: 'doubt' }))[0]!.id,
+    happened: true,
+    value: 'by cheque',
+  })
   expect(await run('doubt').outcome()).toMatchObject({ output: { paid: 'by cheque' } })
 })
 
@@ -82,14 +90,18 @@ test('K5: all others go on where they were; what had ended is not done again', a
   expect(await run('failed').outcome()).toMatchObject({ status: 'failed', failure: { message: 'no luck' } })
   expect(await run('cancelled').outcome()).toMatchObject({ status: 'cancelled' })
   expect(await answered('question', 'yes')).toEqual(['question: after'])
-  expect(await run('question').outcome()).toMatchObject({ output: { before: 'question: before is done', answer: 'yes' } })
+  expect(await run('question').outcome()).toMatchObject({
+    output: { before: 'question: before is done', answer: 'yes' },
+  })
   expect(await answered('fresh', 'yes')).toEqual(['fresh: after'])
   for (const id of ['approval', 'delegation']) {
     const [approval] = await runtime.approvals({ run: id })
     await run(id).decide({ approvalId: approval!.id, decision: 'approve', approver: 'ann' })
   }
   expect(await run('approval').outcome()).toMatchObject({ output: 'it is sent' })
-  expect(await run('delegation').outcome()).toMatchObject({ output: { plan: 'leader: plan is done', end: 'completed' } })
+  expect(await run('delegation').outcome()).toMatchObject({
+    output: { plan: 'leader: plan is done', end: 'completed' },
+  })
   expect(done.slice(3).toSorted()).toEqual(['leader: sum', 'send {"to":"ann"}', 'send {"to":"ann"}'])
   expect((await run('paused').view()).status).toBe('paused')
   await run('paused').resume()

@@ -1,5 +1,6 @@
 /**
- * The agents of the runs in fixtures/embedded, as they were when 0.1.0 recorded them. Kept as long as that fixture, and never changed (K12): they are written with what 0.1.0 had.
+ * The agents of the runs in fixtures/embedded, as they were when 0.1.0 recorded them. Kept as long as that fixture, and
+ * never changed (K12): they are written with what 0.1.0 had.
  */
 import { agent, delegate, sleep, step, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'

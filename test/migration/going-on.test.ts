@@ -1,4 +1,7 @@
-/** Runs that 0.1's Restate engine began go on in a store of today, from an SQLite file and from PostgreSQL, into both: nothing that had ended is done again, nothing is lost. */
+/**
+ * Runs that 0.1's Restate engine began go on in a store of today, from an SQLite file and from PostgreSQL, into both:
+ * nothing that had ended is done again, nothing is lost.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,7 +45,8 @@ describe.each([
   const run = (id: string): Run => runtime.handle(id)
   const open = (agents: readonly Agent[], store: string, drive = true): Promise<Runtime> => {
     const options = { clock, onWarning: () => {} }
-    engine = toKind === 'sqlite' ? createEmbeddedEngine({ file: store, ...options }) : postgres({ url: store, ...options })
+    engine =
+      toKind === 'sqlite' ? createEmbeddedEngine({ file: store, ...options }) : postgres({ url: store, ...options })
     return createRuntime({ engine, agents, drive, clock })
   }
 
@@ -58,7 +62,8 @@ describe.each([
     const source = fromKind === 'sqlite' ? undefined : await schema()
     if (source === undefined) plantFile(file)
     else await plantSchema(source)
-    const content = async (): Promise<string> => hashOf(source === undefined ? readFileSync(file) : await contentOf(source))
+    const content = async (): Promise<string> =>
+      hashOf(source === undefined ? readFileSync(file) : await contentOf(source))
     const to = toKind === 'sqlite' ? join(dir, 'reeve.db') : (await schema()).address
     const from = source?.address ?? file
     sourceBefore = await content()
@@ -81,10 +86,15 @@ describe.each([
     await expect.poll(async () => (await runtime.questions({ run: id })).length).toBeGreaterThan(0)
     return (await runtime.questions({ run: id }))[0]!.id
   }
-  const answer = async (id: string, value: string): Promise<void> => run(id).answer({ interruptId: await question(id), value })
+  const answer = async (id: string, value: string): Promise<void> =>
+    run(id).answer({ interruptId: await question(id), value })
   const approve = async (id: string): Promise<void> => {
     await expect.poll(async () => (await runtime.approvals({ run: id })).length).toBe(1)
-    await run(id).decide({ approvalId: (await runtime.approvals({ run: id }))[0]!.id, decision: 'approve', approver: 'ann' })
+    await run(id).decide({
+      approvalId: (await runtime.approvals({ run: id }))[0]!.id,
+      decision: 'approve',
+      approver: 'ann',
+    })
   }
   /** What is done of a run from here on. */
   const doing = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
@@ -102,7 +112,9 @@ describe.each([
   })
 
   test('K1: every journal is the old one, entry by entry', async () => {
-    const blobs = new Map(lines.flatMap(({ table, row }) => (table === 'blob' ? [[row['hash'] as string, row['body'] as string]] : [])))
+    const blobs = new Map(
+      lines.flatMap(({ table, row }) => (table === 'blob' ? [[row['hash'] as string, row['body'] as string]] : [])),
+    )
     const ids = lines.flatMap(({ table, row }) => (table === 'run' ? [row['id'] as RunId] : []))
     expect(ids.length).toBe(count)
     for (const id of ids) {
@@ -164,8 +176,12 @@ describe.each([
   })
 
   test('K12: the same start again is the same run', async () => {
-    await expect(runtime.start('asker', 'question', { runId: 'question', user: 'ada' })).resolves.toMatchObject({ id: 'question' })
-    await expect(runtime.start('asker', 'another', { runId: 'question', user: 'ada' })).rejects.toMatchObject({ code: 'run.conflict' })
+    await expect(runtime.start('asker', 'question', { runId: 'question', user: 'ada' })).resolves.toMatchObject({
+      id: 'question',
+    })
+    await expect(runtime.start('asker', 'another', { runId: 'question', user: 'ada' })).rejects.toMatchObject({
+      code: 'run.conflict',
+    })
   })
 
   test('approvals and questions are decided and answered', async () => {
@@ -273,7 +289,9 @@ describe.each([
         await answer('team', 'yes')
         const outcome = await run('team').outcome()
         expect(outcome.status).toBe('completed')
-        const tasks = (outcome as unknown as { results: { tasks: { task: string; status: string; output: unknown }[] } }).results.tasks
+        const tasks = (
+          outcome as unknown as { results: { tasks: { task: string; status: string; output: unknown }[] } }
+        ).results.tasks
         expect(tasks.map(({ task, status }) => [task, status])).toEqual([
           ['write', 'succeeded'],
           ['read', 'succeeded'],
@@ -302,7 +320,9 @@ describe.each([
     await runtime.close()
     runtime = await open([...cast(outside), lost(outside)], target)
     expect(
-      await doing(async () => expect(await run('stuck').outcome()).toMatchObject({ output: { answer: 'nobody', found: 'found' } })),
+      await doing(async () =>
+        expect(await run('stuck').outcome()).toMatchObject({ output: { answer: 'nobody', found: 'found' } }),
+      ),
     ).toEqual(['lost: find'])
   })
 

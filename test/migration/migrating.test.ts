@@ -1,4 +1,7 @@
-/** Migrating stores of 0.1: broken off and repeated, what cannot be migrated, sources that are still at work, and what is said of such a store where it is named as one of today. */
+/**
+ * Migrating stores of 0.1: broken off and repeated, what cannot be migrated, sources that are still at work, and what
+ * is said of such a store where it is named as one of today.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +29,8 @@ const lines = linesOf('sqlite')
 const only = (...runs: readonly string[]): readonly Line[] =>
   lines.filter(
     ({ table, row }) =>
-      table === 'floor' || (runs.includes((table === 'run' ? row['id'] : row['run']) as string) && !['done', 'blob_use'].includes(table)),
+      table === 'floor' ||
+      (runs.includes((table === 'run' ? row['id'] : row['run']) as string) && !['done', 'blob_use'].includes(table)),
   )
 function planted(from: readonly Line[] = lines): string {
   const file = inFolder('events.db')
@@ -68,7 +72,10 @@ describe('broken off', () => {
     'K1: killed after every commit and called again, into %s: every run is there once, and whole',
     async (kind) => {
       const many = 450
-      const from = planted([...only('question'), ...Array.from({ length: many }, (_, n) => copied(lines, 'question', `q${n}`)).flat()])
+      const from = planted([
+        ...only('question'),
+        ...Array.from({ length: many }, (_, n) => copied(lines, 'question', `q${n}`)).flat(),
+      ])
       const before = hashOf(from)
       await using schema = await freshSchema()
       const to = kind === 'sqlite' ? inFolder('reeve.db') : schema.address
@@ -124,13 +131,17 @@ describe('what only a kill leaves behind', () => {
       const { table, row } = line
       if (table === 'entry' && row['act'] === act && Number(row['seq']) >= end) return []
       if (table === 'question' && row['act'] === act) return []
-      if (table === 'activation' && row['id'] === act) return [{ table, row: { ...row, seq: end, resting: 0, working: 1 } }]
+      if (table === 'activation' && row['id'] === act)
+        return [{ table, row: { ...row, seq: end, resting: 0, working: 1 } }]
       return [line]
     })
     const to = inFolder('reeve.db')
     const migrated = await migrateStore({ from: planted(cut), to })
     expect(migrated).toMatchObject({ streams: 3, refused: [] })
-    await using runtime = await createRuntime({ store: to, agents: cast({ note: () => {}, gate: () => Promise.resolve() }) })
+    await using runtime = await createRuntime({
+      store: to,
+      agents: cast({ note: () => {}, gate: () => Promise.resolve() }),
+    })
     const run = runtime.handle('values-alone')
     await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(1)
     await run.answer({ interruptId: (await runtime.questions({ run: run.id }))[0]!.id, value: 'yes' })
@@ -156,7 +167,10 @@ describe('what only a kill leaves behind', () => {
       table === 'activation'
         ? { table, row: { ...row, epoch: 7 } }
         : table === 'account'
-          ? { table, row: { ...row, since: touched - 5_000, state: String(row['state']).replace('"ms":0', '"ms":100') } }
+          ? {
+              table,
+              row: { ...row, since: touched - 5_000, state: String(row['state']).replace('"ms":0', '"ms":100') },
+            }
           : { table, row },
     )
     const to = inFolder('reeve.db')
@@ -183,7 +197,8 @@ describe('what cannot be migrated', () => {
       const { table, row } = line
       if (table !== 'entry') return [line]
       if (row['run'] === 'hole' && row['seq'] === 1) return []
-      if (row['run'] === 'strange' && row['seq'] === 1) return [{ table, row: { ...row, body: '{"type":"fact.invented"}' } }]
+      if (row['run'] === 'strange' && row['seq'] === 1)
+        return [{ table, row: { ...row, body: '{"type":"fact.invented"}' } }]
       if (row['run'] === 'unread' && row['seq'] === 1) return [{ table, row: { ...row, body: '{"type":' } }]
       return [line]
     })
@@ -238,7 +253,10 @@ describe('what cannot be migrated', () => {
     const to = inFolder('reeve.db')
     await migrateStore({ from, to })
     {
-      await using runtime = await createRuntime({ store: to, agents: cast({ note: () => {}, gate: () => Promise.resolve() }) })
+      await using runtime = await createRuntime({
+        store: to,
+        agents: cast({ note: () => {}, gate: () => Promise.resolve() }),
+      })
       await runtime.answer({ interruptId: (await runtime.questions({ run: 'question' }))[0]!.id, value: 'go' })
       await runtime.handle('question').outcome()
     }
@@ -272,7 +290,9 @@ describe('a source that is still at work', () => {
     const worker = new Client({ connectionString: schema.server, application_name: `reeve ${schema.schema}` })
     await worker.connect()
     try {
-      expect(await thrownBy(migrateStore({ from: schema.address, to: inFolder('reeve.db') }))).toMatchObject({ code: 'store.busy' })
+      expect(await thrownBy(migrateStore({ from: schema.address, to: inFolder('reeve.db') }))).toMatchObject({
+        code: 'store.busy',
+      })
     } finally {
       await worker.end()
     }
@@ -283,14 +303,17 @@ describe('a source that is still at work', () => {
     const file = planted()
     await plantSchema(schema)
     const write = async (): Promise<void> => {
-      if (kind === 'sqlite') return behind(file, (db) => db.exec("UPDATE activation SET epoch = epoch + 1 WHERE id = 'act_sleep'"))
+      if (kind === 'sqlite')
+        return behind(file, (db) => db.exec("UPDATE activation SET epoch = epoch + 1 WHERE id = 'act_sleep'"))
       const client = new Client(schema.server)
       await client.connect()
       await client.query(`UPDATE "${schema.schema}".activation SET epoch = epoch + 1 WHERE id = 'act_sleep'`)
       await client.end()
     }
     const to = inFolder('reeve.db')
-    const error = await thrownBy(migrateStore({ from: kind === 'sqlite' ? file : schema.address, to, onProgress: write }))
+    const error = await thrownBy(
+      migrateStore({ from: kind === 'sqlite' ? file : schema.address, to, onProgress: write }),
+    )
     expect([error.code, error.message]).toEqual(['store.busy', expect.stringContaining('written to it meanwhile')])
   })
 })
@@ -307,7 +330,9 @@ describe('places that are not meant', () => {
       hint: expect.stringContaining('needs no migration') as string,
     })
     expect(await thrownBy(migrateStore({ from: foreign, to }))).toMatchObject({ code: 'store.foreign' })
-    expect(await thrownBy(migrateStore({ from: inFolder('nothing.db'), to }))).toMatchObject({ code: 'store.unavailable' })
+    expect(await thrownBy(migrateStore({ from: inFolder('nothing.db'), to }))).toMatchObject({
+      code: 'store.unavailable',
+    })
     const from = planted(only('question'))
     expect(await thrownBy(migrateStore({ from, to: from }))).toMatchObject({ code: 'config.invalid' })
     expect(existsSync(to)).toBe(false)
@@ -329,7 +354,9 @@ describe('places that are not meant', () => {
     expect(hashOf(file)).toBe(before)
     await using schema = await freshSchema()
     await plantSchema(schema)
-    const inSchema = await thrownBy(createRuntime({ store: schema.address, agents: [] }).then((runtime) => runtime.runs()))
+    const inSchema = await thrownBy(
+      createRuntime({ store: schema.address, agents: [] }).then((runtime) => runtime.runs()),
+    )
     expect(inSchema).toMatchObject({
       code: 'store.older',
       hint: expect.stringContaining(`reeve migrate 'postgres://…?schema=${schema.schema}' reeve.db`) as string,
@@ -342,11 +369,15 @@ describe('places that are not meant', () => {
     const mark = { table: 'value', row: { stream: '!store', key: 'redacted', version: 1, body: 'true' } }
     const to = inFolder('reeve.db')
     expect(await migrateStore({ from: planted([...only('question'), mark]), to })).toMatchObject({ written: 1 })
-    expect(await thrownBy(createRuntime({ store: to, agents: cast({ note: () => {}, gate: () => Promise.resolve() }) }))).toMatchObject({
+    expect(
+      await thrownBy(createRuntime({ store: to, agents: cast({ note: () => {}, gate: () => Promise.resolve() }) })),
+    ).toMatchObject({
       code: 'store.redacted',
     })
     // and what was not kept out does not get in where it is kept out
-    expect(await thrownBy(migrateStore({ from: planted(only('paused')), to }))).toMatchObject({ code: 'store.redacted' })
+    expect(await thrownBy(migrateStore({ from: planted(only('paused')), to }))).toMatchObject({
+      code: 'store.redacted',
+    })
   })
 })
 

@@ -1,7 +1,8 @@
 /**
  * Stores of 0.1 for tests: those in fixtures/, put back into an SQLite file or a PostgreSQL schema.
  *
- * Owns: reading the fixtures, planting them, and copies of one run under other ids. Recorded once, by the version that they are of; never changed (K12).
+ * Owns: reading the fixtures, planting them, and copies of one run under other ids. Recorded once, by the version that
+ * they are of; never changed (K12).
  */
 import { readFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -36,7 +37,9 @@ export const journalOf = (lines: readonly Line[], run: string): readonly Line['r
 
 /** A run's rows again, under another id; rows that are numbered get numbers of their own. */
 export function copied(lines: readonly Line[], run: string, id: string): readonly Line[] {
-  const mine = lines.filter(({ table, row }) => (table === 'run' ? row['id'] : row['run']) === run && table !== 'blob_use')
+  const mine = lines.filter(
+    ({ table, row }) => (table === 'run' ? row['id'] : row['run']) === run && table !== 'blob_use',
+  )
   return mine.map(({ table, row: { num: _, ...row } }) => ({
     table,
     row: Object.fromEntries(
@@ -53,7 +56,11 @@ export function copied(lines: readonly Line[], run: string, id: string): readonl
 }
 
 /** `kind`: whose tables they are. */
-export function plantFile(file: string, lines: readonly Line[] = linesOf('sqlite'), kind: 'sqlite' | 'embedded' = 'sqlite'): void {
+export function plantFile(
+  file: string,
+  lines: readonly Line[] = linesOf('sqlite'),
+  kind: 'sqlite' | 'embedded' = 'sqlite',
+): void {
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA journal_mode=WAL; ${ddlOf(kind)} BEGIN; ${kind === 'sqlite' ? 'DELETE FROM floor;' : ''}`)
   for (const { table, row } of lines) {
@@ -81,7 +88,10 @@ export async function freshSchema(): Promise<Schema> {
   return { schema, server, address, [Symbol.asyncDispose]: dispose }
 }
 
-export async function plantSchema({ server, schema }: Schema, lines: readonly Line[] = linesOf('postgres')): Promise<void> {
+export async function plantSchema(
+  { server, schema }: Schema,
+  lines: readonly Line[] = linesOf('postgres'),
+): Promise<void> {
   const client = new Client(server)
   await client.connect()
   await client.query(`SET search_path TO "${schema}"; BEGIN; ${ddlOf('postgres')} DELETE FROM floor;`)
@@ -108,9 +118,9 @@ export async function contentOf({ server, schema }: Schema): Promise<string> {
   for (const { name } of tables)
     all.push(
       name,
-      ...(await client.query<{ text: string }>(`SELECT t::text AS text FROM "${schema}"."${name}" t ORDER BY 1`)).rows.map(
-        ({ text }) => text,
-      ),
+      ...(
+        await client.query<{ text: string }>(`SELECT t::text AS text FROM "${schema}"."${name}" t ORDER BY 1`)
+      ).rows.map(({ text }) => text),
     )
   await client.end()
   return all.join('\n')

@@ -1,6 +1,6 @@
 /**
- * A fake language model server for tests over real HTTP: aimock behind all five wires, and a proxy that does to its answers what aimock cannot:
- * end them early but cleanly, reset them, alter them.
+ * A fake language model server for tests over real HTTP: aimock behind all five wires, and a proxy that does to its
+ * answers what aimock cannot: end them early but cleanly, reset them, alter them.
  *
  * Owns: starting and stopping servers, the table of wires. Does not own: what is asserted.
  */
@@ -28,7 +28,10 @@ interface Alteration {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** 'clean': the body ends as if it were complete. 'reset': the connection dies after the body. 'open': nothing more comes, ever. Default 'clean'. */
+  /**
+   * 'clean': the body ends as if it were complete. 'reset': the connection dies after the body. 'open': nothing more
+   * comes, ever. Default 'clean'.
+   */
   readonly end?: 'clean' | 'reset' | 'open'
 }
 
@@ -86,11 +89,15 @@ export const fakeKey = secret
 
 function optionsFor(url: string): ResolveOptions {
   const providers = wires.map((wire) => wire.model.slice(0, wire.model.indexOf('/')))
-  const each = (value: string): Record<string, string> => Object.fromEntries(providers.map((provider) => [provider, value]))
+  const each = (value: string): Record<string, string> =>
+    Object.fromEntries(providers.map((provider) => [provider, value]))
   return { env: {}, baseURLs: each(url), apiKeys: each(secret) }
 }
 
-/** Starts a fake server on a free port of the loopback interface. Requests that match no rule are answered with an error. */
+/**
+ * Starts a fake server on a free port of the loopback interface. Requests that match no rule are answered with an
+ * error.
+ */
 export async function startFakeLlm(): Promise<FakeLlm> {
   const mock = new LLMock({ port: 0, strict: true, logLevel: 'silent' })
   await mock.start()
@@ -137,7 +144,13 @@ async function startProxy(upstream: string, alter: (answer: PassingAnswer) => Al
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, options: optionsFor(url), requests: () => sent, departures: () => departures, close: () => closed(server) }
+  return {
+    url,
+    options: optionsFor(url),
+    requests: () => sent,
+    departures: () => departures,
+    close: () => closed(server),
+  }
 }
 
 async function forward(

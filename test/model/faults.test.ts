@@ -1,5 +1,6 @@
 /**
- * Wires × faults over real HTTP: what each fault is called, that nothing is returned for an answer that was cut off, that nobody retries.
+ * Wires × faults over real HTTP: what each fault is called, that nothing is returned for an answer that was cut off,
+ * that nobody retries.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +22,9 @@ beforeEach(() => llm.reset())
 afterAll(() => llm.close())
 
 const long = 'The quick brown fox jumps over the lazy dog. '.repeat(10)
-const call = { toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: long }) }] }
+const call = {
+  toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: long }) }],
+}
 const refusal = (status: number, type: string, message = 'no', more: { retryAfter?: number } = {}) => ({
   error: { message, type, code: type },
   status,
@@ -57,7 +60,11 @@ const faults: readonly Fault[] = [
   },
   { name: '500', arrange: () => llm.on({ userMessage: 'go' }, refusal(500, 'server_error')), expected: unavailable },
   { name: '503', arrange: () => llm.on({ userMessage: 'go' }, refusal(503, 'overloaded')), expected: unavailable },
-  { name: '529', arrange: () => llm.on({ userMessage: 'go' }, refusal(529, 'overloaded_error')), expected: unavailable },
+  {
+    name: '529',
+    arrange: () => llm.on({ userMessage: 'go' }, refusal(529, 'overloaded_error')),
+    expected: unavailable,
+  },
   { name: '408', arrange: () => llm.on({ userMessage: 'go' }, refusal(408, 'timeout')), expected: unavailable },
   { name: '409', arrange: () => llm.on({ userMessage: 'go' }, refusal(409, 'conflict')), expected: unavailable },
   {
@@ -92,10 +99,16 @@ const faults: readonly Fault[] = [
     through: () => resetCut,
     expected: cut,
   },
-  { name: 'reset in the middle of a call', arrange: () => llm.on({ userMessage: 'go' }, call), through: () => resetCut, expected: cut },
+  {
+    name: 'reset in the middle of a call',
+    arrange: () => llm.on({ userMessage: 'go' }, call),
+    through: () => resetCut,
+    expected: cut,
+  },
   {
     name: 'reset by the server itself',
-    arrange: () => llm.on({ userMessage: 'go' }, { content: long }, { latency: 5, chunkSize: 20, truncateAfterChunks: 6 }),
+    arrange: () =>
+      llm.on({ userMessage: 'go' }, { content: long }, { latency: 5, chunkSize: 20, truncateAfterChunks: 6 }),
     streamOnly: true,
     expected: cut,
   },
@@ -105,7 +118,12 @@ const faults: readonly Fault[] = [
     through: () => cleanCut,
     expected: cut,
   },
-  { name: 'clean end in the middle of a call', arrange: () => llm.on({ userMessage: 'go' }, call), through: () => cleanCut, expected: cut },
+  {
+    name: 'clean end in the middle of a call',
+    arrange: () => llm.on({ userMessage: 'go' }, call),
+    through: () => cleanCut,
+    expected: cut,
+  },
   {
     name: 'malformed events',
     arrange: () => llm.on({ userMessage: 'go' }, { content: long }, { chaos: { malformedRate: 1 } }),
@@ -114,7 +132,9 @@ const faults: readonly Fault[] = [
 ]
 
 const cases = wires.flatMap((wire) =>
-  faults.flatMap((fault) => [true, false].filter((s) => s || fault.streamOnly !== true).map((streaming) => ({ wire, fault, streaming }))),
+  faults.flatMap((fault) =>
+    [true, false].filter((s) => s || fault.streamOnly !== true).map((streaming) => ({ wire, fault, streaming })),
+  ),
 )
 
 describe.each(cases)('$wire.name, streaming $streaming: $fault.name', ({ wire, fault, streaming }) => {
@@ -151,7 +171,9 @@ describe.each(wires)('$name', (wire) => {
       text: 'Asking the researcher, who knows best.',
       calls: [{ name: 'delegate', input: { worker: 'researcher', instructions: long } }],
     }
-    const firstComplete = outcomes.findIndex((outcome) => typeof outcome === 'object' && outcome !== null && 'finish' in outcome)
+    const firstComplete = outcomes.findIndex(
+      (outcome) => typeof outcome === 'object' && outcome !== null && 'finish' in outcome,
+    )
     for (const outcome of outcomes.slice(0, firstComplete)) expect(outcome).toMatchObject(cut)
     for (const outcome of outcomes.slice(firstComplete)) expect(outcome).toMatchObject(complete)
     expect(firstComplete).toBeGreaterThanOrEqual(outcomes.length - 3) // the event that finishes, and what is sent after it
@@ -185,7 +207,10 @@ describe.each(wires)('$name', (wire) => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     await new Promise((resolve) => server.close(resolve))
     const provider = wire.model.slice(0, wire.model.indexOf('/'))
-    const failed = await failureOf(resolveModel(wire.model, { ...llm.options, baseURLs: { [provider]: url } }), asking('go'))
+    const failed = await failureOf(
+      resolveModel(wire.model, { ...llm.options, baseURLs: { [provider]: url } }),
+      asking('go'),
+    )
     expect(failed).toMatchObject(unavailable)
   })
 })

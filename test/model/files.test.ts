@@ -47,7 +47,9 @@ function fake(version: Version, content: readonly Part[] = [], modelId = 'm1'): 
     },
     doStream: (options) => {
       asked(options)
-      return Promise.resolve({ stream: ReadableStream.from([...content.flatMap(streamed), { type: 'finish', finishReason, usage: {} }]) })
+      return Promise.resolve({
+        stream: ReadableStream.from([...content.flatMap(streamed), { type: 'finish', finishReason, usage: {} }]),
+      })
     },
   }
   return { model, prompts }
@@ -102,7 +104,9 @@ describe.each(versions.flatMap((version) => [true, false].map((streaming) => ({ 
       for (const length of [1, 2, 3, 24_575, 24_576, 24_577, 100_000]) {
         const bytes = Uint8Array.from({ length }, (_, i) => (i * 31) % 256)
         const answer = await answerOf(given(version, bytes))
-        expect(answer.files).toEqual([{ type: 'file', mediaType: 'image/png', data: Buffer.from(bytes).toString('base64') }])
+        expect(answer.files).toEqual([
+          { type: 'file', mediaType: 'image/png', data: Buffer.from(bytes).toString('base64') },
+        ])
       }
     })
 
@@ -124,7 +128,10 @@ describe.each(versions.flatMap((version) => [true, false].map((streaming) => ({ 
 
     test('may be a file alone, of a type that was not told', async () => {
       const answer = await answerOf(given(version, 'AAAA', { mediaType: undefined }))
-      expect(answer).toMatchObject({ text: '', files: [{ type: 'file', mediaType: 'application/octet-stream', data: 'AAAA' }] })
+      expect(answer).toMatchObject({
+        text: '',
+        files: [{ type: 'file', mediaType: 'application/octet-stream', data: 'AAAA' }],
+      })
     })
 
     test('may have a file that is somewhere else', async () => {
@@ -156,16 +163,21 @@ describe.each(versions.flatMap((version) => [true, false].map((streaming) => ({ 
     ])('is shown to its model again as it was; an order is recorded: %s', async (recorded, content) => {
       const answer = await answerOf(...content)
       expect('reasoning' in answer).toBe(recorded)
-      expect(await contentOf(fake(version), journaled(answerMessage(answer)))).toEqual(content.map((part) => again.get(part)))
+      expect(await contentOf(fake(version), journaled(answerMessage(answer)))).toEqual(
+        content.map((part) => again.get(part)),
+      )
     })
 
-    test.each([[[sound, text]], [[text, sound]]])('is shown to another model without what the first one signed', async (content) => {
-      const message = journaled(answerMessage(await answerOf(...content)))
-      expect(await contentOf(fake(version, [], 'm2'), message)).toEqual([
-        text,
-        { type: 'file', mediaType: 'audio/wav', data: taken(version, 'UklGRg==') },
-      ])
-    })
+    test.each([[[sound, text]], [[text, sound]]])(
+      'is shown to another model without what the first one signed',
+      async (content) => {
+        const message = journaled(answerMessage(await answerOf(...content)))
+        expect(await contentOf(fake(version, [], 'm2'), message)).toEqual([
+          text,
+          { type: 'file', mediaType: 'audio/wav', data: taken(version, 'UklGRg==') },
+        ])
+      },
+    )
   },
 )
 
@@ -215,10 +227,16 @@ describe.each(versions)('%s: a prompt', (version) => {
 })
 
 describe('a function', () => {
-  const answerOf = (answer: ModelAnswerInput): Promise<ModelAnswer> => resolveModel(() => answer, { id: 'rule/painter' }).call(asking('x'))
+  const answerOf = (answer: ModelAnswerInput): Promise<ModelAnswer> =>
+    resolveModel(() => answer, { id: 'rule/painter' }).call(asking('x'))
 
   test('may return files', async () => {
-    const linked: FilePart = { type: 'file', mediaType: 'video/mp4', url: 'https://example.test/a.mp4', filename: 'a.mp4' }
+    const linked: FilePart = {
+      type: 'file',
+      mediaType: 'video/mp4',
+      url: 'https://example.test/a.mp4',
+      filename: 'a.mp4',
+    }
     expect(await answerOf({ text: 'Here.', files: [png, signed, linked] })).toEqual({
       text: 'Here.',
       calls: [],
@@ -256,7 +274,8 @@ describe('hash and estimate', () => {
 
   test('a file costs the same whoever sends it', () => {
     const own = estimateTokens([{ ...said, files: [png, signed] }]) - estimateTokens([said])
-    const users = estimateTokens([{ role: 'user', content: [png, signed] }]) - estimateTokens([{ role: 'user', content: '' }])
+    const users =
+      estimateTokens([{ role: 'user', content: [png, signed] }]) - estimateTokens([{ role: 'user', content: '' }])
     expect([own, users]).toEqual([3_000, 3_000])
   })
 
@@ -277,20 +296,27 @@ describe('over the wire', () => {
   beforeEach(() => llm.reset())
   afterAll(() => llm.close())
 
-  test.each([true, false])('a picture of Gemini comes with its signature and goes back with it, streaming %s', async (streaming) => {
-    llm.on({ userMessage: 'paint' }, { content: 'Here.' })
-    const proxy = await llm.proxy((answer) => ({ body: withPictures(answer.body) }))
-    const asked = resolveModel('google/gemini-3.5-flash', proxy.options)
-    const answer = await asked.call(asking('paint', streaming ? { emit: sink().emit } : {}))
-    expect(answer.text).toBe('Here.')
-    expect(answer.files).toEqual([{ ...png, metadata: { google: { thoughtSignature: 'SIG==' } } }])
-    await asked.call(
-      saying([{ role: 'user', content: 'paint' }, journaled(answerMessage(answer)), { role: 'user', content: 'paint again' }]),
-    )
-    const { contents } = JSON.parse(proxy.requests()[1]?.body ?? '') as { readonly contents: readonly unknown[] }
-    const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' }, thoughtSignature: 'SIG==' }
-    expect(contents[1]).toMatchObject({ role: 'model', parts: [picture, { text: 'Here.' }] })
-  })
+  test.each([true, false])(
+    'a picture of Gemini comes with its signature and goes back with it, streaming %s',
+    async (streaming) => {
+      llm.on({ userMessage: 'paint' }, { content: 'Here.' })
+      const proxy = await llm.proxy((answer) => ({ body: withPictures(answer.body) }))
+      const asked = resolveModel('google/gemini-3.5-flash', proxy.options)
+      const answer = await asked.call(asking('paint', streaming ? { emit: sink().emit } : {}))
+      expect(answer.text).toBe('Here.')
+      expect(answer.files).toEqual([{ ...png, metadata: { google: { thoughtSignature: 'SIG==' } } }])
+      await asked.call(
+        saying([
+          { role: 'user', content: 'paint' },
+          journaled(answerMessage(answer)),
+          { role: 'user', content: 'paint again' },
+        ]),
+      )
+      const { contents } = JSON.parse(proxy.requests()[1]?.body ?? '') as { readonly contents: readonly unknown[] }
+      const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' }, thoughtSignature: 'SIG==' }
+      expect(contents[1]).toMatchObject({ role: 'model', parts: [picture, { text: 'Here.' }] })
+    },
+  )
 
   test.each(wires)('own pictures and those of others are taken: $name', async (wire) => {
     llm.on({ userMessage: 'and now' }, { content: 'Seen.' })

@@ -2,7 +2,16 @@
  * Prices, prompt digests, estimates.
  */
 import { describe, expect, test } from 'vitest'
-import { costOf, estimateTokens, findPrice, listPrices, priceOf, pricesAsOf, MessagesContent, type Message } from '../../src/model/index.ts'
+import {
+  costOf,
+  estimateTokens,
+  findPrice,
+  listPrices,
+  priceOf,
+  pricesAsOf,
+  MessagesContent,
+  type Message,
+} from '../../src/model/index.ts'
 import { digest } from '../../src/core/index.ts'
 import { delegate } from './requests.ts'
 
@@ -36,7 +45,10 @@ describe('price', () => {
   })
 
   test('own prices win, and a model can be given one', () => {
-    const own = { 'acme/m': { inputPerMillion: 1, outputPerMillion: 2 }, 'openai/gpt-5': { inputPerMillion: 0, outputPerMillion: 0 } }
+    const own = {
+      'acme/m': { inputPerMillion: 1, outputPerMillion: 2 },
+      'openai/gpt-5': { inputPerMillion: 0, outputPerMillion: 0 },
+    }
     expect(priceOf('acme/m', { input: 1_000_000, output: 1_000_000 }, own)).toBe(3)
     expect(priceOf('openai/gpt-5-2025-08-07', { input: 5, output: 5 }, own)).toBe(0)
   })
@@ -100,7 +112,9 @@ describe('render', () => {
     expect(contentOf(named('a', 'b'))).toBe(contentOf(named('call_1', 'call_2')))
     expect(contentOf(named('a', 'b'))).not.toBe(contentOf(named('a', 'b', 'b')))
     // an id that comes again in a later answer is another call
-    expect(contentOf([...named('a', 'b'), ...named('a', 'b')])).toBe(contentOf([...named('a', 'b'), ...named('c', 'd')]))
+    expect(contentOf([...named('a', 'b'), ...named('a', 'b')])).toBe(
+      contentOf([...named('a', 'b'), ...named('c', 'd')]),
+    )
   })
 
   test('an estimate counts every message, tools, files, and scripts that are not ASCII', () => {

@@ -18,7 +18,13 @@ export const delegate: ToolSpec = {
 
 /** A request with one user message, unless told otherwise. */
 export function asking(content: string, more: Partial<ModelRequest> = {}): ModelRequest {
-  return { messages: [{ role: 'user', content }], tools: [delegate], signal: new AbortController().signal, key: 'step-1', ...more }
+  return {
+    messages: [{ role: 'user', content }],
+    tools: [delegate],
+    signal: new AbortController().signal,
+    key: 'step-1',
+    ...more,
+  }
 }
 
 /** A conversation as a request. */

@@ -49,12 +49,14 @@ describe('ids', () => {
     }
   })
 
-  test.each([[42], [null], [{}], [{ specificationVersion: 'v1', provider: 'p', modelId: 'm', doGenerate: 1, doStream: 1 }]])(
-    '%o is no reference',
-    (ref) => {
-      expect(thrown(ref ?? {}).code).toBe('model.invalid-id')
-    },
-  )
+  test.each([
+    [42],
+    [null],
+    [{}],
+    [{ specificationVersion: 'v1', provider: 'p', modelId: 'm', doGenerate: 1, doStream: 1 }],
+  ])('%o is no reference', (ref) => {
+    expect(thrown(ref ?? {}).code).toBe('model.invalid-id')
+  })
 
   test('a provider in the place of a model is recognised', () => {
     expect(thrown(Object.assign(() => undefined, { languageModel: () => undefined })).hint).toContain("openai('gpt-5')")
@@ -77,7 +79,10 @@ describe('keys and addresses', () => {
   ])('%s without a key names %s, before anything is sent', async (id, variable) => {
     const provider = id.slice(0, id.indexOf('/'))
     const before = llm.requests().length
-    const failed = await failureOf(resolveModel(id, { env: { [variable]: ' ' }, baseURLs: { [provider]: llm.url } }), asking('hello'))
+    const failed = await failureOf(
+      resolveModel(id, { env: { [variable]: ' ' }, baseURLs: { [provider]: llm.url } }),
+      asking('hello'),
+    )
     expect(failed).toMatchObject({ code: 'model.not-authorized', class: 'policy', retryable: false })
     expect(failed.message).toContain(variable)
     expect(failed.hint).toContain(variable)
@@ -85,7 +90,9 @@ describe('keys and addresses', () => {
   })
 
   test.each(['ollama', 'lmstudio', 'vllm', 'llamacpp', 'openai-compatible'])('%s needs no key', async (provider) => {
-    expect(await resolveModel(`${provider}/m`, { env: {}, baseURLs: { [provider]: llm.url } }).call(asking('hello'))).toMatchObject({
+    expect(
+      await resolveModel(`${provider}/m`, { env: {}, baseURLs: { [provider]: llm.url } }).call(asking('hello')),
+    ).toMatchObject({
       text: 'hi',
     })
   })
@@ -98,9 +105,9 @@ describe('keys and addresses', () => {
       }).call(asking('hello'))
       expect(witness.requests().at(-1)?.headers['x-goog-api-key']).toBe(`secret of ${name}`)
     }
-    await resolveModel('anthropic/claude-sonnet-5', { env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: witness.url } }).call(
-      asking('hello'),
-    )
+    await resolveModel('anthropic/claude-sonnet-5', {
+      env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: witness.url },
+    }).call(asking('hello'))
     expect(witness.requests().at(-1)).toMatchObject({ path: '/v1/messages', headers: { 'x-api-key': 'k' } })
   })
 
@@ -132,7 +139,11 @@ describe('keys and addresses', () => {
         status: 401,
       },
     )
-    const model = resolveModel('openai/gpt-5', { env: {}, apiKeys: { openai: 'my-very-own-key' }, baseURLs: { openai: llm.url } })
+    const model = resolveModel('openai/gpt-5', {
+      env: {},
+      apiKeys: { openai: 'my-very-own-key' },
+      baseURLs: { openai: llm.url },
+    })
     const error = await model.call(asking('echo')).catch((why: unknown) => why)
     expect(error).toBeInstanceOf(FailureError)
     for (const shown of [JSON.stringify((error as FailureError).failure), String((error as FailureError).stack)]) {
@@ -150,10 +161,15 @@ describe('prices', () => {
     const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:4000' }
     expect(resolveModel('openai/gpt-5-mini', { env }).price).toMatchObject({ inputPerMillion: 0.25 })
     expect(
-      resolveModel('openai/gpt-5-mini', { env, prices: { 'openai/gpt-5-mini': { inputPerMillion: 9, outputPerMillion: 9 } } }).price,
+      resolveModel('openai/gpt-5-mini', {
+        env,
+        prices: { 'openai/gpt-5-mini': { inputPerMillion: 9, outputPerMillion: 9 } },
+      }).price,
     ).toMatchObject({ inputPerMillion: 9 })
     expect(resolveModel('ollama/qwen3', { env }).price).toEqual({ inputPerMillion: 0, outputPerMillion: 0 })
-    expect(resolveModel('ollama/qwen3', { env: { OLLAMA_BASE_URL: 'https://models.example.test' } }).price).toBeUndefined()
+    expect(
+      resolveModel('ollama/qwen3', { env: { OLLAMA_BASE_URL: 'https://models.example.test' } }).price,
+    ).toBeUndefined()
     expect(resolveModel('openai-compatible/m', { env }).price).toBeUndefined() // a proxy may stand there
     expect(resolveModel('openrouter/openai/gpt-5-mini', { env }).price).toBeUndefined()
   })
@@ -242,16 +258,19 @@ describe('functions', () => {
     expect(bug.message).toContain('undefined is not a brain')
   })
 
-  test.each([[undefined], [7], [{ text: Number.NaN }], [{ calls: 3 }], [{ calls: [{ name: 'x', input: new Date(0) }] }]])(
-    '%o is not an answer',
-    async (value) => {
-      expect(await failureOf(resolveModel((() => value) as never), asking('x'))).toMatchObject({
-        code: 'model.answer-invalid',
-        class: 'validation',
-        retryable: false,
-      })
-    },
-  )
+  test.each([
+    [undefined],
+    [7],
+    [{ text: Number.NaN }],
+    [{ calls: 3 }],
+    [{ calls: [{ name: 'x', input: new Date(0) }] }],
+  ])('%o is not an answer', async (value) => {
+    expect(await failureOf(resolveModel((() => value) as never), asking('x'))).toMatchObject({
+      code: 'model.answer-invalid',
+      class: 'validation',
+      retryable: false,
+    })
+  })
 
   test('one that never ends is left when the signal is aborted', async () => {
     const reason = new Error('enough')

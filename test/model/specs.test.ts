@@ -1,10 +1,17 @@
 /**
- * Model objects of the three specification versions, as `ai/test` makes them: what they are asked, what is made of their answers.
+ * Model objects of the three specification versions, as `ai/test` makes them: what they are asked, what is made of
+ * their answers.
  */
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { answerMessage, resolveModel, type LanguageModelLike, type Message, type ModelRef } from '../../src/model/index.ts'
+import {
+  answerMessage,
+  resolveModel,
+  type LanguageModelLike,
+  type Message,
+  type ModelRef,
+} from '../../src/model/index.ts'
 import { asking, delegate, failureOf, saying, sink } from './requests.ts'
 
 type Version = 'v2' | 'v3' | 'v4'
@@ -21,7 +28,8 @@ const flat = (input: number | undefined, output: number | undefined) => ({
   cachedInputTokens: 4,
 })
 
-const finishOf = (version: Version, unified: string, raw: string | undefined = unified) => (version === 'v2' ? unified : { unified, raw })
+const finishOf = (version: Version, unified: string, raw: string | undefined = unified) =>
+  version === 'v2' ? unified : { unified, raw }
 const usageOf = (version: Version, input: number | undefined, output: number | undefined) =>
   version === 'v2' ? flat(input, output) : nested(input, output)
 
@@ -90,7 +98,13 @@ const text = (id: string, ...deltas: string[]): Parts => [
   ...deltas.map((delta) => ({ type: 'text-delta', id, delta })),
   { type: 'text-end', id },
 ]
-const call = (toolCallId: string, input: string, more = {}) => ({ type: 'tool-call', toolCallId, toolName: 'delegate', input, ...more })
+const call = (toolCallId: string, input: string, more = {}) => ({
+  type: 'tool-call',
+  toolCallId,
+  toolName: 'delegate',
+  input,
+  ...more,
+})
 const finish = (version: Version, unified = 'stop', raw: string | undefined = unified) => ({
   type: 'finish',
   finishReason: finishOf(version, unified, raw),
@@ -112,7 +126,12 @@ describe.each(versions)('%s', (version) => {
       call('a', input),
       finish(version, 'tool-calls'),
     ])
-    const whole = mock(version, [], [{ type: 'text', text: 'Hello' }, call('a', input)], finishOf(version, 'tool-calls'))
+    const whole = mock(
+      version,
+      [],
+      [{ type: 'text', text: 'Hello' }, call('a', input)],
+      finishOf(version, 'tool-calls'),
+    )
     const one = await resolveModel(streamed.model).call(asking('x', { emit: sink().emit }))
     const two = await resolveModel(whole.model).call(asking('x'))
     expect(one).toEqual(two)
@@ -164,7 +183,12 @@ describe.each(versions)('%s', (version) => {
           content: [
             { type: 'text', text: 'see' },
             { type: 'file', mediaType: 'image/png', data: version === 'v4' ? { type: 'data', data: 'AAAA' } : 'AAAA' },
-            { type: 'file', mediaType: 'image/png', filename: 'a.png', data: version === 'v4' ? { type: 'url', url } : url },
+            {
+              type: 'file',
+              mediaType: 'image/png',
+              filename: 'a.png',
+              data: version === 'v4' ? { type: 'url', url } : url,
+            },
           ],
         },
         {
@@ -178,12 +202,24 @@ describe.each(versions)('%s', (version) => {
         {
           role: 'tool',
           content: [
-            { type: 'tool-result', toolCallId: 'a', toolName: 'delegate', output: { type: 'json', value: { done: true } } },
-            { type: 'tool-result', toolCallId: 'b', toolName: 'delegate', output: { type: 'error-text', value: 'not JSON' } },
+            {
+              type: 'tool-result',
+              toolCallId: 'a',
+              toolName: 'delegate',
+              output: { type: 'json', value: { done: true } },
+            },
+            {
+              type: 'tool-result',
+              toolCallId: 'b',
+              toolName: 'delegate',
+              output: { type: 'error-text', value: 'not JSON' },
+            },
           ],
         },
       ],
-      tools: [{ type: 'function', name: 'delegate', description: delegate.description, inputSchema: delegate.parameters }],
+      tools: [
+        { type: 'function', name: 'delegate', description: delegate.description, inputSchema: delegate.parameters },
+      ],
       toolChoice: { type: 'required' },
       temperature: 0,
       maxOutputTokens: 9,
@@ -204,7 +240,9 @@ describe.each(versions)('%s', (version) => {
     ],
     ['nothing at all', () => []],
   ])('%s: no answer', async (_, parts) => {
-    expect(await failureOf(resolveModel(mock(version, parts()).model), asking('x', { emit: sink().emit }))).toMatchObject({
+    expect(
+      await failureOf(resolveModel(mock(version, parts()).model), asking('x', { emit: sink().emit })),
+    ).toMatchObject({
       code: 'model.cut-off',
       class: 'transport',
       retryable: true,
@@ -222,7 +260,9 @@ describe.each(versions)('%s', (version) => {
 
   test('arguments: none, not JSON, not an object; ids: none, twice', async () => {
     const calls = [call('a', ''), call('a', '{oops'), call('', '[1]')]
-    const one = await resolveModel(mock(version, [...calls, finish(version)]).model).call(asking('x', { emit: sink().emit }))
+    const one = await resolveModel(mock(version, [...calls, finish(version)]).model).call(
+      asking('x', { emit: sink().emit }),
+    )
     const two = await resolveModel(mock(version, [], calls).model).call(asking('x'))
     expect(one.calls.map(({ id: _, ...rest }) => rest)).toEqual([
       { name: 'delegate', input: {} },
@@ -239,9 +279,9 @@ describe.each(versions)('%s', (version) => {
     [0, 0, { input: 0, output: 0, cached: 4 }],
     [7, undefined, { input: 7, cached: 4 }],
   ])('usage %s/%s is %o', async (input, output, expected) => {
-    const answer = await resolveModel(mock(version, [], [], finishOf(version, 'stop'), usageOf(version, input, output)).model).call(
-      asking('x'),
-    )
+    const answer = await resolveModel(
+      mock(version, [], [], finishOf(version, 'stop'), usageOf(version, input, output)).model,
+    ).call(asking('x'))
     expect(answer.usage).toEqual(expected)
   })
 
@@ -263,7 +303,12 @@ describe.each(versions)('%s', (version) => {
     const answer = await resolveModel(mock(version, parts).model).call(asking('x', { emit }))
     expect(answer.text).toBe('First. Then.')
     expect(answer.calls.map((each) => each.id)).toEqual(['a'])
-    expect(sent.map((part) => part.type).slice(0, 4)).toEqual(['reasoning.start', 'reasoning.delta', 'reasoning.end', 'text.start'])
+    expect(sent.map((part) => part.type).slice(0, 4)).toEqual([
+      'reasoning.start',
+      'reasoning.delta',
+      'reasoning.end',
+      'text.start',
+    ])
     const again = mock(version, [], [])
     const history = JSON.parse(
       JSON.stringify([answerMessage(answer), { role: 'tool', callId: 'a', name: 'delegate', content: 'ok' }]),
@@ -303,7 +348,9 @@ describe.each(versions)('%s', (version) => {
     ]
     const fake = mock(version, [], [])
     await resolveModel(fake.model).call(saying([{ ...message, content: '[gone]x' }]))
-    expect(fake.generations()[0]).toMatchObject({ prompt: [{ role: 'assistant', content: [{ type: 'text', text: '[gone]x' }] }] })
+    expect(fake.generations()[0]).toMatchObject({
+      prompt: [{ role: 'assistant', content: [{ type: 'text', text: '[gone]x' }] }],
+    })
   })
 
   test('a sink that throws is dropped; the answer is whole', async () => {
@@ -312,7 +359,9 @@ describe.each(versions)('%s', (version) => {
       sent++
       throw new Error('the reader has a bug')
     }
-    const answer = await resolveModel(mock(version, [...text('0', 'Hel', 'lo'), finish(version)]).model).call(asking('x', { emit }))
+    const answer = await resolveModel(mock(version, [...text('0', 'Hel', 'lo'), finish(version)]).model).call(
+      asking('x', { emit }),
+    )
     expect([answer.text, sent]).toEqual(['Hello', 1])
   })
 
@@ -348,7 +397,8 @@ describe.each(versions)('%s', (version) => {
   })
 
   test('warnings are kept', async () => {
-    const warnings = version === 'v2' ? [{ type: 'unsupported-setting', setting: 'seed' }] : [{ type: 'unsupported', feature: 'seed' }]
+    const warnings =
+      version === 'v2' ? [{ type: 'unsupported-setting', setting: 'seed' }] : [{ type: 'unsupported', feature: 'seed' }]
     const answer = await resolveModel(mock(version, [{ type: 'stream-start', warnings }, finish(version)]).model).call(
       asking('x', { emit: sink().emit }),
     )
@@ -359,10 +409,16 @@ describe.each(versions)('%s', (version) => {
 test('before v4 there was no "interrupted": a stream that keeps its initial reason was cut off, a finished result was not', async () => {
   const streams = [
     mock('v2', [...text('0', 'half'), finish('v2', 'unknown')]),
-    mock('v3', [...text('0', 'half'), { type: 'finish', finishReason: { unified: 'other', raw: undefined }, usage: nested(1, 1) }]),
+    mock('v3', [
+      ...text('0', 'half'),
+      { type: 'finish', finishReason: { unified: 'other', raw: undefined }, usage: nested(1, 1) },
+    ]),
   ]
   for (const { model } of streams)
-    expect(await failureOf(resolveModel(model), asking('x', { emit: sink().emit }))).toMatchObject({ code: 'model.cut-off' })
+    expect(await failureOf(resolveModel(model), asking('x', { emit: sink().emit }))).toMatchObject({
+      code: 'model.cut-off',
+    })
   const results = [mock('v2', [], [], 'unknown'), mock('v3', [], [], { unified: 'other', raw: undefined } as never)]
-  for (const { model } of results) expect(await resolveModel(model).call(asking('x'))).toMatchObject({ finish: 'other' })
+  for (const { model } of results)
+    expect(await resolveModel(model).call(asking('x'))).toMatchObject({ finish: 'other' })
 })

@@ -103,7 +103,9 @@ describe.each(wires)('$name', (wire) => {
       { role: 'tool', callId: one?.id ?? '', name: 'delegate', content: { facts: ['a'] } },
       { role: 'tool', callId: two?.id ?? '', name: 'delegate', content: 'the writer is ill', isError: true },
     ]
-    const second = await model().call(saying([...asked, answerMessage(JSON.parse(JSON.stringify(first)) as ModelAnswer), ...results]))
+    const second = await model().call(
+      saying([...asked, answerMessage(JSON.parse(JSON.stringify(first)) as ModelAnswer), ...results]),
+    )
     expect(second).toMatchObject({ text: 'Final report.', calls: [], finish: 'stop' })
     const body = JSON.stringify(llm.requests()[1]?.body)
     expect(body).toContain('facts')
@@ -140,15 +142,18 @@ describe.each(wires)('$name', (wire) => {
     }
   })
 
-  test.each([true, false])('an answer that ends at its length, or is filtered, says so, streaming %s', async (streaming) => {
-    llm.on({ userMessage: 'long' }, { content: 'so much', finishReason: 'length' })
-    llm.on({ userMessage: 'rude' }, { content: 'well', finishReason: 'content_filter' })
-    const proxy = await llm.proxy((answer) => ({ body: asTheRealOneSays(wire.name, answer.body) }))
-    const asked = resolveModel(wire.model, proxy.options)
-    const more = streaming ? { emit: sink().emit } : {}
-    expect(await asked.call(asking('long', more))).toMatchObject({ text: 'so much', finish: 'length' })
-    expect(await asked.call(asking('rude', more))).toMatchObject({ text: 'well', finish: 'content-filter' })
-  })
+  test.each([true, false])(
+    'an answer that ends at its length, or is filtered, says so, streaming %s',
+    async (streaming) => {
+      llm.on({ userMessage: 'long' }, { content: 'so much', finishReason: 'length' })
+      llm.on({ userMessage: 'rude' }, { content: 'well', finishReason: 'content_filter' })
+      const proxy = await llm.proxy((answer) => ({ body: asTheRealOneSays(wire.name, answer.body) }))
+      const asked = resolveModel(wire.model, proxy.options)
+      const more = streaming ? { emit: sink().emit } : {}
+      expect(await asked.call(asking('long', more))).toMatchObject({ text: 'so much', finish: 'length' })
+      expect(await asked.call(asking('rude', more))).toMatchObject({ text: 'well', finish: 'content-filter' })
+    },
+  )
 
   test('arguments that are not JSON are content for the model, and the answer stands', async () => {
     llm.on(
@@ -156,7 +161,9 @@ describe.each(wires)('$name', (wire) => {
       { toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'SPOIL' }) }] },
       { chunkSize: 1000 },
     )
-    const proxy = await llm.proxy((answer) => ({ body: answer.body.replace(/\{\\"worker\\":\\"SPOIL\\"\}/g, '{\\"worker\\": oops') }))
+    const proxy = await llm.proxy((answer) => ({
+      body: answer.body.replace(/\{\\"worker\\":\\"SPOIL\\"\}/g, '{\\"worker\\": oops'),
+    }))
     const answer = await resolveModel(wire.model, proxy.options).call(asking('bad', { emit: sink().emit }))
     const bad = { name: 'delegate', input: null, invalid: '{"worker": oops' }
     const good = { name: 'delegate', input: { worker: 'SPOIL' } } // Gemini sends arguments as JSON proper: they cannot be bad
@@ -194,26 +201,31 @@ describe.each(wires)('$name', (wire) => {
       if (control.signal.aborted) after++
       if (part.type === 'text.delta') control.abort(reason)
     }
-    await expect(resolveModel(wire.model, proxy.options).call(asking('endless', { emit, signal: control.signal }))).rejects.toBe(reason)
+    await expect(
+      resolveModel(wire.model, proxy.options).call(asking('endless', { emit, signal: control.signal })),
+    ).rejects.toBe(reason)
     await until(() => proxy.departures() === 1)
     expect(after).toBe(0)
     expect(proxy.requests()).toHaveLength(1)
   })
 
-  test.each([true, false])('abort before the first byte of the answer rejects with the reason, streaming %s', async (streaming) => {
-    llm.on({ userMessage: 'late' }, { content: 'late' })
-    const proxy = await llm.proxy(() => ({ body: '', end: 'open' }))
-    const reason = new DOMException('too late', 'TimeoutError')
-    const control = new AbortController()
-    const asked = resolveModel(wire.model, proxy.options).call(
-      asking('late', { signal: control.signal, ...(streaming && { emit: sink().emit }) }),
-    )
-    const settled = asked.catch((why: unknown) => why)
-    await until(() => proxy.requests().length === 1)
-    control.abort(reason)
-    expect(await settled).toBe(reason)
-    await until(() => proxy.departures() === 1)
-  })
+  test.each([true, false])(
+    'abort before the first byte of the answer rejects with the reason, streaming %s',
+    async (streaming) => {
+      llm.on({ userMessage: 'late' }, { content: 'late' })
+      const proxy = await llm.proxy(() => ({ body: '', end: 'open' }))
+      const reason = new DOMException('too late', 'TimeoutError')
+      const control = new AbortController()
+      const asked = resolveModel(wire.model, proxy.options).call(
+        asking('late', { signal: control.signal, ...(streaming && { emit: sink().emit }) }),
+      )
+      const settled = asked.catch((why: unknown) => why)
+      await until(() => proxy.requests().length === 1)
+      control.abort(reason)
+      expect(await settled).toBe(reason)
+      await until(() => proxy.departures() === 1)
+    },
+  )
 
   test('a request that was aborted before is not sent', async () => {
     const reason = new Error('never mind')
@@ -223,7 +235,12 @@ describe.each(wires)('$name', (wire) => {
 
   test('an output schema, a choice of tools and settings reach the wire', async () => {
     llm.on({ userMessage: 'json' }, { content: '{"ok":true}' })
-    const outputSchema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'], additionalProperties: false }
+    const outputSchema = {
+      type: 'object',
+      properties: { ok: { type: 'boolean' } },
+      required: ['ok'],
+      additionalProperties: false,
+    }
     const witness = await llm.proxy()
     const asked = resolveModel(wire.model, witness.options)
     await asked.call(asking('json', { tools: [], outputSchema, settings: { maxOutputTokens: 77 } }))
@@ -241,7 +258,10 @@ describe('usage that is not told', () => {
     const proxy = await llm.proxy((answer) => ({ body: withoutUsage(answer) }))
     return resolveModel(wire.model, proxy.options).call(asking('count', streaming ? { emit: sink().emit } : {}))
   }
-  const [tolerant, strict] = [wires.filter((wire) => wire.name !== 'anthropic'), wires.filter((wire) => wire.name === 'anthropic')]
+  const [tolerant, strict] = [
+    wires.filter((wire) => wire.name !== 'anthropic'),
+    wires.filter((wire) => wire.name === 'anthropic'),
+  ]
 
   test.each(tolerant.flatMap((wire) => [true, false].map((streaming) => ({ wire, streaming }))))(
     'is unknown, not 0: $wire.name, streaming $streaming',
@@ -265,7 +285,10 @@ test('OpenAI is told not to store answers, and reasoning comes back encrypted', 
   llm.on({ userMessage: 'hello' }, { content: 'hi' })
   const witness = await llm.proxy()
   await resolveModel('openai/gpt-5', witness.options).call(asking('hello'))
-  expect(JSON.parse(witness.requests()[0]?.body ?? '')).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
+  expect(JSON.parse(witness.requests()[0]?.body ?? '')).toMatchObject({
+    store: false,
+    include: ['reasoning.encrypted_content'],
+  })
 })
 
 /** The first half of a stream, up to the end of an event. */
@@ -285,7 +308,9 @@ function asTheRealOneSays(wire: Wire['name'], body: string): string {
 
 function withoutUsage(answer: PassingAnswer): string {
   const strip = (text: string): string =>
-    JSON.stringify(JSON.parse(text, (key, value: unknown) => (key === 'usage' || key === 'usageMetadata' ? undefined : value)))
+    JSON.stringify(
+      JSON.parse(text, (key, value: unknown) => (key === 'usage' || key === 'usageMetadata' ? undefined : value)),
+    )
   if (!answer.contentType.includes('event-stream')) return strip(answer.body)
   return answer.body.replaceAll(/^data: (\{.*)$/gm, (_, json: string) => `data: ${strip(json)}`)
 }

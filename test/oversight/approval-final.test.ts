@@ -1,4 +1,7 @@
-/** What is approved is what runs: the arguments after validation, with defaults and transforms, without what the schema leaves out. */
+/**
+ * What is approved is what runs: the arguments after validation, with defaults and transforms, without what the schema
+ * leaves out.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
@@ -49,12 +52,18 @@ function toolsFor(ran: unknown[]): Readonly<Record<string, Agent>> {
     sensitive: true,
     execute: (input, io) => (ran.push(input, io.capability?.inputHash), 'ok'),
   })
-  const orchestration = tool({ name: 'pay', input: schema, sensitive: true, run: async (_ctx, input) => (ran.push(input), 'ok') })
+  const orchestration = tool({
+    name: 'pay',
+    input: schema,
+    sensitive: true,
+    run: async (_ctx, input) => (ran.push(input), 'ok'),
+  })
   return { 'an effect': clerk([effect], 'pay'), orchestration: clerk([orchestration], 'pay') }
 }
 
 const inputOf = async (runtime: Runtime): Promise<Json> => (await runtime.approvals())[0]!.input
-const opened = (agents: readonly Agent[]): Promise<Runtime> => createRuntime({ store: join(folder, 'runs.db'), agents: [...agents] })
+const opened = (agents: readonly Agent[]): Promise<Runtime> =>
+  createRuntime({ store: join(folder, 'runs.db'), agents: [...agents] })
 
 describe.each(['an effect', 'orchestration'])('%s', (kind) => {
   test('the approver is shown the value that runs, also by another process, and the approval holds for its digest', async () => {
@@ -128,7 +137,9 @@ test('values that JSON cannot hold are shown as they were given where they would
     name: 'clerk',
     tools: [pay],
     model: ({ messages }) =>
-      messages.at(-1)?.role === 'tool' ? 'done' : { calls: [{ name: 'pay', input: { at: '2026-01-02', big: '12345678901234567890' } }] },
+      messages.at(-1)?.role === 'tool'
+        ? 'done'
+        : { calls: [{ name: 'pay', input: { at: '2026-01-02', big: '12345678901234567890' } }] },
   })
   await using runtime = await opened([dated])
   const run = await runtime.start(dated, 'go')
@@ -158,25 +169,33 @@ describe('an agent as a tool', () => {
     },
     'has a schema of its own, and one as a tool': (got) => {
       const input = schema.extend({ amount: z.number(), note: z.string().default('none') })
-      const worker = agent({ name: 'pay', description: 'Pays.', input, run: (_ctx, { note: _note, ...brief }) => got(brief) })
+      const worker = agent({
+        name: 'pay',
+        description: 'Pays.',
+        input,
+        run: (_ctx, { note: _note, ...brief }) => got(brief),
+      })
       return asTool(worker, { input: schema, approval: true })
     },
   }
-  test.each(Object.keys(shapes))('that %s gets what the approver was shown, and what an edit was made of is shown first', async (shape) => {
-    const ran: unknown[] = []
-    const asked = clerk([shapes[shape]!((brief) => (ran.push(brief), 'ok'))], 'pay')
-    await using runtime = await opened([asked])
-    const run = await runtime.start(asked, 'go')
-    const first = await open(run)
-    expect(first.input).toMatchObject(final)
-    expect(first.input).not.toHaveProperty('hidden')
-    await run.decide({ approvalId: first.id, decision: 'edit', input: { to: 'ann ', amount: '7' } })
-    const second = await open(run)
-    expect(second.input).toMatchObject({ to: 'ann', amount: 7, currency: 'EUR' })
-    await run.decide({ approvalId: second.id, decision: 'approve' })
-    expect(await run.outcome()).toMatchObject({ status: 'completed' })
-    expect(ran).toEqual([{ to: 'ann', amount: 7, currency: 'EUR' }])
-  })
+  test.each(Object.keys(shapes))(
+    'that %s gets what the approver was shown, and what an edit was made of is shown first',
+    async (shape) => {
+      const ran: unknown[] = []
+      const asked = clerk([shapes[shape]!((brief) => (ran.push(brief), 'ok'))], 'pay')
+      await using runtime = await opened([asked])
+      const run = await runtime.start(asked, 'go')
+      const first = await open(run)
+      expect(first.input).toMatchObject(final)
+      expect(first.input).not.toHaveProperty('hidden')
+      await run.decide({ approvalId: first.id, decision: 'edit', input: { to: 'ann ', amount: '7' } })
+      const second = await open(run)
+      expect(second.input).toMatchObject({ to: 'ann', amount: 7, currency: 'EUR' })
+      await run.decide({ approvalId: second.id, decision: 'approve' })
+      expect(await run.outcome()).toMatchObject({ status: 'completed' })
+      expect(ran).toEqual([{ to: 'ann', amount: 7, currency: 'EUR' }])
+    },
+  )
 })
 
 /** A clerk that pays, then waits for something else. A tool that trims has the same version as one that does not. */
@@ -188,7 +207,9 @@ function payer(input: z.ZodType<{ to: string }>, ran: unknown[]): Agent {
     tools: [pay, wait],
     model: ({ messages }) => {
       const done = messages.filter(({ role }) => role === 'tool').length
-      return done === 2 ? 'done' : { calls: [done === 0 ? { name: 'pay', input: { to: ' ann ' } } : { name: 'wait', input: {} }] }
+      return done === 2
+        ? 'done'
+        : { calls: [done === 0 ? { name: 'pay', input: { to: ' ann ' } } : { name: 'wait', input: {} }] }
     },
   })
 }
@@ -198,7 +219,9 @@ const trimmed = z.object({ to: z.string().trim() })
 /** Takes from a journal what no released version has written. */
 function aged(): void {
   const db = new DatabaseSync(join(folder, 'runs.db'))
-  const { changes } = db.prepare(`UPDATE log SET body = replace(body, ',"fourEyes":false', '') WHERE body LIKE '%"fourEyes":false%'`).run()
+  const { changes } = db
+    .prepare(`UPDATE log SET body = replace(body, ',"fourEyes":false', '') WHERE body LIKE '%"fourEyes":false%'`)
+    .run()
   db.close()
   expect(changes).toBeGreaterThan(0)
 }
@@ -239,7 +262,9 @@ test.each([
 
 test('R-16: a tool whose new version makes other arguments of the same call is asked about again, with those', async () => {
   const ran: unknown[] = []
-  const versions = ['EUR', 'USD'].map((currency) => payer(z.object({ to: z.string().trim(), currency: z.string().default(currency) }), ran))
+  const versions = ['EUR', 'USD'].map((currency) =>
+    payer(z.object({ to: z.string().trim(), currency: z.string().default(currency) }), ran),
+  )
   let id = ''
   {
     await using runtime = await opened([versions[0]!])
@@ -307,7 +332,8 @@ describe('a beginning of work', () => {
       name: 'lead',
       workers: [worker],
       oversight,
-      model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate_payer', input }] }),
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate_payer', input }] },
     })
   const coder = (ran: unknown[], input: SchemaLike = schema): Agent =>
     agent({ name: 'payer', description: 'Pays.', input, run: (_ctx, brief) => (ran.push(brief), 'paid') })

@@ -32,7 +32,12 @@ describe('decisions', () => {
 
 describe('verdicts', () => {
   test('only a decision approves; a deadline only where it may', () => {
-    expect(verdictOf(completed({ decision: 'approve' }), 1, 'reject')).toEqual({ approved: true, input: 1, edited: false, by: 'human' })
+    expect(verdictOf(completed({ decision: 'approve' }), 1, 'reject')).toEqual({
+      approved: true,
+      input: 1,
+      edited: false,
+      by: 'human',
+    })
     expect(verdictOf(completed({ decision: 'edit', input: 2 }), 1, 'reject')).toEqual({
       approved: true,
       input: 2,
@@ -69,7 +74,9 @@ describe('verdicts', () => {
 describe('who may decide, and what', () => {
   const two = { approvers: ['ann', 'bob'] }
   const second = { excludes: ['ann'], fourEyes: true } as const
-  test.each<[Parameters<typeof notPermitted>[0], DecisionOption, string | undefined, 'invalid' | 'forbidden' | undefined]>([
+  test.each<
+    [Parameters<typeof notPermitted>[0], DecisionOption, string | undefined, 'invalid' | 'forbidden' | undefined]
+  >([
     [{}, 'approve', undefined, undefined],
     [{}, 'edit', 'anybody', undefined],
     [two, 'approve', 'ann', undefined],

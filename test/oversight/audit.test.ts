@@ -56,7 +56,8 @@ async function told(
   await using runtime = await createRuntime({ strict: true, ...agents })
   return await runtime.audit((await story(runtime)).id)
 }
-const short = ({ by, who, what, subject }: AuditEntry): string => `${by}${who === undefined ? '' : ` ${who}`}: ${what} ${subject}`
+const short = ({ by, who, what, subject }: AuditEntry): string =>
+  `${by}${who === undefined ? '' : ` ${who}`}: ${what} ${subject}`
 const only = (audit: AuditDocument, what: string): AuditEntry => {
   const [found, ...more] = audit.entries.filter((entry) => entry.what === what)
   expect(more).toEqual([])
@@ -69,7 +70,13 @@ describe('who decided what', () => {
       const run = await runtime.start('mailer', 'go', { runId: 'run_m', user: 'zoe' })
       await run.until('waiting')
       const [asked] = await runtime.approvals()
-      await run.decide({ approvalId: asked!.id, decision: 'edit', input: { to: 'eve' }, approver: 'ann', comment: 'to eve' })
+      await run.decide({
+        approvalId: asked!.id,
+        decision: 'edit',
+        input: { to: 'eve' },
+        approver: 'ann',
+        comment: 'to eve',
+      })
       expect(await run.outcome()).toMatchObject({ output: 'sent' })
       return run
     })
@@ -82,7 +89,11 @@ describe('who decided what', () => {
       'runtime: run.ended completed',
     ])
     const asked = only(audit, 'approval.asked').evidence
-    expect(asked).toMatchObject({ input: { to: 'bob' }, reason: 'mail leaves the house', toolVersion: expect.any(String) as never })
+    expect(asked).toMatchObject({
+      input: { to: 'bob' },
+      reason: 'mail leaves the house',
+      toolVersion: expect.any(String) as never,
+    })
     expect(only(audit, 'approval.decided').evidence).toMatchObject({
       id: asked['id'],
       resolution: 'edited',
@@ -126,10 +137,21 @@ describe('who decided what', () => {
       return run
     })
     expect(audit.entries.map(({ what }) => what)).toEqual(
-      expect.arrayContaining(['run.started', 'interrupt.asked', 'run.pausing', 'run.resumed', 'interrupt.answered', 'run.ended']),
+      expect.arrayContaining([
+        'run.started',
+        'interrupt.asked',
+        'run.pausing',
+        'run.resumed',
+        'interrupt.answered',
+        'run.ended',
+      ]),
     )
     expect(only(audit, 'run.pausing')).toMatchObject({ by: 'human', who: 'ann', subject: 'lunch' })
-    expect(only(audit, 'interrupt.answered')).toMatchObject({ by: 'human', who: 'eve', evidence: { question: 'what?', value: 42 } })
+    expect(only(audit, 'interrupt.answered')).toMatchObject({
+      by: 'human',
+      who: 'eve',
+      evidence: { question: 'what?', value: 42 },
+    })
   })
 
   test('a grant says who gave it, and every use of it', async () => {
@@ -185,17 +207,37 @@ describe('who decided what', () => {
         name: 'trust.level',
         data: { trust: 'analysts', level: 'novice', mode: 'in-command' },
       },
-      { type: 'escalation.raised', op: 'fact', address: 'e', subject: 'action', name: 'pay', mode: 'on-the-loop', hits: [], asks: false },
+      {
+        type: 'escalation.raised',
+        op: 'fact',
+        address: 'e',
+        subject: 'action',
+        name: 'pay',
+        mode: 'on-the-loop',
+        hits: [],
+        asks: false,
+      },
       { type: 'run.taken-over', by: 'ann', reason: 'I do it' },
       { type: 'control.ignored', command: 'resume', by: 'bob', why: 'taken over' },
       { type: 'run.handed-back', by: 'ann' },
-      { type: 'message.received', id: 'msg_1' as never, body: { type: '$stop', delegation: 'd1', reason: 'stopped by ann' } },
+      {
+        type: 'message.received',
+        id: 'msg_1' as never,
+        body: { type: '$stop', delegation: 'd1', reason: 'stopped by ann' },
+      },
       { type: 'message.received', id: 'msg_2' as never, body: 'how is it going?' },
       { type: 'message.received', id: 'msg_3' as never, from: 'act_run_w>x' as never, body: { type: '$stop' } },
       { type: 'cancel.received', reason: 'limit', limit: 'usd' },
       { type: 'trust.updated', op: 'fact', address: 't', trust: 'analysts', level: 'novice', tasks: 1, succeeded: 1 },
     ]
-    const feed = events.map((event, i): Recorded => ({ run, activation: 'act_run_w' as never, seq: i, position: i + 1, at: i, event }))
+    const feed = events.map((event, i): Recorded => ({
+      run,
+      activation: 'act_run_w' as never,
+      seq: i,
+      position: i + 1,
+      at: i,
+      event,
+    }))
     expect(auditOf(run, feed).entries.map(short)).toEqual([
       'caller: run.started a',
       'runtime a: trust.read analysts',
@@ -212,18 +254,41 @@ describe('who decided what', () => {
 
 test('an action is asked for, held, let out and done: each is said when the journal knows it', () => {
   const run = 'run_h' as RunId
-  const asked = { tool: 'pay', toolVersion: '1', inputHash: 'x', reason: 'money', risk: 'low', onTimeout: 'reject', path: ['a'] } as const
+  const asked = {
+    tool: 'pay',
+    toolVersion: '1',
+    inputHash: 'x',
+    reason: 'money',
+    risk: 'low',
+    onTimeout: 'reject',
+    path: ['a'],
+  } as const
   const events: JournalEvent[] = [
     { type: 'activation.started', agent: 'a', version: '1', input: null, caller: { user: 'zoe' } },
     { type: 'approval.requested', op: 'ask', address: 'q', id: 'apr_1', input: 1, callId: 'c1', ...asked },
-    { type: 'approval.resolved', op: 'fact', address: 'r', id: 'apr_1', resolution: 'approved', approver: 'ann', capability: 'cap_1' },
+    {
+      type: 'approval.resolved',
+      op: 'fact',
+      address: 'r',
+      id: 'apr_1',
+      resolution: 'approved',
+      approver: 'ann',
+      capability: 'cap_1',
+    },
     { type: 'tool.called', op: 'step', address: 's', effect: 'once', tool: 'pay', callId: 'c1', capability: 'cap_1' },
     { type: 'effect.held', address: 's' },
     { type: 'effect.held', address: 'other' },
     { type: 'effect.released', address: 's' },
     { type: 'step.settled', address: 's', outcome: { status: 'cancelled', reason: 'no' } },
   ]
-  const feed = events.map((event, i): Recorded => ({ run, activation: 'act_run_h' as never, seq: i, position: i + 1, at: i, event }))
+  const feed = events.map((event, i): Recorded => ({
+    run,
+    activation: 'act_run_h' as never,
+    seq: i,
+    position: i + 1,
+    at: i,
+    event,
+  }))
   expect(auditOf(run, feed).entries.map(short)).toEqual([
     'human zoe: run.started a',
     'agent a: approval.asked pay',
@@ -276,7 +341,9 @@ describe('nothing can be changed unseen', async () => {
     const damage = async (path: readonly (string | number)[], value: unknown): Promise<void> => {
       for (const other of others(value)) {
         const audit = copy(whole as unknown as Json)
-        const at = path.slice(0, -1).reduce<Record<string | number, unknown>>((into, step) => into[step] as never, audit as never)
+        const at = path
+          .slice(0, -1)
+          .reduce<Record<string | number, unknown>>((into, step) => into[step] as never, audit as never)
         const last = path.at(-1)!
         if (other === undefined && Array.isArray(at)) at.splice(last as number, 1)
         else if (other === undefined) delete at[last]
@@ -285,7 +352,8 @@ describe('nothing can be changed unseen', async () => {
         expect((await verifyAudit(audit, { keys })).ok, `${path.join('.')} = ${JSON.stringify(other)}`).toBe(false)
       }
       if (typeof value === 'object' && value !== null)
-        for (const [name, member] of Object.entries(value)) await damage([...path, Array.isArray(value) ? Number(name) : name], member)
+        for (const [name, member] of Object.entries(value))
+          await damage([...path, Array.isArray(value) ? Number(name) : name], member)
     }
     for (const [name, member] of Object.entries(whole)) await damage([name], member)
     expect(tried).toBeGreaterThan(200)
@@ -318,7 +386,9 @@ describe('nothing can be changed unseen', async () => {
     expect(await codes(changed(({ head }) => (head['at'] = 1)))).toEqual(['other-head'])
     expect(await codes(changed((audit) => delete audit.signature))).toEqual(['unsigned'])
     expect(await codes(changed((audit) => Object.assign(audit, { note: 'fine' })))).toEqual(['malformed'])
-    expect((await verifyAudit({ name: 'reeve' })).problems).toMatchObject([{ message: 'this is no audit: it has a field "name"' }])
+    expect((await verifyAudit({ name: 'reeve' })).problems).toMatchObject([
+      { message: 'this is no audit: it has a field "name"' },
+    ])
     for (const none of [null, 1, 'x', [], {}, { head: {}, entries: [] }, { ...whole, entries: [1] }])
       expect(await codes(none)).toEqual(['malformed'])
   })
@@ -353,7 +423,9 @@ describe('nothing can be changed unseen', async () => {
     const other = { ...cut.head, hash: 'f'.repeat(64) }
     expect(await codes(whole, { against: other })).toEqual(['rewritten'])
     expect(await codes(whole, { against: { ...cut.head, run: 'run_u' } })).toEqual(['other-run'])
-    expect(await codes(whole, { keys, against: { head: cut.head, signature: whole.signature } })).toEqual(['other-head'])
+    expect(await codes(whole, { keys, against: { head: cut.head, signature: whole.signature } })).toEqual([
+      'other-head',
+    ])
     expect(await codes(whole, { keys, against: { head: {} as never } })).toEqual(['malformed'])
   })
 })

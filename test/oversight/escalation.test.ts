@@ -1,4 +1,7 @@
-/** The triggers of escalation, to the letter: order, comparisons, what is unknown; and failures in a row. Spec team R-14, C76, C77, X28 to X31. */
+/**
+ * The triggers of escalation, to the letter: order, comparisons, what is unknown; and failures in a row. Spec team
+ * R-14, C76, C77, X28 to X31.
+ */
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
 import { afterFailures, evaluateEscalation, Streak, streakOf, type Subject } from '../../src/oversight/index.ts'
@@ -11,7 +14,8 @@ function contextOf(): Context {
   return { local: (make: () => unknown) => locals.of(make) } as unknown as Context
 }
 
-const codes = (subject: Subject, rules?: Escalate): string[] => evaluateEscalation(subject, rules).all.map(({ code }) => code)
+const codes = (subject: Subject, rules?: Escalate): string[] =>
+  evaluateEscalation(subject, rules).all.map(({ code }) => code)
 
 describe('the triggers', () => {
   test.each<[string, Subject, Escalate | undefined, string[]]>([
@@ -27,7 +31,12 @@ describe('the triggers', () => {
     ['cost turned off', { costUsd: 1_000 }, { costAboveUsd: false }, []],
     ['failures turned off', { failures: 9 }, { consecutiveFailures: false }, []],
     ['another threshold of confidence', { confidence: 0.85 }, { confidenceBelow: 0.9 }, ['low_confidence']],
-    ['a limit that is said to be undefined is the usual one', { costUsd: 2 }, { costAboveUsd: undefined as never }, ['cost_limit']],
+    [
+      'a limit that is said to be undefined is the usual one',
+      { costUsd: 2 },
+      { costAboveUsd: undefined as never },
+      ['cost_limit'],
+    ],
   ])('team C76: %s', (_what, subject, rules, due) => {
     expect(codes(subject, rules)).toEqual(due)
   })
@@ -71,7 +80,8 @@ describe('the triggers', () => {
     ])
   })
 
-  test('nothing speaks for it: no primary hit', () => expect(evaluateEscalation({})).toEqual({ escalate: false, all: [] }))
+  test('nothing speaks for it: no primary hit', () =>
+    expect(evaluateEscalation({})).toEqual({ escalate: false, all: [] }))
 })
 
 describe('failures in a row', () => {
@@ -103,11 +113,11 @@ describe('failures in a row', () => {
   test('once somebody looks, the count starts anew; without oversight nobody does, nor where it is turned off', () => {
     const streak = new Streak()
     for (let i = 0; i < 5; i++) streak.note(bad)
-    expect([streak.take(undefined), streak.take({ escalate: { consecutiveFailures: false } }), streak.failures]).toEqual([
-      undefined,
-      undefined,
-      5,
-    ])
+    expect([
+      streak.take(undefined),
+      streak.take({ escalate: { consecutiveFailures: false } }),
+      streak.failures,
+    ]).toEqual([undefined, undefined, 5])
     expect([streak.take({}), streak.take({}), streak.failures]).toEqual([5, undefined, 0])
   })
 

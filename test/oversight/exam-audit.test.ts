@@ -1,4 +1,7 @@
-/** An audit that somebody tampers with, at random: whatever is changed is told, and nothing that was not. Also of runs that go on, of forks, of takeovers. Spec team 1.16; DESIGN 3.1 K1, K10. */
+/**
+ * An audit that somebody tampers with, at random: whatever is changed is told, and nothing that was not. Also of runs
+ * that go on, of forks, of takeovers. Spec team 1.16; DESIGN 3.1 K1, K10.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   agent,
@@ -15,7 +18,12 @@ import { seededRandom } from '../../src/core/index.ts'
 import { hmacSigner } from '../../src/oversight/index.ts'
 import { calls, scripted, waiting } from '../scenario/team.ts'
 
-const pay = tool({ name: 'pay', sensitive: true, input: { type: 'object', properties: { n: { type: 'number' } } }, execute: () => 'paid' })
+const pay = tool({
+  name: 'pay',
+  sensitive: true,
+  input: { type: 'object', properties: { n: { type: 'number' } } },
+  execute: () => 'paid',
+})
 const clerk = () =>
   agent({
     name: 'clerk',
@@ -24,7 +32,11 @@ const clerk = () =>
     model: scripted(calls(['pay', { n: 1 }, 'p1']), calls(['pay', { n: 2 }, 'p2']), 'done'),
   })
 
-async function audited(): Promise<{ early: AuditDocument; late: AuditDocument; keys: ReturnType<typeof ed25519Verifier>[] }> {
+async function audited(): Promise<{
+  early: AuditDocument
+  late: AuditDocument
+  keys: ReturnType<typeof ed25519Verifier>[]
+}> {
   const key = await newEd25519Key()
   const signer = ed25519Signer(key, 'k1')
   const root = clerk()
@@ -33,7 +45,9 @@ async function audited(): Promise<{ early: AuditDocument; late: AuditDocument; k
   const [first] = (await waiting(run)).waiting
   const early = await runtime.audit(run.id, { signer })
   await run.decide({ approvalId: first!.id, decision: 'approve', approver: 'ann', comment: 'fine' })
-  await expect.poll(async () => (await runtime.approvals({ run: run.id })).some(({ id }) => id !== first!.id)).toBe(true)
+  await expect
+    .poll(async () => (await runtime.approvals({ run: run.id })).some(({ id }) => id !== first!.id))
+    .toBe(true)
   const [second] = await runtime.approvals({ run: run.id })
   await run.takeOver({ by: 'eve', reason: 'let me see' })
   await run.handBack({ by: 'eve' })
@@ -45,7 +59,9 @@ async function audited(): Promise<{ early: AuditDocument; late: AuditDocument; k
 /** Every place in a value where something stands. */
 function places(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [path]
-  return Object.entries(value).flatMap(([name, each]) => places(each, [...path, Array.isArray(value) ? Number(name) : name]))
+  return Object.entries(value).flatMap(([name, each]) =>
+    places(each, [...path, Array.isArray(value) ? Number(name) : name]),
+  )
 }
 function changed(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? 'x' : value.slice(0, -1) + (value.endsWith('a') ? 'b' : 'a')
@@ -57,12 +73,18 @@ function changed(value: unknown): unknown {
 describe('an audit that was tampered with', () => {
   test('every value of a signed document that is changed, removed or joined by another is told; what is as it was verifies with the public key alone', async () => {
     const { late, early, keys } = await audited()
-    expect(await verifyAudit(late, { keys, against: early })).toMatchObject({ ok: true, complete: true, signedBy: 'k1' })
+    expect(await verifyAudit(late, { keys, against: early })).toMatchObject({
+      ok: true,
+      complete: true,
+      signedBy: 'k1',
+    })
     expect(await verifyAudit(JSON.parse(JSON.stringify(late)), { keys })).toMatchObject({ ok: true })
     for (const path of places(late)) {
       for (const how of ['changed', 'removed', 'joined'] as const) {
         const copy = structuredClone(late) as unknown as Record<string, unknown>
-        const owner = path.slice(0, -1).reduce<Record<string, unknown>>((at, name) => at[name] as Record<string, unknown>, copy)
+        const owner = path
+          .slice(0, -1)
+          .reduce<Record<string, unknown>>((at, name) => at[name] as Record<string, unknown>, copy)
         const name = path.at(-1)!
         if (how === 'changed') owner[name] = changed(owner[name])
         else if (how === 'removed' && Array.isArray(owner)) owner.splice(Number(name), 1)
@@ -82,7 +104,9 @@ describe('an audit that was tampered with', () => {
       const swapped = late.entries.map((entry, n) =>
         n === i ? (late.entries[i + 1] ?? late.entries[0]) : n === i + 1 ? late.entries[i] : entry,
       )
-      const foreign = late.entries.map((entry, n) => (n === i ? (other.late.entries[i] ?? other.late.entries[0]) : entry))
+      const foreign = late.entries.map((entry, n) =>
+        n === i ? (other.late.entries[i] ?? other.late.entries[0]) : entry,
+      )
       for (const entries of [late.entries.toSpliced(i, 1), late.entries.slice(0, i), doubled, swapped, foreign])
         expect((await verifyAudit(with_(entries), { keys })).ok, `${i}`).toBe(false)
     }
@@ -90,10 +114,14 @@ describe('an audit that was tampered with', () => {
       { code: expect.stringMatching(/bad-signature|unknown-key/) as string },
     ])
     expect((await verifyAudit({ ...late, signature: other.late.signature }, { keys })).ok).toBe(false)
-    expect((await verifyAudit({ ...late, signature: early.signature }, { keys })).problems).toMatchObject([{ code: 'other-head' }])
+    expect((await verifyAudit({ ...late, signature: early.signature }, { keys })).problems).toMatchObject([
+      { code: 'other-head' },
+    ])
     // an older audit, signed, in place of a later one
     expect((await verifyAudit(early, { keys, against: late })).problems.map(({ code }) => code)).toContain('truncated')
-    expect((await verifyAudit(late, { keys, against: other.early })).problems.map(({ code }) => code)).toContain('other-run')
+    expect((await verifyAudit(late, { keys, against: other.early })).problems.map(({ code }) => code)).toContain(
+      'other-run',
+    )
     const random = (n: number): number => seededRandom('audit', n)
     const strange = [
       null,
@@ -115,7 +143,9 @@ describe('an audit that was tampered with', () => {
 
   test('a key of another kind under the same name does not pass', async () => {
     const { late } = await audited()
-    expect((await verifyAudit(late, { keys: [hmacSigner('x'.repeat(32), 'k1')] })).problems).toMatchObject([{ code: 'unknown-key' }])
+    expect((await verifyAudit(late, { keys: [hmacSigner('x'.repeat(32), 'k1')] })).problems).toMatchObject([
+      { code: 'unknown-key' },
+    ])
     expect((await verifyAudit(late, { keys: [] })).ok).toBe(false)
   })
 })
@@ -143,7 +173,9 @@ describe('who decided what', () => {
     await taken.takeOver({ by: 'eve' })
     await taken.finish({ output: 'x', by: 'bob' })
     await taken.outcome()
-    const words = (await runtime.audit(taken.id)).entries.filter(({ by }) => by === 'human').map(({ who, what }) => [who, what])
+    const words = (await runtime.audit(taken.id)).entries
+      .filter(({ by }) => by === 'human')
+      .map(({ who, what }) => [who, what])
     expect(words).toContainEqual(['eve', 'run.taken-over'])
     expect(words.filter(([who]) => who === 'bob').length).toBeGreaterThan(0)
   })

@@ -1,4 +1,7 @@
-/** Records of trust against the rules as the book has them, by random histories: counts, levels, one rise at a time, incidents, what is missing first. Spec team 1.18, R-18, C91 to C95. */
+/**
+ * Records of trust against the rules as the book has them, by random histories: counts, levels, one rise at a time,
+ * incidents, what is missing first. Spec team 1.18, R-18, C91 to C95.
+ */
 import { expect, test } from 'vitest'
 import { canUpgrade, modeOfLevel, recordIncident, trustPresets } from '../../src/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
@@ -37,49 +40,56 @@ function missing(
   return order[short.indexOf(true)]
 }
 
-test.each(['standard', 'conservative'] as const)('R-18: 60 random histories of 400 words each, by the %s rules', (preset) => {
-  let [rises, falls, again] = [0, 0, false]
-  for (let history = 0; history < 60; history++) {
-    let drawn = 0
-    const random = (): number => seededRandom(`${preset} ${history}`, drawn++)
-    let now = 1_800_000_000_000
-    let record = newTrust(now)
-    const model: Model = { level: 0, completed: 0, succeeded: 0, since: now, incident: undefined }
-    const good = 0.88 + random() * 0.13
-    for (let n = 0; n < 400; n++) {
-      now += Math.floor(random() * random() * 1.5 * day)
-      const what = random()
-      if (what < 0.004) {
-        record = recordIncident(record, 'serious', now)
-        Object.assign(model, { level: 0, completed: 0, succeeded: 0, since: now, incident: now })
-        falls++
-      } else if (what < 0.008) {
-        record = recordIncident(record, 'minor', now)
-        model.incident = now
-      } else if (what < 0.01) {
-        model.level = Math.floor(random() * 3)
-        record = setLevel(record, levels[model.level]!, now)
-      } else {
-        const succeeded = random() < good
-        record = recordRun(record, { run: `run_${n}`, succeeded }, now, preset)
-        // the same run again is none
-        again ||= recordRun(record, { run: `run_${n}`, succeeded: !succeeded }, now + day, preset) !== record
-        model.completed++
-        model.succeeded += succeeded ? 1 : 0
-        if (missing(model, now, preset) === undefined) {
-          model.level++
-          rises++
+test.each(['standard', 'conservative'] as const)(
+  'R-18: 60 random histories of 400 words each, by the %s rules',
+  (preset) => {
+    let [rises, falls, again] = [0, 0, false]
+    for (let history = 0; history < 60; history++) {
+      let drawn = 0
+      const random = (): number => seededRandom(`${preset} ${history}`, drawn++)
+      let now = 1_800_000_000_000
+      let record = newTrust(now)
+      const model: Model = { level: 0, completed: 0, succeeded: 0, since: now, incident: undefined }
+      const good = 0.88 + random() * 0.13
+      for (let n = 0; n < 400; n++) {
+        now += Math.floor(random() * random() * 1.5 * day)
+        const what = random()
+        if (what < 0.004) {
+          record = recordIncident(record, 'serious', now)
+          Object.assign(model, { level: 0, completed: 0, succeeded: 0, since: now, incident: now })
+          falls++
+        } else if (what < 0.008) {
+          record = recordIncident(record, 'minor', now)
+          model.incident = now
+        } else if (what < 0.01) {
+          model.level = Math.floor(random() * 3)
+          record = setLevel(record, levels[model.level]!, now)
+        } else {
+          const succeeded = random() < good
+          record = recordRun(record, { run: `run_${n}`, succeeded }, now, preset)
+          // the same run again is none
+          again ||= recordRun(record, { run: `run_${n}`, succeeded: !succeeded }, now + day, preset) !== record
+          model.completed++
+          model.succeeded += succeeded ? 1 : 0
+          if (missing(model, now, preset) === undefined) {
+            model.level++
+            rises++
+          }
         }
+        const { level, completed, succeeded } = record
+        expect([level, completed, succeeded], `${history} ${n}`).toEqual([
+          levels[model.level],
+          model.completed,
+          model.succeeded,
+        ])
+        const word = canUpgrade(record, now, preset)
+        expect(word.ok ? undefined : word.reason.code, `${history} ${n}`).toBe(missing(model, now, preset))
+        const rates = word.ok || word.reason.code !== 'success_rate' ? [] : word.reason.message.match(/[\d.]+ %/gu)!
+        expect(new Set(rates).size).toBe(rates.length) // never 90.0 of 90.0
+        expect(modeOfLevel(level)).toBe(modes[level])
       }
-      const { level, completed, succeeded } = record
-      expect([level, completed, succeeded], `${history} ${n}`).toEqual([levels[model.level], model.completed, model.succeeded])
-      const word = canUpgrade(record, now, preset)
-      expect(word.ok ? undefined : word.reason.code, `${history} ${n}`).toBe(missing(model, now, preset))
-      const rates = word.ok || word.reason.code !== 'success_rate' ? [] : word.reason.message.match(/[\d.]+ %/gu)!
-      expect(new Set(rates).size).toBe(rates.length) // never 90.0 of 90.0
-      expect(modeOfLevel(level)).toBe(modes[level])
     }
-  }
-  expect(again).toBe(false)
-  expect(Math.min(rises, falls)).toBeGreaterThan(10)
-})
+    expect(again).toBe(false)
+    expect(Math.min(rises, falls)).toBeGreaterThan(10)
+  },
+)

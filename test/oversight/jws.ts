@@ -7,6 +7,7 @@ const parsed = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64ur
 export function jwtVerify(text: string, { kty, crv, x }: Ed25519Key): { header: unknown; payload: unknown } {
   const [header = '', payload = '', signature = ''] = text.split('.')
   const key = createPublicKey({ key: { kty, crv, x }, format: 'jwk' })
-  if (!verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url'))) throw new Error('bad signature')
+  if (!verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')))
+    throw new Error('bad signature')
   return { header: parsed(header), payload: parsed(payload) }
 }

@@ -1,7 +1,27 @@
 /** The three modes: who is asked about what, and which one holds. Spec team R-15, C78, X35 to X37. */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, ledger, loop, parallel, reflect, roundtable, router, sequential, supervisor, team, tool } from '../../src/index.ts'
-import { oversightProblems, stricter, stricterMode, type ApprovalRules, type Oversight, type OversightMode } from '../../src/edge/index.ts'
+import {
+  agent,
+  asTool,
+  ledger,
+  loop,
+  parallel,
+  reflect,
+  roundtable,
+  router,
+  sequential,
+  supervisor,
+  team,
+  tool,
+} from '../../src/index.ts'
+import {
+  oversightProblems,
+  stricter,
+  stricterMode,
+  type ApprovalRules,
+  type Oversight,
+  type OversightMode,
+} from '../../src/edge/index.ts'
 import { gateOf, type Subject } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 
@@ -36,15 +56,20 @@ describe('the gate', () => {
 })
 
 describe('which one holds', () => {
-  test.each(modes.flatMap((one) => modes.map((other) => [one, other] as const)))('of %s and %s the stricter', (one, other) => {
-    const due = modes[Math.min(modes.indexOf(one), modes.indexOf(other))]
-    expect(stricter({ mode: one }, { mode: other })?.mode).toBe(due)
-  })
+  test.each(modes.flatMap((one) => modes.map((other) => [one, other] as const)))(
+    'of %s and %s the stricter',
+    (one, other) => {
+      const due = modes[Math.min(modes.indexOf(one), modes.indexOf(other))]
+      expect(stricter({ mode: one }, { mode: other })?.mode).toBe(due)
+    },
+  )
 
   test('who says nothing loosens nothing', () => {
     expect(stricter(undefined, { mode: 'on-the-loop' })?.mode).toBe('on-the-loop')
     expect(stricter({ mode: 'on-the-loop' }, {})?.mode).toBe('in-the-loop')
-    expect(stricter({ escalate: { costAboveUsd: 0.5 } }, { escalate: { costAboveUsd: false } })?.escalate).toEqual({ costAboveUsd: 0.5 })
+    expect(stricter({ escalate: { costAboveUsd: 0.5 } }, { escalate: { costAboveUsd: false } })?.escalate).toEqual({
+      costAboveUsd: 0.5,
+    })
   })
 })
 
@@ -53,7 +78,10 @@ test('team R-15: of two deadlines that reject the earlier holds, of two that app
     stricter({ approval: one }, { approval: other })?.approval
   const approve = { onTimeout: 'approve' } as const
   expect(combined({ timeoutMs: 60_000 }, { timeoutMs: 0 })).toEqual({ timeoutMs: 0 })
-  expect(combined({ timeoutMs: 3_600_000, ...approve }, { timeoutMs: 0, ...approve })).toEqual({ timeoutMs: 3_600_000, ...approve })
+  expect(combined({ timeoutMs: 3_600_000, ...approve }, { timeoutMs: 0, ...approve })).toEqual({
+    timeoutMs: 3_600_000,
+    ...approve,
+  })
   expect(combined(approve, { timeoutMs: 0, ...approve })).toEqual({ timeoutMs: 30 * 60_000, ...approve })
   expect(combined({ timeoutMs: 3_600_000, ...approve }, { timeoutMs: 0 })).toEqual({ timeoutMs: 0 })
 })
@@ -77,7 +105,11 @@ describe('what is wrong with given oversight is said of the very thing that is w
   ])('%j', (given, problem) => expect(oversightProblems(given, 'x')).toEqual([`x: oversight.${problem}`]))
 
   test('two people are enough for four eyes, and so is anybody', () => {
-    for (const approvers of [[{ who: ['ann', 'bob'] }], [{ who: ['ann'] }, { who: ['bob'] }], [{ who: ['ann'] }, { who: [] }]])
+    for (const approvers of [
+      [{ who: ['ann', 'bob'] }],
+      [{ who: ['ann'] }, { who: ['bob'] }],
+      [{ who: ['ann'] }, { who: [] }],
+    ])
       expect(oversightProblems({ approval: { fourEyes: 'low', approvers } }, 'x')).toEqual([])
     expect(oversightProblems({ approval: { fourEyes: false, approvers: [{ who: ['ann'] }] } }, 'x')).toEqual([])
   })
@@ -96,7 +128,8 @@ describe('a mode that nobody knows', () => {
       supervisor({ name: 'a', base: fine, workers: [agent({ name: 'w', description: 'W.', model })], oversight }),
     'a supervisor that is code': () => supervisor({ name: 'a', run, workers: [fine], oversight }),
     delegations: () => supervisor({ name: 'a', model, workers: [fine], delegation: { oversight } }),
-    'delegations to one worker': () => supervisor({ name: 'a', model, workers: [fine], delegation: { workers: { fine: { oversight } } } }),
+    'delegations to one worker': () =>
+      supervisor({ name: 'a', model, workers: [fine], delegation: { workers: { fine: { oversight } } } }),
     'a router': () => router({ name: 'a', model, workers: [fine], oversight }),
     'the edge of a router': () => router({ name: 'a', model, workers: [fine], transfer: { oversight } }),
     sequential: () => sequential({ name: 'a', agents: [fine], oversight }),
@@ -105,10 +138,16 @@ describe('a mode that nobody knows', () => {
     'the edge of a fixed order': () => sequential({ name: 'a', agents: [fine], edge: { oversight } }),
     'the edge of one member': () => parallel({ name: 'a', agents: [fine], edge: { agents: { fine: { oversight } } } }),
     'a round table': () => roundtable({ name: 'a', agents: [fine], speaker: 'round-robin', oversight }),
-    'a round table with a ledger': () => roundtable({ name: 'a', agents: [fine], speaker: ledger({ model }), edge: { oversight } }),
+    'a round table with a ledger': () =>
+      roundtable({ name: 'a', agents: [fine], speaker: ledger({ model }), edge: { oversight } }),
     reflect: () => reflect(fine, { judge: () => 1, oversight }),
     'a planned team': () =>
-      team({ name: 'a', roles: { generalist: fine }, planner: { subtasks: [{ id: 't', description: 'T' }] }, oversight }),
+      team({
+        name: 'a',
+        roles: { generalist: fine },
+        planner: { subtasks: [{ id: 't', description: 'T' }] },
+        oversight,
+      }),
     'an agent as a tool': () => asTool(fine, { oversight }),
   }
   test.each(Object.entries(kinds))('team C78: is a configuration error in %s', async (_what, make) => {
@@ -118,7 +157,9 @@ describe('a mode that nobody knows', () => {
       await runtime.close()
       return made
     }
-    await expect(built()).rejects.toThrow(/mode is the text "foo", expected "in-command", "in-the-loop" or "on-the-loop"/)
+    await expect(built()).rejects.toThrow(
+      /mode is the text "foo", expected "in-command", "in-the-loop" or "on-the-loop"/,
+    )
   })
 
   test('team C78: and where a run is started', async () => {
@@ -135,10 +176,15 @@ describe('what an agent says of its results', () => {
       () => agent({ name: 'a', model: () => 'x', assess: 'repot' as never }),
       /assess is the text "repot", expected a function or "report"/,
     ],
-    ['code that is to report', () => agent({ name: 'a', run: () => 'x', assess: 'report' }), /there is no model that could report/],
+    [
+      'code that is to report',
+      () => agent({ name: 'a', run: () => 'x', assess: 'report' }),
+      /there is no model that could report/,
+    ],
     [
       'a tool of that name',
-      () => agent({ name: 'a', model: () => 'x', assess: 'report', tools: [tool({ name: 'report', execute: () => 1 })] }),
+      () =>
+        agent({ name: 'a', model: () => 'x', assess: 'report', tools: [tool({ name: 'report', execute: () => 1 })] }),
       /the tool name "report" is taken/,
     ],
     ['a cost that is none', () => tool({ name: 't', costUsd: -1, execute: () => 1 }), /costUsd is -1/],

@@ -74,7 +74,13 @@ describe('what telling does not count as', () => {
     name: 'asker',
     description: 'Asks.',
     run: async (ctx) => {
-      const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input: 1, reason: 'money', rules: { notify: ['slow'] } })
+      const verdict = await approve(ctx, {
+        tool: 'pay',
+        toolVersion: '1',
+        input: 1,
+        reason: 'money',
+        rules: { notify: ['slow'] },
+      })
       return verdict.approved
     },
   })
@@ -99,7 +105,9 @@ describe('what telling does not count as', () => {
     const slow: Channel = {
       name: 'slow',
       notify: (_notice, { signal }) =>
-        ++tries > 1 ? undefined : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+        ++tries > 1
+          ? undefined
+          : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     }
     const runtime = await runtimeOf({ agents: [asker], channels: [slow] })
     const run = await runtime.start(asker, 'go')

@@ -1,4 +1,7 @@
-/** The names of people: one form of each, two people where two are asked for, and forks, which earn nobody trust. Spec team R-16, R-18, X43. */
+/**
+ * The names of people: one form of each, two people where two are asked for, and forks, which earn nobody trust. Spec
+ * team R-16, R-18, X43.
+ */
 import { expect, test } from 'vitest'
 import { isSamePerson, personName, underName } from '../../src/core/index.ts'
 import { oversightProblems } from '../../src/edge/index.ts'
@@ -128,9 +131,17 @@ test('R-18: forks earn no trust and lose none: what they began with counts for t
   let works = 0
   const worker = agent({ name: 'worker', description: 'Works.', run: (ctx) => ctx.step('work', () => ++works) })
   const subtasks = [{ id: 'a', description: 'a' }]
-  const crew = team({ name: 'crew', roles: { generalist: worker }, planner: { subtasks }, oversight: { trust: 'crew' } })
+  const crew = team({
+    name: 'crew',
+    roles: { generalist: worker },
+    planner: { subtasks },
+    oversight: { trust: 'crew' },
+  })
   const rule = { tasks: 3, rate: 0.9, days: 0, incidentDays: 0 }
-  await using runtime = await createRuntime({ agents: [crew], trust: { crew: { proficient: rule, expert: { ...rule, tasks: 6 } } } })
+  await using runtime = await createRuntime({
+    agents: [crew],
+    trust: { crew: { proficient: rule, expert: { ...rule, tasks: 6 } } },
+  })
   const approved = async (run: Run): Promise<void> => {
     for (;;) {
       const state = await run.until('waiting')

@@ -61,6 +61,9 @@ describe('what follows from it', () => {
 
   test('an explicit requirement stands, whatever the name', () => {
     expect(gateOf({ mode: 'on-the-loop' }, { action: 'search', always: true }).asks).toBe(true)
-    expect(gateOf({ escalate: { sensitive: false } }, { action: 'search', sensitive: true })).toMatchObject({ asks: true, sensitive: true })
+    expect(gateOf({ escalate: { sensitive: false } }, { action: 'search', sensitive: true })).toMatchObject({
+      asks: true,
+      sensitive: true,
+    })
   })
 })

@@ -1,4 +1,7 @@
-/** What a human is shown of what is asked: over a channel as in the view, before anybody begins, and of two who do the same at once. Spec team R-16, C84. */
+/**
+ * What a human is shown of what is asked: over a channel as in the view, before anybody begins, and of two who do the
+ * same at once. Spec team R-16, C84.
+ */
 import { expect, test } from 'vitest'
 import { agent, createRuntime, planGraph, supervisor, team, tool, type Run } from '../../src/index.ts'
 import type { Notice } from '../../src/oversight/index.ts'
@@ -28,7 +31,9 @@ test('R-16: a notice says what its approval says: what it is about, what it acts
   for (const [i, notice] of notices.entries()) {
     const { id, kind, task, description, context, options, follows, excludes, input, hits, risk } = approvals[i]!
     expect(notice).toMatchObject(
-      JSON.parse(JSON.stringify({ id, kind, task, description, context, options, follows, excludes, input, hits, risk })) as object,
+      JSON.parse(
+        JSON.stringify({ id, kind, task, description, context, options, follows, excludes, input, hits, risk }),
+      ) as object,
     )
   }
   expect(notices).toMatchObject([

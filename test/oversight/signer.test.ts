@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '../../src/core/index.ts'
 import { jwtVerify } from './jws.ts'
-import { ed25519Signer, ed25519Verifier, hmacSigner, newEd25519Key, readSigned, signDocument } from '../../src/oversight/index.ts'
+import {
+  ed25519Signer,
+  ed25519Verifier,
+  hmacSigner,
+  newEd25519Key,
+  readSigned,
+  signDocument,
+} from '../../src/oversight/index.ts'
 
 const secret = 'a secret of more than thirty-two bytes'
 const document = { b: [1, 'ü', null], a: { z: 1, y: 'x' } }
@@ -12,7 +19,10 @@ describe('signers', () => {
     const key = await newEd25519Key()
     for (const [signer, keys] of [
       [hmacSigner(secret, 'h'), [hmacSigner(secret, 'h')]],
-      [ed25519Signer(key, 'e'), [hmacSigner(secret, 'h'), ed25519Verifier({ kty: 'OKP', crv: 'Ed25519', x: key.x }, 'e')]],
+      [
+        ed25519Signer(key, 'e'),
+        [hmacSigner(secret, 'h'), ed25519Verifier({ kty: 'OKP', crv: 'Ed25519', x: key.x }, 'e')],
+      ],
     ] as const) {
       const text = await signDocument(signer, 'a-type', document)
       expect(text).toBe(await signDocument(signer, 'a-type', { a: { y: 'x', z: 1 }, b: document.b }))
@@ -26,7 +36,8 @@ describe('signers', () => {
     expect(await readSigned([], 't', text)).toEqual({ ok: false, why: 'unknown-key' })
     expect(await readSigned([ed25519Verifier(other, 'k')], 't', text)).toEqual({ ok: false, why: 'bad-signature' })
     expect(await readSigned([hmacSigner(secret, 'k')], 't', text)).toEqual({ ok: false, why: 'unknown-key' })
-    // the public part of a key pair as the secret of a text that says HS256: the trick that chooses an algorithm by what a text says of itself
+    // the public part of a key pair as the secret of a text that says HS256: the trick that chooses an algorithm by
+    // what a text says of itself
     const forged = await signDocument(hmacSigner(key.x.padEnd(40, 'A'), 'k'), 't', document)
     expect(await readSigned([ed25519Verifier(key, 'k')], 't', forged)).toEqual({ ok: false, why: 'unknown-key' })
   })

@@ -1,4 +1,7 @@
-/** A yes is good for a day, whatever it was said to: work that was held for longer is asked about again, and begins once. Spec team R-16, C86. */
+/**
+ * A yes is good for a day, whatever it was said to: work that was held for longer is asked about again, and begins
+ * once. Spec team R-16, C86.
+ */
 import { expect, test } from 'vitest'
 import { agent, createRuntime, supervisor, team, teammate, tool, type Agent, type Oversight } from '../../src/index.ts'
 import { manualClock } from '../../src/testing/index.ts'
@@ -37,8 +40,16 @@ const cases: Readonly<Record<string, (done: () => string) => Agent>> = {
       oversight: alert,
     }),
   mail: (done) => {
-    const writes = agent({ name: 'writes', description: 'a', run: (ctx) => (teammate(ctx).post({ to: 'reads_1', content: 'x' }), 'sent') })
-    const reads = agent({ name: 'reads', description: 'b', run: async (ctx) => (await teammate(ctx).nextMail(), done()) })
+    const writes = agent({
+      name: 'writes',
+      description: 'a',
+      run: (ctx) => (teammate(ctx).post({ to: 'reads_1', content: 'x' }), 'sent'),
+    })
+    const reads = agent({
+      name: 'reads',
+      description: 'b',
+      run: async (ctx) => (await teammate(ctx).nextMail(), done()),
+    })
     return team({
       name: 'root',
       roles: { writes, reads },
@@ -75,7 +86,9 @@ const cases: Readonly<Record<string, (done: () => string) => Agent>> = {
       workers: [agent({ name: 'worker', description: 'w', run: done })],
       oversight: strict,
       model: ({ messages }) =>
-        messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
+        messages.at(-1)?.role === 'tool'
+          ? 'end'
+          : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
     }),
   'a verb that permissions name': (done) =>
     supervisor({
@@ -86,13 +99,17 @@ const cases: Readonly<Record<string, (done: () => string) => Agent>> = {
           description: 'l',
           workers: [agent({ name: 'worker', description: 'w', run: done })],
           model: ({ messages }) =>
-            messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
+            messages.at(-1)?.role === 'tool'
+              ? 'end'
+              : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
         }),
       ],
       delegation: { workers: { lead: { permissions: { approval: ['delegate'] } } } },
       oversight: { approval: { timeoutMs: 10 * day } },
       model: ({ messages }) =>
-        messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] },
+        messages.at(-1)?.role === 'tool'
+          ? 'end'
+          : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] },
     }),
   'a call of a tool': (done) =>
     agent({

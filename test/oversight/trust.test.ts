@@ -1,4 +1,7 @@
-/** Trust as pure functions: when a level rises, what an incident does, what is said about it (spec team 1.18, R-18, X38, X50 to X52). */
+/**
+ * Trust as pure functions: when a level rises, what an incident does, what is said about it (spec team 1.18, R-18, X38,
+ * X50 to X52).
+ */
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, cancelled, seededRandom, type Json } from '../../src/core/index.ts'
 import { oversightProblems, stricter } from '../../src/edge/index.ts'
@@ -37,8 +40,16 @@ describe('team C91: a novice rises to proficient with exactly enough, and the fi
       novice({ completed: 49, succeeded: 1, startedAt: now, lastIncident: now }),
       { code: 'tasks', have: 49, need: 50 },
     ],
-    ['8999 of 10000', novice({ completed: 10_000, succeeded: 8_999, startedAt: now }), { code: 'success_rate', have: 0.8999, need: 0.9 }],
-    ['6 days and 23 hours', novice({ startedAt: now - 7 * day + hour, lastIncident: now }), { code: 'days', have: 6, need: 7 }],
+    [
+      '8999 of 10000',
+      novice({ completed: 10_000, succeeded: 8_999, startedAt: now }),
+      { code: 'success_rate', have: 0.8999, need: 0.9 },
+    ],
+    [
+      '6 days and 23 hours',
+      novice({ startedAt: now - 7 * day + hour, lastIncident: now }),
+      { code: 'days', have: 6, need: 7 },
+    ],
     ['an incident today', novice({ lastIncident: now }), { code: 'incident', have: 0, need: 7 }],
   ])('%s', (_name, trust, expected) => {
     const word = canUpgrade(trust, now)
@@ -110,7 +121,13 @@ describe('team C94: incidents', () => {
 
   test('a minor one leaves the level and what was counted, and blocks the rise for 30 days', () => {
     const after = recordIncident(proficient(), 'minor', now)
-    expect(after).toMatchObject({ level: 'proficient', completed: 200, succeeded: 196, startedAt: now - 30 * day, lastIncident: now })
+    expect(after).toMatchObject({
+      level: 'proficient',
+      completed: 200,
+      succeeded: 196,
+      startedAt: now - 30 * day,
+      lastIncident: now,
+    })
     const reasons = [29 * day, 30 * day - 1, 30 * day].map((later) => canUpgrade(after, now + later))
     expect(reasons).toMatchObject([
       { reason: { code: 'incident', have: 29, need: 30 } },
@@ -126,7 +143,10 @@ describe('team C94: incidents', () => {
 })
 
 test('team C95: who is an expert does not rise', () => {
-  expect(canUpgrade(proficient({ level: 'expert' }), now)).toMatchObject({ ok: false, reason: { code: 'already_at_highest' } })
+  expect(canUpgrade(proficient({ level: 'expert' }), now)).toMatchObject({
+    ok: false,
+    reason: { code: 'already_at_highest' },
+  })
 })
 
 test('R-18: an unknown level, severity or record is an error and not the highest level', () => {
@@ -137,20 +157,33 @@ test('R-18: an unknown level, severity or record is an error and not the highest
   expect(() => recordIncident(novice(), 'awful' as never, now)).toThrow(invalid)
   expect(() => setLevel(novice(), 'wizard' as never, now)).toThrow(invalid)
   expect(() => modeOfLevel('wizard' as never)).toThrow(invalid)
-  for (const kept of [1, 'expert', {}, { level: 'expert' }, { ...novice(), completed: 0.5 }, { ...novice(), history: {} }])
+  for (const kept of [
+    1,
+    'expert',
+    {},
+    { level: 'expert' },
+    { ...novice(), completed: 0.5 },
+    { ...novice(), history: {} },
+  ])
     expect(() => readTrust(kept as unknown as Json)).toThrow(invalid)
   expect(readTrust(null)).toBeUndefined()
 })
 
 test('the mode of each level', () => {
-  expect((['novice', 'proficient', 'expert'] as const).map(modeOfLevel)).toEqual(['in-command', 'in-the-loop', 'on-the-loop'])
+  expect((['novice', 'proficient', 'expert'] as const).map(modeOfLevel)).toEqual([
+    'in-command',
+    'in-the-loop',
+    'on-the-loop',
+  ])
 })
 
 describe('rules', () => {
   test('X38: the conservative ones want 99 % over 90 days before anybody works on the loop', () => {
     const enough = proficient({ completed: 300, succeeded: 297, startedAt: now - 90 * day })
     expect(canUpgrade(enough, now, 'conservative')).toEqual({ ok: true, target: 'expert' })
-    expect(canUpgrade({ ...enough, succeeded: 296 }, now, 'conservative')).toMatchObject({ reason: { code: 'success_rate' } })
+    expect(canUpgrade({ ...enough, succeeded: 296 }, now, 'conservative')).toMatchObject({
+      reason: { code: 'success_rate' },
+    })
     expect(canUpgrade({ ...enough, startedAt: now - 89 * day }, now, 'conservative')).toMatchObject({
       reason: { code: 'days', have: 89, need: 90 },
     })
@@ -162,7 +195,9 @@ describe('rules', () => {
     const own = { proficient: rule, expert: { ...rule, tasks: 4 } }
     expect(trustRuleProblems(own, 'x')).toEqual([])
     expect(canUpgrade(novice({ completed: 2, succeeded: 1, startedAt: now }), now, own)).toMatchObject({ ok: true })
-    expect(trustRuleProblems('lax', 'x')).toEqual(['x is the text "lax", expected standard, conservative or rules of your own'])
+    expect(trustRuleProblems('lax', 'x')).toEqual([
+      'x is the text "lax", expected standard, conservative or rules of your own',
+    ])
     expect(trustRuleProblems({ proficient: { ...rule, tasks: 0, rate: 90, day: 1 } }, 'x')).toEqual([
       'x.proficient has no option "day": did you mean "days"?',
       'x.proficient.tasks is 0, expected a whole number of at least 1',
@@ -179,11 +214,9 @@ describe('counting', () => {
     expect(successOf(failed(failure('agent.failed', 'broken', 'unknown')))).toBe(false)
     expect(successOf({ status: 'timed-out', message: 'late' })).toBe(false)
     expect(successOf({ status: 'limited', limit: 'usd', message: 'too much' })).toBe(false)
-    expect([rejected, cancelled('stop'), { status: 'bailed', message: 'enough', text: '' } as const].map(successOf)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ])
+    expect(
+      [rejected, cancelled('stop'), { status: 'bailed', message: 'enough', text: '' } as const].map(successOf),
+    ).toEqual([undefined, undefined, undefined])
   })
 
   test('a run counts once, and integers stay integers however many there are', () => {

@@ -13,7 +13,11 @@ describe('nothing that is shown moves a cursor, hides, turns writing round or pa
     ['spaces that are none', 'a\u00a0b\u2003c\u3000d', String.raw`a\u00a0b\u2003c\u3000d`],
     ['half a character, no character', '\ud800x\uffff\ue000', String.raw`\ud800x\uffff\ue000`],
     ['letters of another script in a Latin word', 'p\u0430ypal g\u03bfogle', String.raw`p\u0430ypal g\u03bfogle`],
-    ['a word that only looks Latin', 'pay \u0430\u0440\u0440\u04cf\u0435', String.raw`pay \u0430\u0440\u0440\u04cf\u0435`],
+    [
+      'a word that only looks Latin',
+      'pay \u0430\u0440\u0440\u04cf\u0435',
+      String.raw`pay \u0430\u0440\u0440\u04cf\u0435`,
+    ],
     ['digits of another script', '1\u09ea', String.raw`1\u09ea`],
     ['wide, mathematical and joined letters', '\uff41\u{1d41a}\ufb01', String.raw`\uff41\ud835\udc1a\ufb01`],
     ['signs that look like others', 'a\u2215b\u2236c\u2024d\u037e', String.raw`a\u2215b\u2236c\u2024d\u037e`],
@@ -43,7 +47,10 @@ describe('nothing that is shown moves a cursor, hides, turns writing round or pa
   })
 
   test('a value is shown as JSON from which the same value is read: names of members, too', () => {
-    const value = { 'a\u202e': ['\u200b\n\u001b', { p: '\u0430bc', [String.raw`\u0041`]: '\ud83d\ude42\ud800' }], ['__proto__']: 1 }
+    const value = {
+      'a\u202e': ['\u200b\n\u001b', { p: '\u0430bc', [String.raw`\u0041`]: '\ud83d\ude42\ud800' }],
+      ['__proto__']: 1,
+    }
     for (const indent of [undefined, 2]) {
       expect(JSON.parse(visibleJson(value, indent))).toEqual(value)
       expect(visibleJson(value, indent).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)

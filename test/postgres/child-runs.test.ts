@@ -1,4 +1,7 @@
-/** One large run on several processes: its workers that are placed apart are child runs, which any process of the store takes up. */
+/**
+ * One large run on several processes: its workers that are placed apart are child runs, which any process of the store
+ * takes up.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { asText } from '../../src/core/index.ts'
 import { agent, createRuntime, supervisor, type Runtime } from '../../src/index.ts'
@@ -50,9 +53,11 @@ test('the child runs of one run are shared by the processes of the store; their 
   const [one] = [await open('one'), await open('two'), await open('three')]
   const run = await one.start('lead', 'Write the book.')
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
-  expect([...worked.values()].flat().toSorted()).toEqual(Array.from({ length: count }, (_, i) => `chapter ${i}`).toSorted())
-  expect([...worked.keys()].length).toBeGreaterThan(1)
-  expect((await run.view()).activations.filter(({ apart, outcome }) => apart === true && outcome?.status === 'completed')).toHaveLength(
-    count,
+  expect([...worked.values()].flat().toSorted()).toEqual(
+    Array.from({ length: count }, (_, i) => `chapter ${i}`).toSorted(),
   )
+  expect([...worked.keys()].length).toBeGreaterThan(1)
+  expect(
+    (await run.view()).activations.filter(({ apart, outcome }) => apart === true && outcome?.status === 'completed'),
+  ).toHaveLength(count)
 })

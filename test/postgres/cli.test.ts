@@ -1,4 +1,7 @@
-/** The command line on a database: `--store postgres://…` for every command, and a password that no printed command repeats. */
+/**
+ * The command line on a database: `--store postgres://…` for every command, and a password that no printed command
+ * repeats.
+ */
 import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +48,10 @@ test('the demo asks, is approved, resumed and shown in a database', async () => 
   expect(lines((await said('runs', '--json')).out)).toMatchObject([{ run: 'survey', status: 'waiting' }])
   const approval = /apr_\w+/.exec(demo.out)![0]
   expect(await said('approve', approval)).toMatchObject({ code: 0 })
-  expect(await said('resume', 'survey')).toMatchObject({ code: 0, out: expect.stringContaining('surveyor completed') as string })
+  expect(await said('resume', 'survey')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('surveyor completed') as string,
+  })
   expect(await said('show', 'survey')).toMatchObject({ code: 0, out: expect.stringContaining('surveyor') as string })
   expect(await readdir(folder)).toContain('REPORT.md')
 })

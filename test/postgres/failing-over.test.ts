@@ -1,4 +1,7 @@
-/** A database that is restarted, killed, failed over or full in the middle of many runs: nothing is lost, nothing is recorded twice, and errors say what it is (K1, K2, K5, K6). */
+/**
+ * A database that is restarted, killed, failed over or full in the middle of many runs: nothing is lost, nothing is
+ * recorded twice, and errors say what it is (K1, K2, K5, K6).
+ */
 import { execFileSync } from 'node:child_process'
 import { chownSync, closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +55,10 @@ class Crowd implements AsyncDisposable {
   }
 }
 
-/** Begins many runs, half of them in each process; `change` happens in their middle. What could not be begun meanwhile is begun again under the same id. */
+/**
+ * Begins many runs, half of them in each process; `change` happens in their middle. What could not be begun meanwhile
+ * is begun again under the same id.
+ */
 async function through(crowd: Crowd, change: () => Promise<void>): Promise<void> {
   const runs = Array.from({ length: many }, (_, i) => runId(`r${i}`))
   const begin = async (run: RunId, i: number): Promise<void> => {
@@ -60,7 +66,8 @@ async function through(crowd: Crowd, change: () => Promise<void>): Promise<void>
       try {
         return void (await crowd.engines[i % 2]!.start({ run, agent: 'walker', version: '1', input: null }))
       } catch (thrown) {
-        if (!ReeveError.is(thrown) || !/^store\.(unavailable|busy)$/.test(thrown.code) || !thrown.retryable) throw thrown
+        if (!ReeveError.is(thrown) || !/^store\.(unavailable|busy)$/.test(thrown.code) || !thrown.retryable)
+          throw thrown
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     }
@@ -77,7 +84,9 @@ async function through(crowd: Crowd, change: () => Promise<void>): Promise<void>
     expect(feed.flatMap(({ event }) => (event.type === 'step.settled' ? [event.address] : []))).toEqual(
       Array.from({ length: steps }, (_, at) => `step ${at}`),
     )
-    const last = feed.filter(({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run))
+    const last = feed.filter(
+      ({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run),
+    )
     expect(last).toHaveLength(1)
   }
   expect(crowd.begun.size).toBe(many * steps)
@@ -119,7 +128,9 @@ test('a standby that takes over in the middle of 200 runs', async () => {
   // what is committed is on the standby, too
   await onServer(primary.url, "alter system set synchronous_standby_names = '*'")
   await onServer(primary.url, 'select pg_reload_conf()')
-  await expect.poll(() => onServer(primary.url, "select 1 from pg_stat_replication where sync_state = 'sync'")).toHaveLength(1)
+  await expect
+    .poll(() => onServer(primary.url, "select 1 from pg_stat_replication where sync_state = 'sync'"))
+    .toHaveLength(1)
   await using wire = await Wire.to(primary.url)
   await using crowd = new Crowd(wire.url)
   await crowd.drive()
@@ -133,7 +144,9 @@ test('a standby that takes over in the middle of 200 runs', async () => {
     wire.isDown = false
   })
   saidOnce(crowd, 1)
-  expect(await onServer(standby.url, 'select count(*)::int as n from reeve.run where ended is not null')).toEqual([{ n: many }])
+  expect(await onServer(standby.url, 'select count(*)::int as n from reeve.run where ended is not null')).toEqual([
+    { n: many },
+  ])
 }, 60_000)
 
 describe('a database that is full', () => {
@@ -164,7 +177,9 @@ describe('a database that is full', () => {
     return () => rmSync(filler)
   }
 
-  test('says so, lets nothing out that it could not record, and goes on by itself when there is room', async ({ skip }) => {
+  test('says so, lets nothing out that it could not record, and goes on by itself when there is room', async ({
+    skip,
+  }) => {
     await using server = await stoppablePostgres()
     const [place] = await onServer<{ data_directory: string }>(server.url, 'show data_directory')
     const disk = smallDisk(statSync(place!.data_directory))

@@ -1,4 +1,7 @@
-/** Closing a process while its database is frozen: it takes connections and says nothing. Closing ends within its bound, nothing is lost, and a server that is only slow is not given up. */
+/**
+ * Closing a process while its database is frozen: it takes connections and says nothing. Closing ends within its bound,
+ * nothing is lost, and a server that is only slow is not given up.
+ */
 import { expect, test } from 'vitest'
 import { agent, createRuntime, tool, type Runtime, type ToolIO } from '../../src/index.ts'
 import { calls, scripted, waiting } from '../scenario/team.ts'

@@ -1,4 +1,7 @@
-/** What operators do with an installation on PostgreSQL: back it up and restore it while runs wait, and bring new code out process by process. The recipes are in docs/engines.md. */
+/**
+ * What operators do with an installation on PostgreSQL: back it up and restore it while runs wait, and bring new code
+ * out process by process. The recipes are in docs/engines.md.
+ */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,7 +9,13 @@ import { agent, approve, createRuntime, step, type Agent, type Runtime } from '.
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { freshPostgres, stoppablePostgres } from '../servers/postgres.ts'
 
-const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 3_600_000 }
+const gate = {
+  tool: 'publish',
+  toolVersion: '1',
+  input: 'a book',
+  reason: 'it is for the public',
+  timeoutMs: 3_600_000,
+}
 
 /** Writes, asks, and says who has published. `done`: what has been done, over all processes. */
 const clerk = (version: string, done: string[]): Agent =>
@@ -45,7 +54,10 @@ test('a dump that is made while runs wait holds all of them: restored elsewhere,
     execFileSync('psql', ['-q', '-v', 'ON_ERROR_STOP=1', '-f', dump, elsewhere.url], { stdio: 'pipe' })
   }
   expect(done).toEqual(['write', 'write', 'write', 'publish 1'])
-  await using restored = await createRuntime({ store: `${elsewhere.url}?schema=${here.schema}`, agents: [clerk('1', done)] })
+  await using restored = await createRuntime({
+    store: `${elsewhere.url}?schema=${here.schema}`,
+    agents: [clerk('1', done)],
+  })
   expect(new Map((await restored.runs()).map(({ run, status }) => [run as string, status]))).toEqual(
     new Map(runs.map((run) => [run, 'waiting'])),
   )
@@ -74,7 +86,8 @@ test('new code comes out process by process: each is closed in order, its runs g
         return version
       },
     })
-  const open = (version: string): Promise<Runtime> => createRuntime({ store, agents: [walker(version)], onWarning: () => {} })
+  const open = (version: string): Promise<Runtime> =>
+    createRuntime({ store, agents: [walker(version)], onWarning: () => {} })
   await using client = await createRuntime({ store, agents: [walker('1')], drive: false })
   const old = [await open('1'), await open('1')]
   const runs = await Promise.all(Array.from({ length: 20 }, (_, i) => client.start('walker', `r${i}`)))

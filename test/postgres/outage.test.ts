@@ -21,7 +21,11 @@ test('while the store is away nothing is asked, and whoever calls is told; when 
   }, 'paid')
   const root = agent({ name: 'root', description: 'Pays.', model, tools: [pay] })
   const heard = new Set<string>()
-  await using runtime = await createRuntime({ store: server.url, agents: [root], onWarning: (code) => void heard.add(code) })
+  await using runtime = await createRuntime({
+    store: server.url,
+    agents: [root],
+    onWarning: (code) => void heard.add(code),
+  })
   const run = await runtime.start(root, 'go')
   const outcome = run.outcome()
   await expect.poll(() => [...heard]).toEqual(['store.unavailable'])
@@ -38,7 +42,12 @@ test('an outage is said once, and once when it is over, whatever is tried in bet
   const heard: [who: string, code: string, message: string][] = []
   const root = agent({ name: 'root', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }])), tools: [pay] })
   const opened = (who: string, drive: boolean) =>
-    createRuntime({ store: server.url, agents: [root], drive, onWarning: (code, message) => void heard.push([who, code, message]) })
+    createRuntime({
+      store: server.url,
+      agents: [root],
+      drive,
+      onWarning: (code, message) => void heard.push([who, code, message]),
+    })
   await using worker = await opened('worker', true)
   await using client = await opened('client', false)
   const codes = (of: string): string[] => heard.flatMap(([who, code]) => (who === of ? [code] : []))
@@ -59,9 +68,11 @@ test('an outage is said once, and once when it is over, whatever is tried in bet
     await server.start()
     await expect.poll(() => [codes('worker').length, codes('client').length]).toEqual([2 * many, 2 * many])
   }
-  expect(heard.filter(([, code]) => code === 'store.available').every(([, , message]) => /answers again, after \d/.test(message))).toBe(
-    true,
-  )
+  expect(
+    heard
+      .filter(([, code]) => code === 'store.available')
+      .every(([, , message]) => /answers again, after \d/.test(message)),
+  ).toBe(true)
   expect(heard).toHaveLength(8)
 }, 40_000)
 
@@ -98,7 +109,9 @@ test('a process that is closed while nobody can say what became of its commit en
   expect(took).toBeGreaterThan(3_000)
   expect(took).toBeLessThan(12_000)
   expect(await begun).toBe('store.unavailable')
-  expect(heard.filter((line) => /whether commit 1 of process \S+ was written is not known.* runs: r1$/.test(line))).toHaveLength(1)
+  expect(
+    heard.filter((line) => /whether commit 1 of process \S+ was written is not known.* runs: r1$/.test(line)),
+  ).toHaveLength(1)
   expect(ran).toEqual([])
   const next = new HostEngine(new PostgresStore({ postgres: place.server, schema, onWarning: () => {} }), {}, digests)
   await next.drive(registry({ walker }))
@@ -117,7 +130,9 @@ test('a journal that cannot be read is an error that says so; another run goes o
   await before.close()
   const client = new Client({ connectionString: place.server })
   await client.connect()
-  const changed = await client.query(`UPDATE ${place.schema}.entry SET body = '{"type":"broken' WHERE run = 'bad' AND seq = 1`)
+  const changed = await client.query(
+    `UPDATE ${place.schema}.entry SET body = '{"type":"broken' WHERE run = 'bad' AND seq = 1`,
+  )
   await client.end()
   expect(changed.rowCount).toBe(1)
   await using after = await createRuntime({ store, agents: [root], onWarning: () => {} })

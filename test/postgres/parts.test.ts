@@ -1,4 +1,7 @@
-/** Live parts of a run that another process drives, on PostgreSQL: what a web server reads while a worker runs (K9). The contracts of stores and engines say what each of both promises. */
+/**
+ * Live parts of a run that another process drives, on PostgreSQL: what a web server reads while a worker runs (K9). The
+ * contracts of stores and engines say what each of both promises.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
@@ -79,9 +82,20 @@ test('where live parts are lost and come twice, text() is the same text', async 
   const happened = new Map<string, number>()
   for (let seed = 1; seed <= 4; seed++) {
     const below = new PostgresStore({ postgres: place.server, schema: place.schema, poolSize: 2 })
-    const weather = { ...badWeather, failing: { commit: 0, claim: 0, lease: 0, read: 0 }, lost: 0.15, doubled: 0.3, outrun: 0, stale: 0 }
+    const weather = {
+      ...badWeather,
+      failing: { commit: 0, claim: 0, lease: 0, read: 0 },
+      lost: 0.15,
+      doubled: 0.3,
+      outrun: 0,
+      stale: 0,
+    }
     const store = new AdversarialStore(below, { seed: `${seed}`, weather })
-    const reader = await createRuntime({ engine: new HostEngine(store, {}, digestsOf(undefined)), agents: [root], drive: false })
+    const reader = await createRuntime({
+      engine: new HostEngine(store, {}, digestsOf(undefined)),
+      agents: [root],
+      drive: false,
+    })
     const run = await reader.start(root, 'go')
     let text = ''
     for await (const piece of run.text()) text += piece
@@ -159,14 +173,18 @@ test('nothing is told of a run to which no other process listens, and soon nothi
   await expect.poll(async () => (await worker.runs())[0]?.status).toBe('running')
   const parts = server.handle(run.id).parts()
   const first = parts.next()
-  await expect.poll(() => heard.findLast((payload) => payload.startsWith('l ') && payload.endsWith(` ${run.id}`))).toBeDefined()
+  await expect
+    .poll(() => heard.findLast((payload) => payload.startsWith('l ') && payload.endsWith(` ${run.id}`)))
+    .toBeDefined()
   const listening = (): string[] => [...new Set(heard.flatMap((payload) => /^l (\S+)/.exec(payload)?.[1] ?? []))]
   await expect.poll(() => listening().length).toBe(2)
   for (const channel of listening()) await ear.query(`LISTEN "${channel}"`)
   const said = (): number => heard.filter((payload) => payload.startsWith('parts ')).length
   await expect.poll(() => (show({ type: 'progress' }), said())).toBeGreaterThan(0)
   expect((await first).value?.part).toEqual({ type: 'progress' })
-  expect(new Set(heard.filter((payload) => payload.startsWith('parts ')).map((payload) => payload.split(' ')[4])).size).toBe(1)
+  expect(
+    new Set(heard.filter((payload) => payload.startsWith('parts ')).map((payload) => payload.split(' ')[4])).size,
+  ).toBe(1)
   await parts.return?.()
   await own.return?.()
   // what was said last counts for five seconds

@@ -1,4 +1,7 @@
-/** A runtime whose store is an address: what is checked before anything is opened, what is said when the database cannot be used, and that its password is never repeated. */
+/**
+ * A runtime whose store is an address: what is checked before anything is opened, what is said when the database cannot
+ * be used, and that its password is never repeated.
+ */
 import { inspect } from 'node:util'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -16,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => place.dispose())
 
 /** Everything that is shown of an error, with its cause. */
-const shown = (thrown: unknown): string => inspect(thrown, { depth: 10, showHidden: true }) + String((thrown as Error).stack)
+const shown = (thrown: unknown): string =>
+  inspect(thrown, { depth: 10, showHidden: true }) + String((thrown as Error).stack)
 /** The error of ours that is thrown; one that shows the password is none. */
 async function refused(work: () => unknown): Promise<ReeveError> {
   try {
@@ -34,16 +38,27 @@ test('an address is a store: what one process has begun another one ends, and a 
     await using client = await createRuntime({ store, agents: [echo], drive: false })
     await client.start(echo, 'hello', { runId: 'r1' })
   }
-  await using worker = await createRuntime({ engine: postgres({ url: place.server, schema: place.schema }), agents: [echo] })
+  await using worker = await createRuntime({
+    engine: postgres({ url: place.server, schema: place.schema }),
+    agents: [echo],
+  })
   expect(await worker.handle('r1').outcome()).toMatchObject({ status: 'completed', output: 'hello' })
   await using reader = await createRuntime({ store: store.replace('postgres:', 'postgresql:'), drive: false })
   expect((await reader.runs()).map(({ run, status }) => [run, status])).toEqual([['r1', 'completed']])
 })
 
 test.each<[string, RuntimeOptions, RegExp]>([
-  ['an option for files', { store: nowhere, durability: 'relaxed', busyMs: 1 }, /durability, busyMs is for a store in a file/],
+  [
+    'an option for files',
+    { store: nowhere, durability: 'relaxed', busyMs: 1 },
+    /durability, busyMs is for a store in a file/,
+  ],
   ['another address', { store: 'https://me:s3cret@db.example' }, /store is an address \(https:/],
-  ['an address that cannot be read', { store: 'postgres://me:s3cret@:x/y' }, /not the address of a PostgreSQL database/],
+  [
+    'an address that cannot be read',
+    { store: 'postgres://me:s3cret@:x/y' },
+    /not the address of a PostgreSQL database/,
+  ],
   ['a schema that is no name', { store: `${nowhere}?schema=Not%20One` }, /is not a schema name/],
 ])('%s is refused before anything is opened', async (_what, options, message) => {
   const { code, message: said } = await refused(() => createRuntime(options))
@@ -68,7 +83,10 @@ test.each<[string, unknown, RegExp]>([
 test('options of the store beside a given engine are refused', async () => {
   const engine = postgres({ url: place.server, schema: place.schema })
   const { code, message } = await refused(() => createRuntime({ engine, leaseMs: 1_000 }))
-  expect([code, message]).toEqual(['config.invalid', expect.stringContaining('leaseMs is for the engine of `store`') as string])
+  expect([code, message]).toEqual([
+    'config.invalid',
+    expect.stringContaining('leaseMs is for the engine of `store`') as string,
+  ])
 })
 
 test('a database that cannot be reached: drive says so, and without it the first call of any kind, and closing is quick', async () => {
@@ -86,7 +104,8 @@ test('a database that cannot be reached: drive says so, and without it the first
     (each) => each.questions(),
     (each) => each.remove('r1'),
   ]
-  for (const call of calls) expect(await refused(() => call(runtime)), String(call)).toMatchObject({ code: 'store.unavailable' })
+  for (const call of calls)
+    expect(await refused(() => call(runtime)), String(call)).toMatchObject({ code: 'store.unavailable' })
   await runtime.close()
 })
 
@@ -104,7 +123,11 @@ test('who looks at a database without tables sees an empty store and makes nothi
     for (const server of [place.server, address.href]) {
       await using looker = await createRuntime({ store: `${server}?schema=${schema}`, agents: [echo], drive: false })
       expect([await looker.runs(), await looker.questions()]).toEqual([[], []])
-      for (const call of [() => looker.handle('r1').view(), () => looker.handle('r1').outcome(), () => looker.remove('r1')])
+      for (const call of [
+        () => looker.handle('r1').view(),
+        () => looker.handle('r1').outcome(),
+        () => looker.remove('r1'),
+      ])
         expect((await refused(call)).code).toBe('run.unknown')
     }
     await using plain = await createRuntime({
@@ -114,9 +137,17 @@ test('who looks at a database without tables sees an empty store and makes nothi
       onWarning: () => {},
     })
     const { code, retryable, hint } = await refused(() => plain.start(echo, 'x'))
-    expect([code, retryable, hint]).toEqual(['store.unavailable', false, expect.stringContaining('Grant this user CREATE')])
+    expect([code, retryable, hint]).toEqual([
+      'store.unavailable',
+      false,
+      expect.stringContaining('Grant this user CREATE'),
+    ])
     expect(await isMade()).toBe(false)
-    await using looker = await createRuntime({ store: `${place.server}?schema=${schema}`, agents: [echo], drive: false })
+    await using looker = await createRuntime({
+      store: `${place.server}?schema=${schema}`,
+      agents: [echo],
+      drive: false,
+    })
     const run = await looker.start(echo, 'x')
     expect(await isMade()).toBe(true)
     expect((await looker.runs()).map(({ run: id }) => id)).toEqual([run.id])

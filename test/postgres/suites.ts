@@ -1,4 +1,7 @@
-/** The suites of test/scenario and test/runtime on PostgreSQL: which titles cannot run there, and why. `npm run test:postgres` runs them; test/suites.test.ts checks that what is named here exists. */
+/**
+ * The suites of test/scenario and test/runtime on PostgreSQL: which titles cannot run there, and why. `npm run
+ * test:postgres` runs them; test/suites.test.ts checks that what is named here exists.
+ */
 import { suiteFiles, type Exception } from '../suites.ts'
 
 const tables = 'it looks into the tables of the store in a file'
@@ -20,9 +23,23 @@ export const exceptions: readonly Exception[] = [
   { file: 'runtime/session.test.ts', title: 'what a session stores grows with every run by one turn', why: tables },
 ]
 
-/** What is told again at every change (`REEVE_TEST_SAMPLE`): the stores differ in how things are kept and who waits for whom, not in what agents do. */
-const durable = ['collaboration', 'delegation-approval', 'delegation-durable', 'notices', 'pausing', 'redacted-store', 'takeover', 'wires']
+/**
+ * What is told again at every change (`REEVE_TEST_SAMPLE`): the stores differ in how things are kept and who waits for
+ * whom, not in what agents do.
+ */
+const durable = [
+  'collaboration',
+  'delegation-approval',
+  'delegation-durable',
+  'notices',
+  'pausing',
+  'redacted-store',
+  'takeover',
+  'wires',
+]
 export const filesOn: readonly string[] =
   process.env['REEVE_TEST_SAMPLE'] === undefined
     ? suiteFiles
-    : suiteFiles.filter((file) => file.startsWith('runtime/') || durable.some((each) => file === `scenario/${each}.test.ts`))
+    : suiteFiles.filter(
+        (file) => file.startsWith('runtime/') || durable.some((each) => file === `scenario/${each}.test.ts`),
+      )

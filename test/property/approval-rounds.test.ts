@@ -1,4 +1,7 @@
-/** Property: with tiers and two pairs of eyes, whatever is tried by whomever, only what two different people who may have approved with these very arguments is done. */
+/**
+ * Property: with tiers and two pairs of eyes, whatever is tried by whomever, only what two different people who may
+ * have approved with these very arguments is done.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { completed, runId, type Json } from '../../src/core/index.ts'
@@ -45,7 +48,13 @@ const payer = (paid: Paid[]): Orchestration => ({
 const word = fc.record({
   act: fc.constantFrom('decide', 'decide', 'decide', 'decide', 'wait', 'stale'),
   who: fc.constantFrom(undefined, 'ann', 'bob', 'eve', 'joe', 'zoe', ''),
-  decision: fc.constantFrom('approve' as const, 'approve' as const, 'approve' as const, 'edit' as const, 'reject' as const),
+  decision: fc.constantFrom(
+    'approve' as const,
+    'approve' as const,
+    'approve' as const,
+    'edit' as const,
+    'reject' as const,
+  ),
   amount: fc.nat(2),
   ms: fc.integer({ min: 1, max: 700 }),
 })
@@ -101,12 +110,18 @@ describe('approval', () => {
             decision,
             ...(decision === 'edit' ? { input: { amount } } : {}),
           }
-          const accepted = await runtime.decide({ ...given, ...(who === undefined ? {} : { approver: who }) } as Decision).then(
-            () => true,
-            () => false,
-          )
+          const accepted = await runtime
+            .decide({ ...given, ...(who === undefined ? {} : { approver: who }) } as Decision)
+            .then(
+              () => true,
+              () => false,
+            )
           const says = decision !== 'reject'
-          const valid = act === 'decide' && who !== undefined && tiers[model.tier]!.who.includes(who) && !(says && who === model.first)
+          const valid =
+            act === 'decide' &&
+            who !== undefined &&
+            tiers[model.tier]!.who.includes(who) &&
+            !(says && who === model.first)
           expect(accepted, JSON.stringify({ act, who, decision, model })).toBe(valid)
           if (!accepted) continue
           seen.push(asked)

@@ -1,4 +1,7 @@
-/** Property: whatever is tried on approvals, only an open one of the right run can be decided, by the first valid word, before its deadline. */
+/**
+ * Property: whatever is tried on approvals, only an open one of the right run can be decided, by the first valid word,
+ * before its deadline.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { completed, runId, type RunId } from '../../src/core/index.ts'
@@ -16,7 +19,14 @@ const payer = (paid: string[]): Orchestration => ({
   name: 'payer',
   version: '1',
   async run(ctx, input) {
-    const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input, reason: 'money', risk: 'high', timeoutMs })
+    const verdict = await approve(ctx, {
+      tool: 'pay',
+      toolVersion: '1',
+      input,
+      reason: 'money',
+      risk: 'high',
+      timeoutMs,
+    })
     if (!verdict.approved) return completed(verdict.how)
     const pay = ctx.begin('pay', () => {
       paid.push(ctx.place.run)
@@ -32,7 +42,16 @@ const attempt = fc.record({
   act: fc.constantFrom('decide', 'decide', 'decide', 'wait'),
   run: fc.nat(2),
   approval: fc.nat(2),
-  forged: fc.constantFrom(undefined, undefined, undefined, 'apr_0000', 'case', 'extra field', 'as interrupt', 'no word'),
+  forged: fc.constantFrom(
+    undefined,
+    undefined,
+    undefined,
+    'apr_0000',
+    'case',
+    'extra field',
+    'as interrupt',
+    'no word',
+  ),
   decision: fc.constantFrom('approve' as const, 'reject' as const),
   ms: fc.integer({ min: 1, max: 700 }),
 })
@@ -81,7 +100,9 @@ describe('approval', () => {
         for (const run of ids) {
           const { outcome } = await engine.outcome(run)
           expect(outcome).toEqual(
-            completed(won.get(run) === 'approve' ? { amount: 7, run } : won.get(run) === 'reject' ? 'rejected' : 'timed-out'),
+            completed(
+              won.get(run) === 'approve' ? { amount: 7, run } : won.get(run) === 'reject' ? 'rejected' : 'timed-out',
+            ),
           )
         }
         expect(paid.toSorted()).toEqual(ids.filter((run) => won.get(run) === 'approve'))

@@ -13,7 +13,10 @@ import {
 } from '../../src/oversight/index.ts'
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/)
-const input = fc.dictionary(word, fc.oneof(fc.integer(), word, fc.boolean(), fc.constant(null)), { minKeys: 1, maxKeys: 5 })
+const input = fc.dictionary(word, fc.oneof(fc.integer(), word, fc.boolean(), fc.constant(null)), {
+  minKeys: 1,
+  maxKeys: 5,
+})
 const signer = hmacSigner('a secret of more than thirty-two bytes', 'the key')
 
 interface Made {
@@ -54,7 +57,10 @@ const made: fc.Arbitrary<Made> = fc
       expiresAt: 2_000,
     } as unknown as Capability
     const key = `${activation}${isWorker ? '>' : ':'}${scope}${tool}${ordinal === 0 ? '' : `#${ordinal}`}`
-    return { capability, use: { run, path, activation, key, tool, toolVersion: version, input: asked, now: 1_000 + late } }
+    return {
+      capability,
+      use: { run, path, activation, key, tool, toolVersion: version, input: asked, now: 1_000 + late },
+    }
   })
 
 /** Ways in which a use may be another one than what was approved. */
@@ -79,7 +85,10 @@ const tampering: readonly ((use: CapabilityUse, other: string) => CapabilityUse)
 const edits: readonly ((asked: JsonObject, other: string) => Json)[] = [
   (asked, other) => ({ ...asked, [`${Object.keys(asked).join('')}${other}`]: null }),
   (asked) => Object.fromEntries(Object.entries(asked).slice(1)),
-  (asked, other) => ({ ...asked, [Object.keys(asked)[0]!]: `${JSON.stringify(asked[Object.keys(asked)[0]!])}${other}` }),
+  (asked, other) => ({
+    ...asked,
+    [Object.keys(asked)[0]!]: `${JSON.stringify(asked[Object.keys(asked)[0]!])}${other}`,
+  }),
   (asked) => [asked],
   () => null,
 ]
@@ -99,7 +108,8 @@ describe('capability', () => {
     fc.assert(
       fc.property(made, fc.nat(tampering.length + edits.length - 1), word, ({ capability, use }, how, other) => {
         const edit = edits[how - tampering.length]
-        const tampered = edit === undefined ? tampering[how]!(use, other) : { ...use, input: edit(use.input as JsonObject, other) }
+        const tampered =
+          edit === undefined ? tampering[how]!(use, other) : { ...use, input: edit(use.input as JsonObject, other) }
         expect(capabilityProblem(capability, tampered)).toBeTypeOf('string')
         expect(() => new CapabilityHolder(capability).use(tampered)).toThrow(/not done/)
       }),
@@ -128,7 +138,14 @@ describe('capability', () => {
           uses.set(id, before ?? key)
           return before
         }
-        const expected = { tool: use.tool, toolVersion: use.toolVersion, input: use.input, run: use.run, path: use.path, approvers: 1 }
+        const expected = {
+          tool: use.tool,
+          toolVersion: use.toolVersion,
+          input: use.input,
+          run: use.run,
+          path: use.path,
+          approvers: 1,
+        }
         const options = { keys: [signer], now: use.now, used }
         expect(await verifyCapability(token, expected, options)).toEqual({ ok: true, capability: held })
         expect(await verifyCapability(token, expected, options)).toMatchObject({ ok: true }) // the same effect, tried again
@@ -141,16 +158,28 @@ describe('capability', () => {
         const forger = hmacSigner('another secret of more than thirty-two bytes', 'the key')
         const forged = await signCapability(forger, held)
         expect(await verifyCapability(forged, expected, options)).toMatchObject({ ok: false, why: 'bad-signature' })
-        expect(await verifyCapability(token, expected, { ...options, keys: [] })).toMatchObject({ ok: false, why: 'unknown-key' })
-        expect(await verifyCapability(token, expected, { ...options, now: capability.expiresAt + 1 })).toMatchObject({ why: 'expired' })
-        expect(await verifyCapability(token, expected, { ...options, now: Number.NaN })).toMatchObject({ why: 'expired' })
+        expect(await verifyCapability(token, expected, { ...options, keys: [] })).toMatchObject({
+          ok: false,
+          why: 'unknown-key',
+        })
+        expect(await verifyCapability(token, expected, { ...options, now: capability.expiresAt + 1 })).toMatchObject({
+          why: 'expired',
+        })
+        expect(await verifyCapability(token, expected, { ...options, now: Number.NaN })).toMatchObject({
+          why: 'expired',
+        })
         for (const member of ['tool', 'toolVersion', 'run', 'key'] as const) {
           const wanted = { ...expected, [member]: `${use.tool}${other}!` }
           expect(await verifyCapability(token, wanted, options)).toMatchObject({ ok: false, why: 'other-call' })
         }
         for (const wanted of [{ input: [use.input] }, { path: [other] }])
-          expect(await verifyCapability(token, { ...expected, ...wanted }, options)).toMatchObject({ ok: false, why: 'other-call' })
-        expect(await verifyCapability(token, { ...expected, approvers: 2 }, options)).toMatchObject({ why: 'too-few-approvers' })
+          expect(await verifyCapability(token, { ...expected, ...wanted }, options)).toMatchObject({
+            ok: false,
+            why: 'other-call',
+          })
+        expect(await verifyCapability(token, { ...expected, approvers: 2 }, options)).toMatchObject({
+          why: 'too-few-approvers',
+        })
       }),
       { seed: 7, numRuns: 60 },
     )

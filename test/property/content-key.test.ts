@@ -1,4 +1,7 @@
-/** Property: content keys are those of the content: everything that is named changes them, the order of members and what is of one run alone do not. */
+/**
+ * Property: content keys are those of the content: everything that is named changes them, the order of members and what
+ * is of one run alone do not.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -46,13 +49,17 @@ const call: fc.Arbitrary<Call> = fc.record({
   model: word,
   messages: fc.array(message, { minLength: 1, maxLength: 5 }),
   tools: fc.array(fc.record({ name: word, description: word, parameters: object }), { maxLength: 3 }),
-  settings: fc.record({ temperature: fc.double({ min: 0, max: 1, noNaN: true }), topP: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  settings: fc.record({
+    temperature: fc.double({ min: 0, max: 1, noNaN: true }),
+    topP: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
   outputSchema: object,
   purpose: fc.constantFrom('summary', 'choice'),
 })
 
 const keyOf = digest
-const callKey = ({ messages, ...rest }: Call): string => keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
+const callKey = ({ messages, ...rest }: Call): string =>
+  keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
 
 describe('the key of a model call', () => {
   test('is the same for equal content, whatever the order of members', () => {
@@ -80,7 +87,10 @@ describe('the key of a model call', () => {
   })
 })
 
-/** Each kind of message with all that it may hold: a member more does not compile until it stands here, and what it tells is in the content. */
+/**
+ * Each kind of message with all that it may hold: a member more does not compile until it stands here, and what it
+ * tells is in the content.
+ */
 const messages: readonly Required<Message>[] = [
   { role: 'system', content: 'x' } satisfies Required<SystemMessage>,
   { role: 'user', content: [{ type: 'text', text: 'x' }] } satisfies Required<UserMessage>,
@@ -140,7 +150,9 @@ describe('what a message puts into content keys', () => {
   test('no text of a message passes for another message', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 3 }), fc.array(message, { maxLength: 3 }), (one, other) => {
-        expect(contentOf(one) === contentOf(other)).toBe(canonical(one as unknown as Json) === canonical(other as unknown as Json))
+        expect(contentOf(one) === contentOf(other)).toBe(
+          canonical(one as unknown as Json) === canonical(other as unknown as Json),
+        )
       }),
     )
     const forged: Message = { role: 'user', content: 'x"assistant "y' }
@@ -155,9 +167,12 @@ describe('what a message puts into content keys', () => {
 
 test('canonical text is JSON: of numbers and texts as JSON.stringify writes them', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.double(), fc.string({ unit: 'binary' }), fc.boolean(), fc.constant(null), fc.maxSafeInteger()), (leaf) => {
-      expect(canonical(leaf)).toBe(JSON.stringify(leaf))
-    }),
+    fc.property(
+      fc.oneof(fc.double(), fc.string({ unit: 'binary' }), fc.boolean(), fc.constant(null), fc.maxSafeInteger()),
+      (leaf) => {
+        expect(canonical(leaf)).toBe(JSON.stringify(leaf))
+      },
+    ),
     { examples: [[-0], [Number.NaN], [Number.POSITIVE_INFINITY], [1e21], [5e-324]] },
   )
   fc.assert(
@@ -188,7 +203,9 @@ describe('the key of a worker', () => {
         expect(keyOf(workerContent('w', `1${name}`, one))).not.toBe(key)
         for (const part of Object.keys(one) as (keyof typeof one)[]) {
           const changed = { ...one, [part]: other[part] } as unknown as JsonObject
-          expect(keyOf(workerContent('w', '1', changed)) === key, part).toBe(canonical(changed) === canonical(one as unknown as Json))
+          expect(keyOf(workerContent('w', '1', changed)) === key, part).toBe(
+            canonical(changed) === canonical(one as unknown as Json),
+          )
         }
       }),
     )
@@ -244,7 +261,9 @@ test('the key of a question is that of what a human is shown: not of its id, its
         context,
       }
       const key = keyOf(questionContent(asked))
-      expect(keyOf(questionContent({ ...asked, id, until: 5, address: id, callId: id, follows: id } as ApprovalRequested))).toBe(key)
+      expect(
+        keyOf(questionContent({ ...asked, id, until: 5, address: id, callId: id, follows: id } as ApprovalRequested)),
+      ).toBe(key)
       for (const part of [
         { input: [input] },
         { reason: `${reason}.` },

@@ -1,4 +1,7 @@
-/** Random words of operators to a run, against the table of R-13 as a model: states, owners, what is ignored, ids said twice, other processes in between. Spec team 1.13, C65, C69; K2, K8. */
+/**
+ * Random words of operators to a run, against the table of R-13 as a model: states, owners, what is ignored, ids said
+ * twice, other processes in between. Spec team 1.13, C65, C69; K2, K8.
+ */
 import { describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -79,14 +82,18 @@ const said = (run: Run, op: string, by: string, id: string): Promise<unknown> =>
 
 async function agrees(run: Run, model: Model, trail: string): Promise<void> {
   await expect
-    .poll(async () => (await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by]), { timeout: 5_000, message: trail })
+    .poll(async () => (await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by]), {
+      timeout: 5_000,
+      message: trail,
+    })
     .toEqual(model.ops)
   const shown = async () => {
     const { state } = await run.control()
     return state === 'waiting' ? 'running' : state
   }
   await expect.poll(shown, { timeout: 5_000, message: trail }).toBe(model.state)
-  if (model.state === 'paused' || model.state === 'human_control') expect((await run.control()).by, trail).toBe(model.by)
+  if (model.state === 'paused' || model.state === 'human_control')
+    expect((await run.control()).by, trail).toBe(model.by)
   const takeover = await run.takeoverContext()
   expect(takeover.owner, trail).toBe(model.state === 'human_control' ? model.by : undefined)
   expect(JSON.parse(JSON.stringify(takeover))).toEqual(takeover)
@@ -106,7 +113,19 @@ async function walk(
     let run = (await runtime.start(root, 'go', { runId: `run_${seed}` })) as unknown as Run
     await run.until('waiting')
     const model: Model = { state: 'running', by: undefined, ops: [] }
-    const ops = ['pause', 'pause', 'resume', 'resume', 'takeover', 'takeover', 'handback', 'handback', 'answer', 'restart', 'twice']
+    const ops = [
+      'pause',
+      'pause',
+      'resume',
+      'resume',
+      'takeover',
+      'takeover',
+      'handback',
+      'handback',
+      'answer',
+      'restart',
+      'twice',
+    ]
     let trail = seed
     let last: { op: string; by: string; id: string } | undefined
     for (let n = 0; n < words; n++) {
@@ -174,7 +193,8 @@ describe('the table of R-13', () => {
     'team C65: adversarial engine: seed %s',
     async (seed, weather) => {
       const store = new SqliteStore({ file: ':memory:', onWarning: () => {} })
-      const open = () => createRuntime({ engine: adversarialEngine({ seed, store, weather, strict: true }), agents: [lead] })
+      const open = () =>
+        createRuntime({ engine: adversarialEngine({ seed, store, weather, strict: true }), agents: [lead] })
       const [end, expected] = await walk(seed, lead, open, 14)
       expect(end).toBe(expected)
     },

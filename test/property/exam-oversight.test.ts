@@ -1,4 +1,7 @@
-/** Oversight that is combined is never looser than any of its parts, and whatever speaks for a look is said, in its order. Seeded. Spec team, C76 to C78. */
+/**
+ * Oversight that is combined is never looser than any of its parts, and whatever speaks for a look is said, in its
+ * order. Seeded. Spec team R-14, R-15, R-17, C76 to C78.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   oversightModes,
@@ -17,7 +20,8 @@ const random = dice(7)
 const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!
 const maybe = <T>(of: readonly T[]): T | undefined => (random() < 0.5 ? undefined : one(of))
 const some = <T>(of: readonly T[]): T[] => of.filter(() => random() < 0.4)
-const present = <T extends object>(given: T): T => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
+const present = <T extends object>(given: T): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 
 const actions = ['wireMoney', 'wire_money', 'wire-money', 'sendEmail', 'send_email', 'payload', 'market_share', 'share', 'read', 'Löschen', 'print', '', '  ', 'WIRE MONEY'] // prettier-ignore
 const anyEscalate = (): Escalate =>
@@ -33,7 +37,9 @@ const anyEscalate = (): Escalate =>
     outOfScope: maybe([true, false]),
   }) as Escalate
 const anyOversight = (): Oversight | undefined =>
-  random() < 0.1 ? undefined : (present({ mode: maybe(oversightModes), escalate: random() < 0.3 ? undefined : anyEscalate() }) as Oversight)
+  random() < 0.1
+    ? undefined
+    : (present({ mode: maybe(oversightModes), escalate: random() < 0.3 ? undefined : anyEscalate() }) as Oversight)
 const anySubject = (): Subject =>
   present({
     action: maybe(actions),
@@ -88,7 +94,14 @@ describe('R-15: the stricter wins', () => {
 })
 
 describe('R-14: what speaks for a look', () => {
-  const order = ['sensitive_action', 'cost_limit', 'low_confidence', 'consecutive_failures', 'decision_timeout', 'out_of_scope']
+  const order = [
+    'sensitive_action',
+    'cost_limit',
+    'low_confidence',
+    'consecutive_failures',
+    'decision_timeout',
+    'out_of_scope',
+  ]
   test('C76: is exactly what the rule says, all of it, in its order; what is missing is not 0', () => {
     for (let n = 0; n < 20_000; n++) {
       const rules = anyEscalate()

@@ -1,9 +1,20 @@
 /**
- * A run is taken over after each of its events, whoever works then is finished by hand, and it is handed back: the same end, whose it is apart. At every depth, in every way of working together.
- * Spec team R-13, R-19, C71, C73; K8.
+ * A run is taken over after each of its events, whoever works then is finished by hand, and it is handed back: the same
+ * end, whose it is apart. At every depth, in every way of working together. Spec team R-13, R-19, C71, C73; K8.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, parallel, roundtable, router, sequential, supervisor, team, tool, type Agent } from '../../src/index.ts'
+import {
+  agent,
+  asTool,
+  parallel,
+  roundtable,
+  router,
+  sequential,
+  supervisor,
+  team,
+  tool,
+  type Agent,
+} from '../../src/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
 import { calls, delegates, eventsOf, runtimeOf } from '../scenario/team.ts'
@@ -40,14 +51,23 @@ const leads = (name: string, script: (n: number) => unknown, workers: Agent[], m
     ...more,
   } as never)
 
-const note = tool({ name: 'note', effect: 'idempotent', execute: async () => (begun.push('note'), await turn(), 'noted') })
+const note = tool({
+  name: 'note',
+  effect: 'idempotent',
+  execute: async () => (begun.push('note'), await turn(), 'noted'),
+})
 const plan = [
   { id: 'one', description: 'one', role: 'a' },
   { id: 'two', description: 'two', role: 'b' },
   { id: 'three', description: 'three', role: 'c', dependencies: ['one', 'two'] },
 ]
 const crew = () =>
-  team({ name: 'crew', description: 'Works by a plan.', roles: { a: says('a'), b: says('b'), c: says('c') }, planner: { subtasks: plan } })
+  team({
+    name: 'crew',
+    description: 'Works by a plan.',
+    roles: { a: says('a'), b: says('b'), c: says('c') },
+    planner: { subtasks: plan },
+  })
 
 const kinds: readonly (readonly [string, () => Agent])[] = [
   [
@@ -69,10 +89,20 @@ const kinds: readonly (readonly [string, () => Agent])[] = [
   ],
   [
     'a sequential with a parallel in it',
-    () => sequential({ name: 'root', agents: [says('a'), parallel({ name: 'both', agents: [says('b'), says('c')] }), says('d')] }),
+    () =>
+      sequential({
+        name: 'root',
+        agents: [says('a'), parallel({ name: 'both', agents: [says('b'), says('c')] }), says('d')],
+      }),
   ],
-  ['a parallel', () => parallel({ name: 'root', agents: [says('a'), sequential({ name: 'line', agents: [says('b'), says('c')] })] })],
-  ['a round table', () => roundtable({ name: 'table', agents: [says('a'), says('b')], speaker: 'round-robin', maxRounds: 3 })],
+  [
+    'a parallel',
+    () => parallel({ name: 'root', agents: [says('a'), sequential({ name: 'line', agents: [says('b'), says('c')] })] }),
+  ],
+  [
+    'a round table',
+    () => roundtable({ name: 'table', agents: [says('a'), says('b')], speaker: 'round-robin', maxRounds: 3 }),
+  ],
   [
     'a router',
     () =>
@@ -81,18 +111,28 @@ const kinds: readonly (readonly [string, () => Agent])[] = [
         model: async ({ messages }) => (
           begun.push('desk'),
           await turn(),
-          JSON.stringify(messages).includes('a result') ? 'final' : calls(['transfer_to_agent', { agent_name: 'a' }, 't1'])
+          JSON.stringify(messages).includes('a result')
+            ? 'final'
+            : calls(['transfer_to_agent', { agent_name: 'a' }, 't1'])
         ),
         workers: [says('a')],
       }),
   ],
-  ['an agent as a tool', () => mind('root', (n) => [calls(['a', { request: 'x' }, 't1']), 'final'][n], { tools: [asTool(says('a'))] })],
+  [
+    'an agent as a tool',
+    () => mind('root', (n) => [calls(['a', { request: 'x' }, 't1']), 'final'][n], { tools: [asTool(says('a'))] }),
+  ],
   [
     'a background worker',
     () =>
-      leads('boss', (n) => [delegates(['a', 'x', 'c1'], ['b', 'x', 'c2']), 'final', 'final'][Math.min(n, 2)], [says('a'), says('b')], {
-        delegation: { background: ['a'] },
-      }),
+      leads(
+        'boss',
+        (n) => [delegates(['a', 'x', 'c1'], ['b', 'x', 'c2']), 'final', 'final'][Math.min(n, 2)],
+        [says('a'), says('b')],
+        {
+          delegation: { background: ['a'] },
+        },
+      ),
   ],
   ['a planned team', crew],
   ['a planned team below a leader', () => leads('boss', (n) => [delegates(['crew', 'x', 'c1']), 'final'][n], [crew()])],
@@ -167,7 +207,8 @@ describe.each(kinds)('%s', (_name, make) => {
           if (!/^(?:[a-d]|clerk)$/u.test(name)) continue
           await run.complete({ delegation: activation, output: `${name} result`, by: 'ann' }).then(
             () => byHand++,
-            (thrown: { code?: string; message?: string }) => expect(thrown.code).toMatch(/^delegation\.(ended|unknown)$/u),
+            (thrown: { code?: string; message?: string }) =>
+              expect(thrown.code).toMatch(/^delegation\.(ended|unknown)$/u),
           )
         }
         await new Promise((resolve) => setTimeout(resolve, 5))

@@ -27,7 +27,10 @@ const { plan } = fc.letrec<{ plan: Plan }>((tie) => ({
   plan: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.record({ do: fc.constantFrom('step' as const, 'fact' as const, 'value' as const) }),
-    fc.record({ do: fc.constantFrom('worker' as const, 'all' as const), plans: fc.array(tie('plan'), { maxLength: 4 }) }),
+    fc.record({
+      do: fc.constantFrom('worker' as const, 'all' as const),
+      plans: fc.array(tie('plan'), { maxLength: 4 }),
+    }),
   ),
 }))
 
@@ -56,7 +59,8 @@ const planned = code('planned', async (ctx, plans) => {
   for (const one of plans as unknown as readonly Plan[]) sum += await follow(ctx.scope('next'), one)
   return sum
 })
-const size = (one: Plan): number => ('plans' in one ? one.plans.reduce((sum, each) => sum + size(each), 0) : one.do === 'fact' ? 0 : 1)
+const size = (one: Plan): number =>
+  'plans' in one ? one.plans.reduce((sum, each) => sum + size(each), 0) : one.do === 'fact' ? 0 : 1
 
 describe('journal', () => {
   test('K1: whatever a run does, its journal is gapless, ends once, and replays to the same; on the adversarial engine, too', async () => {
@@ -82,7 +86,9 @@ describe('journal', () => {
   }, 60_000)
 
   test('K1: updates of a value are compared and set: none is lost, each is seen once', async () => {
-    const adder = code('adder', async (ctx, by) => ctx.values.update('n', (value) => ((value as number | null) ?? 0) + (by as number)))
+    const adder = code('adder', async (ctx, by) =>
+      ctx.values.update('n', (value) => ((value as number | null) ?? 0) + (by as number)),
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(100), { minLength: 1, maxLength: 12 }), async (amounts) => {
         const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
@@ -148,38 +154,41 @@ describe('lease', () => {
     const registry = registryOf([worker])
     let store = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom('start', 'swap', 'turn'), { minLength: 2, maxLength: 12 }), async (acts) => {
-        const file = join(dir, `${store++}.db`)
-        const open = (): EmbeddedEngine => {
-          const engine = createEmbeddedEngine({
-            file,
-            strict: true,
-            durability: 'relaxed',
-            writer: 'inline',
-            pollMs: 2,
-            onWarning: () => {},
-          })
-          engine.drive(registry)
-          return engine
-        }
-        const engines = [open(), open()]
-        const started: ReturnType<typeof runId>[] = []
-        for (const [i, act] of acts.entries()) {
-          const at = i % 2
-          if (act === 'start') {
-            started.push(runId(`r${started.length}`))
-            await engines[at]!.start({ run: started.at(-1)!, agent: 'worker', version: '1', input: null })
-          } else if (act === 'swap') {
-            await engines[at]!.close()
-            engines[at] = open()
-          } else await new Promise((resolve) => setImmediate(resolve))
-        }
-        for (const id of started) {
-          expect((await engines[0]!.outcome(id)).outcome).toEqual(completed([0, 1, 2]))
-          expect(checkJournal(await engines[1]!.read(id))).toEqual([])
-        }
-        for (const engine of engines) await engine.close()
-      }),
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('start', 'swap', 'turn'), { minLength: 2, maxLength: 12 }),
+        async (acts) => {
+          const file = join(dir, `${store++}.db`)
+          const open = (): EmbeddedEngine => {
+            const engine = createEmbeddedEngine({
+              file,
+              strict: true,
+              durability: 'relaxed',
+              writer: 'inline',
+              pollMs: 2,
+              onWarning: () => {},
+            })
+            engine.drive(registry)
+            return engine
+          }
+          const engines = [open(), open()]
+          const started: ReturnType<typeof runId>[] = []
+          for (const [i, act] of acts.entries()) {
+            const at = i % 2
+            if (act === 'start') {
+              started.push(runId(`r${started.length}`))
+              await engines[at]!.start({ run: started.at(-1)!, agent: 'worker', version: '1', input: null })
+            } else if (act === 'swap') {
+              await engines[at]!.close()
+              engines[at] = open()
+            } else await new Promise((resolve) => setImmediate(resolve))
+          }
+          for (const id of started) {
+            expect((await engines[0]!.outcome(id)).outcome).toEqual(completed([0, 1, 2]))
+            expect(checkJournal(await engines[1]!.read(id))).toEqual([])
+          }
+          for (const engine of engines) await engine.close()
+        },
+      ),
       { numRuns: 15 },
     )
     rmSync(dir, { recursive: true })
@@ -198,25 +207,39 @@ function overLimit(account: Account, charge: Charge): string[] {
 describe('budget', () => {
   const amount = fc.integer({ min: 0, max: 60 })
   const charge: fc.Arbitrary<Charge> = fc.record({ turns: fc.nat(2), tokens: amount })
-  const command = fc.oneof(fc.record({ reserve: charge }), fc.record({ settle: fc.nat(5), actual: fc.option(charge, { nil: undefined }) }))
+  const command = fc.oneof(
+    fc.record({ reserve: charge }),
+    fc.record({ settle: fc.nat(5), actual: fc.option(charge, { nil: undefined }) }),
+  )
 
   test('K8: spent and reserved never exceed a limit at a reservation, on any account above; settling loses and invents nothing', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ tokens: fc.option(fc.nat(150), { nil: undefined }), turns: fc.option(fc.nat(6), { nil: undefined }) }), {
-          minLength: 1,
-          maxLength: 3,
-        }),
+        fc.array(
+          fc.record({
+            tokens: fc.option(fc.nat(150), { nil: undefined }),
+            turns: fc.option(fc.nat(6), { nil: undefined }),
+          }),
+          {
+            minLength: 1,
+            maxLength: 3,
+          },
+        ),
         fc.array(command, { maxLength: 40 }),
         (limits, commands) => {
-          const accounts = limits.map((limit, i) => new Account(`act_${i}` as never, JSON.parse(JSON.stringify(limit)) as AccountLimits))
+          const accounts = limits.map(
+            (limit, i) => new Account(`act_${i}` as never, JSON.parse(JSON.stringify(limit)) as AccountLimits),
+          )
           const open: Charge[] = []
           const spent = { turns: 0, tokens: 0 }
           const problems: string[] = []
           const totals = (): object[] =>
             accounts.map((account) => {
               const { spent: used, reserved } = account.state()
-              return { spent: { turns: used.turns, tokens: used.tokens }, reserved: { turns: reserved.turns, tokens: reserved.tokens } }
+              return {
+                spent: { turns: used.turns, tokens: used.tokens },
+                reserved: { turns: reserved.turns, tokens: reserved.tokens },
+              }
             })
           const sum = (d: 'turns' | 'tokens'): number => open.reduce((all, one) => all + (one[d] ?? 0), 0)
           for (const one of commands) {
@@ -250,9 +273,13 @@ describe('time', () => {
         (timers, steps) => {
           const clock = manualClock(0)
           const fired: number[] = []
-          timers.map(({ at }, i) => clock.timer(at, () => fired.push(i))).forEach((callOff, i) => timers[i]!.off && callOff())
+          timers
+            .map(({ at }, i) => clock.timer(at, () => fired.push(i)))
+            .forEach((callOff, i) => timers[i]!.off && callOff())
           for (const step of steps) clock.advance(step)
-          const due = timers.map(({ at, off }, i) => ({ at, off, i })).filter(({ at, off }) => !off && at <= clock.now())
+          const due = timers
+            .map(({ at, off }, i) => ({ at, off, i }))
+            .filter(({ at, off }) => !off && at <= clock.now())
           expect(fired).toEqual(due.sort((a, b) => a.at - b.at || a.i - b.i).map(({ i }) => i))
         },
       ),

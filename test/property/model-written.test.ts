@@ -1,4 +1,7 @@
-/** What a model writes makes humans look more closely, or changes nothing: a plan, a recruit, a brief, a report of arbitrary JSON. Seeded. Spec team R-14 to R-16. */
+/**
+ * What a model writes makes humans look more closely, or changes nothing: a plan, a recruit, a brief, a report of
+ * arbitrary JSON. Seeded. Spec team R-14 to R-16.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { canonical, type Json } from '../../src/core/index.ts'
@@ -23,7 +26,11 @@ const approvals: readonly Json[] = [
   { timeoutMs: 9e15, onTimeout: 'reject' },
   { fourEyes: false, approvers: [] },
 ]
-const oversights: readonly Json[] = [{ mode: 'on-the-loop', approval: { fourEyes: false } }, { escalate: { sensitive: false } }, null]
+const oversights: readonly Json[] = [
+  { mode: 'on-the-loop', approval: { fourEyes: false } },
+  { escalate: { sensitive: false } },
+  null,
+]
 /** Members by which a model may try to be looked at less. */
 const loosening = (): { readonly [name: string]: Json } => {
   const all: readonly (readonly [string, () => Json])[] = [
@@ -86,7 +93,10 @@ describe('a plan', () => {
       const { ofTeam, ofRole, roles } = one(settings)
       const bare = { id: 'a', description: 'Pay.' }
       const said = { ...bare, ...loosening() }
-      const { plan, problems } = validatePlan({ subtasks: [said], ...loosening() }, roles, { oversight: ofTeam, author: 'model' })
+      const { plan, problems } = validatePlan({ subtasks: [said], ...loosening() }, roles, {
+        oversight: ofTeam,
+        author: 'model',
+      })
       const [task] = plan.subtasks
       if (problems.length > 0 || task === undefined) continue
       read++
@@ -108,7 +118,9 @@ describe('a plan', () => {
     expect(read).toBeGreaterThan(150)
   })
   test('team R-16: whoever calls itself approved in its own plan is asked about like everybody else; in a plan of code the same words hold', async () => {
-    const subtasks = [{ id: 'buy', description: 'Buy.', estimate: { usd: 500 }, approval: { timeoutMs: 0, onTimeout: 'approve' } }] as const
+    const subtasks = [
+      { id: 'buy', description: 'Buy.', estimate: { usd: 500 }, approval: { timeoutMs: 0, onTimeout: 'approve' } },
+    ] as const
     const plan = { complexity: 0.6, subtasks }
     const ends: unknown[] = []
     for (const planner of [{ model: () => JSON.stringify(plan) }, plan]) {
@@ -133,7 +145,9 @@ describe('a plan', () => {
 describe('a brief and a recruit', () => {
   const strict: Oversight = { mode: 'in-command', approval: { fourEyes: 'low', timeoutMs: 3_600_000 } }
   /** Answers yes to whatever is asked until nothing is, and says what was. */
-  async function asked(run: Awaited<ReturnType<Awaited<ReturnType<typeof createRuntime>>['start']>>): Promise<string[]> {
+  async function asked(
+    run: Awaited<ReturnType<Awaited<ReturnType<typeof createRuntime>>['start']>>,
+  ): Promise<string[]> {
     const all: string[] = []
     for (;;) {
       const state = await run.until('waiting')
@@ -152,14 +166,17 @@ describe('a brief and a recruit', () => {
         name: 'lead',
         workers: [worker],
         oversight: strict,
-        model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: orders }] }),
+        model: ({ messages }) =>
+          messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: orders }] },
       })
       await using runtime = await createRuntime({ agents: [lead] })
       const run = await runtime.start(lead, 'Go')
       expect(await asked(run)).toEqual(['worker'])
       for await (const { event } of run.events())
         if (event.type === 'activation.started' && event.agent === 'worker') edges.push(event.input as unknown as Edge)
-      expect(edges.map(({ oversight, admitted, permissions }) => ({ oversight, admitted, permissions }))).toEqual([{ oversight: strict }])
+      expect(edges.map(({ oversight, admitted, permissions }) => ({ oversight, admitted, permissions }))).toEqual([
+        { oversight: strict },
+      ])
     }
   })
   test('team R-8, R-15: a recruit is asked about, whatever the wish for it says besides', async () => {
@@ -169,7 +186,8 @@ describe('a brief and a recruit', () => {
       const member = agent({
         name: 'member',
         description: 'm',
-        model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'recruit_teammate', input: wish }] }),
+        model: ({ messages }) =>
+          messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'recruit_teammate', input: wish }] },
       })
       const helper = agent({ name: 'helper', description: 'h', run: () => 'helped' })
       const crew = team({
@@ -191,7 +209,9 @@ test('team R-14: a model that reports its work as cheaper than it was is looked 
     name: 'writer',
     description: 'Writes.',
     model: ({ messages }) => ({
-      ...(messages.at(-1)?.role === 'tool' ? { text: 'done' } : { calls: [{ name: 'report', input: { confidence: 1, cost_usd: 0 } }] }),
+      ...(messages.at(-1)?.role === 'tool'
+        ? { text: 'done' }
+        : { calls: [{ name: 'report', input: { confidence: 1, cost_usd: 0 } }] }),
       usage: { input: 1, output: 1, usd: 3 },
     }),
     assess: 'report',

@@ -1,6 +1,8 @@
 /**
- * Property: threads of workers, with every read and write in any order, as between processes that know nothing of each other. Random trees of delegations; some are stopped while they wait, some of
- * their leaders are cancelled, some end without leaving. M2: one delegation at a time has a thread. M3: all end. S2: each is told; S4: looking is only for those behind somebody who is gone.
+ * Property: threads of workers, with every read and write in any order, as between processes that know nothing of each
+ * other. Random trees of delegations; some are stopped while they wait, some of their leaders are cancelled, some end
+ * without leaving. M2: one delegation at a time has a thread. M3: all end. S2: each is told; S4: looking is only for
+ * those behind somebody who is gone.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -28,13 +30,19 @@ interface Mishaps {
   readonly cancelled?: number
   /** It ends with its work still open. */
   readonly gone?: number
-  /** How many of each activation's delegations are in its journal as an earlier Reeve began them: the first ones. Default none. */
+  /**
+   * How many of each activation's delegations are in its journal as an earlier Reeve began them: the first ones.
+   * Default none.
+   */
   readonly earlier?: number
 }
 
 type Values = ReadonlyMap<string, { readonly version: number; readonly value: Json }>
 
-/** One store and one clock. What happens next is drawn. */ /** What goes wrong beside everything else ends the test process as an unhandled rejection. */
+/**
+ * One store and one clock. What happens next is drawn. */ /** What goes wrong beside everything else ends the test
+ * process as an unhandled rejection.
+ */
 const loud = (thrown: unknown): never => {
   throw thrown as Error
 }
@@ -155,7 +163,11 @@ class Activation {
   readonly #mishaps: Mishaps
   readonly #threads = new Threads()
   readonly #kept: Arrival[] = []
-  readonly #waiters: { readonly match: (arrival: Arrival) => boolean; hear(arrival: Arrival): void; reject(error: Error): void }[] = []
+  readonly #waiters: {
+    readonly match: (arrival: Arrival) => boolean
+    hear(arrival: Arrival): void
+    reject(error: Error): void
+  }[] = []
   readonly #undo: ((ctx: Context) => Promise<void>)[] = []
   readonly #below: { readonly child: Activation; readonly ended: Promise<void> }[] = []
   #delegated = 0
@@ -325,7 +337,8 @@ function planOf(world: World, order: 'any' | 'same', least = 0, depth = 3): Plan
 }
 
 const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 })
-const circles = ({ refused }: World): number => refused.filter((why) => why.includes('that waits for what this is part of')).length
+const circles = ({ refused }: World): number =>
+  refused.filter((why) => why.includes('that waits for what this is part of')).length
 
 describe('threads, in any order of reads and writes', () => {
   test('M2, M3, S2: each has its thread alone, all end, nobody has to look, and nobody is left in a line', async () => {

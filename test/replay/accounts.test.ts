@@ -60,7 +60,9 @@ describe('K11: accounts', () => {
 
   test('K11: what was set aside for a step that the code does not ask for any more is spent, not set aside for ever', async () => {
     const reserve = { tokens: 600 }
-    await start(bench.engine({ lead: async (ctx) => step(ctx, 'm', never, { effect: 'model', reserve }) }), { limits: { tokens: 1_000 } })
+    await start(bench.engine({ lead: async (ctx) => step(ctx, 'm', never, { effect: 'model', reserve }) }), {
+      limits: { tokens: 1_000 },
+    })
     await calm()
     await bench.kill()
     const engine = bench.engine({ lead: async () => 1 })
@@ -145,7 +147,10 @@ describe('K8: the time of compensations', () => {
     clock.advance(600_000)
     const second = bench.engine(agents, options)
     await until('it is being undone again', () => hang.attempts.length === 2)
-    await until('it was given time again', async () => (await types(second)).filter((type) => type === 'timer.set').length === 2)
+    await until(
+      'it was given time again',
+      async () => (await types(second)).filter((type) => type === 'timer.set').length === 2,
+    )
     clock.advance(4_000)
     await calm(20)
     expect(await types(second)).not.toContain('activation.settled')
@@ -153,7 +158,10 @@ describe('K8: the time of compensations', () => {
     const third = bench.engine(agents, options)
     await until('it is being undone once more', () => hang.attempts.length === 3)
     clock.advance(11_000)
-    expect((await third.outcome(run)).outcome).toMatchObject({ status: 'failed', failure: { code: 'orchestration.threw' } })
+    expect((await third.outcome(run)).outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'orchestration.threw' },
+    })
     expect(checkJournal(await third.read(run))).toEqual([])
     const verdict = await verifyReplay(third, registry(agents), run)
     expect(verdict.problems).toEqual([])

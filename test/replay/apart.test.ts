@@ -1,4 +1,7 @@
-/** Workers that are placed apart, each a child run, with the process dying at every point where it can: births, ends, stops and budgets are neither lost nor doubled. */
+/**
+ * Workers that are placed apart, each a child run, with the process dying at every point where it can: births, ends,
+ * stops and budgets are neither lost nor doubled.
+ */
 import { describe } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
@@ -8,7 +11,11 @@ import { diesEverywhere } from './dying.ts'
 
 const names = ['a', 'b'] as const
 const workers = names.map((name) =>
-  agent({ name, description: `Is ${name}.`, model: () => ({ text: `${name} is done`, usage: { input: 10, output: 5 } }) }),
+  agent({
+    name,
+    description: `Is ${name}.`,
+    model: () => ({ text: `${name} is done`, usage: { input: 10, output: 5 } }),
+  }),
 )
 const usage = { input: 10, output: 5 }
 
@@ -26,7 +33,12 @@ describe('workers that are placed apart', () => {
           workers,
           settings: { maxOutputTokens: 100 },
           limits: { tokens: 30_000 },
-          delegation: { workers: { a: { place: 'apart', limits: { tokens: 9_000 } }, b: { place: 'apart', limits: { tokens: 9_000 } } } },
+          delegation: {
+            workers: {
+              a: { place: 'apart', limits: { tokens: 9_000 } },
+              b: { place: 'apart', limits: { tokens: 9_000 } },
+            },
+          },
         }),
       ],
       input: 'go',

@@ -1,4 +1,7 @@
-/** Approvals over crashes: nothing is asked twice, no deadline moves, whatever was decided is done once. Spec team R-16, C79, C90. */
+/**
+ * Approvals over crashes: nothing is asked twice, no deadline moves, whatever was decided is done once. Spec team R-16,
+ * C79, C90.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -16,7 +19,8 @@ const decided =
     if (open.length < least) return
     for (const approval of open.toReversed()) {
       const word = say(approval, open)
-      if (word !== undefined) await runtime.decide({ approvalId: approval.id, ...word } as Decision).catch(() => undefined)
+      if (word !== undefined)
+        await runtime.decide({ approvalId: approval.id, ...word } as Decision).catch(() => undefined)
     }
   }
 
@@ -52,7 +56,9 @@ describe('one approval after the other', () => {
       'critical: two people, the first of whom edits',
       { risk: 'critical', rules: {} },
       decided(({ excludes }) =>
-        excludes === undefined ? { decision: 'edit', input: { amount: 5 }, approver: 'ann' } : { decision: 'approve', approver: 'bob' },
+        excludes === undefined
+          ? { decision: 'edit', input: { amount: 5 }, approver: 'ann' }
+          : { decision: 'approve', approver: 'bob' },
       ),
     ),
     { output: { by: 'human', approvers: ['ann', 'bob'], outcome: { output: { paid: { amount: 5 } } } } },
@@ -62,19 +68,27 @@ describe('one approval after the other', () => {
     { who: ['bob'], timeoutMs: 1_000 },
   ]
   diesEverywhere(
-    asking('a deadline escalates, the next ones decide', { rules: { onTimeout: 'escalate', approvers: tiers } }, async (runtime, clock) => {
-      const [open] = await runtime.approvals()
-      if (open === undefined) return
-      if (open.tier === 2) await decided(() => ({ decision: 'approve', approver: 'bob' }))(runtime)
-      else clock.advance(Math.max(0, open.until! - clock.now() + 1))
-    }),
+    asking(
+      'a deadline escalates, the next ones decide',
+      { rules: { onTimeout: 'escalate', approvers: tiers } },
+      async (runtime, clock) => {
+        const [open] = await runtime.approvals()
+        if (open === undefined) return
+        if (open.tier === 2) await decided(() => ({ decision: 'approve', approver: 'bob' }))(runtime)
+        else clock.advance(Math.max(0, open.until! - clock.now() + 1))
+      },
+    ),
     { output: { by: 'human', approvers: ['bob'] } },
   )
   diesEverywhere(
-    asking('a deadline escalates until nobody is left', { rules: { onTimeout: 'escalate', approvers: tiers } }, async (runtime, clock) => {
-      const [open] = await runtime.approvals()
-      if (open !== undefined) clock.advance(Math.max(0, open.until! - clock.now() + 1))
-    }),
+    asking(
+      'a deadline escalates until nobody is left',
+      { rules: { onTimeout: 'escalate', approvers: tiers } },
+      async (runtime, clock) => {
+        const [open] = await runtime.approvals()
+        if (open !== undefined) clock.advance(Math.max(0, open.until! - clock.now() + 1))
+      },
+    ),
     { output: { how: 'timed-out' } },
   )
   diesEverywhere(
@@ -90,7 +104,8 @@ describe('somebody decides who may not, past the front door', () => {
   const root = agent({
     name: 'asks',
     run: async (ctx) =>
-      (await approve(ctx, { ...base, options: ['approve', 'reject'], rules: { approvers: [{ who: ['ann'] }] } })).approved,
+      (await approve(ctx, { ...base, options: ['approve', 'reject'], rules: { approvers: [{ who: ['ann'] }] } }))
+        .approved,
   })
   const scenario = teamScenario({ name: 'ignored, and asked again', agents: [root], input: 'go' })
   diesEverywhere(
@@ -110,7 +125,10 @@ describe('somebody decides who may not, past the front door', () => {
     { output: true },
   )
 
-  const granting = agent({ name: 'asks', run: async (ctx) => ({ grant: null, ...(await approve(ctx, base)), capability: null }) })
+  const granting = agent({
+    name: 'asks',
+    run: async (ctx) => ({ grant: null, ...(await approve(ctx, base)), capability: null }),
+  })
   const granted = teamScenario({ name: 'a grant where nothing can be granted', agents: [granting], input: 'go' })
   diesEverywhere(
     {
@@ -152,7 +170,10 @@ describe('calls that were approved', () => {
       agents: [twice],
       input: 'go',
       outside: decided(
-        ({ input }) => ({ decision: (input as { amount: number }).amount === 10 ? 'approve' : 'reject', approver: 'ann' }),
+        ({ input }) => ({
+          decision: (input as { amount: number }).amount === 10 ? 'approve' : 'reject',
+          approver: 'ann',
+        }),
         1,
       ),
     }),
@@ -172,7 +193,10 @@ describe('calls that were approved', () => {
       name: 'team C86: approved for 10, called with 1000, asked again',
       agents: [again],
       input: 'go',
-      outside: decided(({ input }) => ({ decision: (input as { amount: number }).amount === 10 ? 'approve' : 'reject', approver: 'ann' })),
+      outside: decided(({ input }) => ({
+        decision: (input as { amount: number }).amount === 10 ? 'approve' : 'reject',
+        approver: 'ann',
+      })),
     }),
     { output: 'done' },
     20,

@@ -1,4 +1,7 @@
-/** Another attempt after an effect that may be made only once, with its process dying at every point where it can: the same outcome and facts, and nothing recorded runs again. */
+/**
+ * Another attempt after an effect that may be made only once, with its process dying at every point where it can: the
+ * same outcome and facts, and nothing recorded runs again.
+ */
 import { agent, step, type Agent } from '../../src/agent/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -12,7 +15,8 @@ async function outside(runtime: Runtime, clock: ManualClock): Promise<void> {
   for (const { id, kind } of questions) {
     const run = runtime.handle('simulated')
     if (kind === 'in-doubt') await run.settleDoubt({ id, happened: true, value: 'receipt' }).catch(() => undefined)
-    if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
+    if (kind === 'approval')
+      await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
   }
   if (questions.length === 0) clock.advance(100)
 }
@@ -24,7 +28,8 @@ const payer = (): Agent =>
     description: 'Pays.',
     run: async (ctx) => {
       const receipt = await step(ctx, 'pay', () => 'receipt', { effect: 'once' })
-      if (Number(await ctx.values.update('tried', (n) => Number(n ?? 0) + 1)) < 2) throw new Error('a slip after it has paid')
+      if (Number(await ctx.values.update('tried', (n) => Number(n ?? 0) + 1)) < 2)
+        throw new Error('a slip after it has paid')
       return receipt
     },
   })
@@ -37,7 +42,12 @@ const planned = team({
   retry: { backoffMs: 200, jitter: false },
 })
 diesEverywhere(
-  teamScenario({ name: 'a task that is approved, pays, slips and is approved again', agents: [planned], input: 'Go', outside }),
+  teamScenario({
+    name: 'a task that is approved, pays, slips and is approved again',
+    agents: [planned],
+    input: 'Go',
+    outside,
+  }),
   {
     status: 'completed',
   },
@@ -49,7 +59,10 @@ const led = supervisor({
   workers: [payer()],
   delegation: { retry: { attempts: 2, backoffMs: 200, jitter: false, when: () => true } },
 })
-diesEverywhere(teamScenario({ name: 'a delegation that pays, slips and is tried again', agents: [led], input: 'Go', outside }), {
-  status: 'completed',
-  output: 'done',
-})
+diesEverywhere(
+  teamScenario({ name: 'a delegation that pays, slips and is tried again', agents: [led], input: 'Go', outside }),
+  {
+    status: 'completed',
+    output: 'done',
+  },
+)

@@ -1,4 +1,7 @@
-/** Delegations in the background, tried again, raced and stopped, with their process dying at every point where it can: the same outcome and facts, and nothing recorded runs again. */
+/**
+ * Delegations in the background, tried again, raced and stopped, with their process dying at every point where it can:
+ * the same outcome and facts, and nothing recorded runs again.
+ */
 import { describe } from 'vitest'
 import { agent, sleep, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -9,7 +12,9 @@ import { delegateToSeveral, supervisor, type Delegation } from '../../src/superv
 import { scripted, teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
 import { diesEverywhere } from './dying.ts'
 
-const call = (name: string, input: object, id: string): ModelAnswerInput['calls'] => [{ name, input: input as Json, id }]
+const call = (name: string, input: object, id: string): ModelAnswerInput['calls'] => [
+  { name, input: input as Json, id },
+]
 const gives = (...workers: readonly string[]): ModelAnswerInput => ({
   calls: workers.flatMap((worker, i) => call('delegate', { worker, instructions: 'go' }, `c${i + 1}`) ?? []),
 })
@@ -24,16 +29,25 @@ const leading =
 const mind = (name: string, ...script: readonly string[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
-  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}` })
+  agent({
+    name,
+    description: 'Asks.',
+    run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
+  })
 const team = (model: ReturnType<typeof leading>, workers: readonly Agent[], delegation: Delegation<string>): Agent =>
   supervisor({ name: 'S', model, workers, delegation } as Parameters<typeof supervisor>[0])
 
 /** Answers what is asked; moves the clock where nobody is asked. */
 async function answers(runtime: Runtime): Promise<void> {
-  for (const { id } of await runtime.questions()) await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
+  for (const { id } of await runtime.questions())
+    await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
 }
 
-function scenario(name: string, root: Agent, outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>): Scenario {
+function scenario(
+  name: string,
+  root: Agent,
+  outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>,
+): Scenario {
   const made = teamScenario({ name, agents: [root], input: 'task', outside: outside ?? answers })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
@@ -49,7 +63,10 @@ const slowAtFirst = agent({
 const sleeper = (name: string): Agent => agent({ name, description: 'Sleeps.', run: (ctx) => sleep(ctx, 60_000) })
 const racers = [mind('quick', 'quick'), asker('asks'), sleeper('sleeps')]
 
-/** What was seen when the clock was moved last, and how often it was seen since: a timer that has rung is open until its end is recorded. */
+/**
+ * What was seen when the clock was moved last, and how often it was seen since: a timer that has rung is open until its
+ * end is recorded.
+ */
 const moved = new WeakMap<ManualClock, { readonly seen: string; looks: number }>()
 /** Time goes on only where nothing else does: everybody who has not ended waits, and somebody for the clock. */
 const ticks = async (runtime: Runtime, clock: ManualClock): Promise<void> => {
@@ -115,7 +132,9 @@ const played: readonly (readonly [Scenario, object])[] = [
   [
     scenario(
       'a worker with a hedge',
-      team(leading(gives('w1')), [sleeper('w1'), mind('w2', 'hedged')], { workers: { w1: { hedge: { afterMs: 100, with: 'w2' } } } }),
+      team(leading(gives('w1')), [sleeper('w1'), mind('w2', 'hedged')], {
+        workers: { w1: { hedge: { afterMs: 100, with: 'w2' } } },
+      }),
       ticks,
     ),
     { status: 'completed', output: 'final' },

@@ -1,4 +1,7 @@
-/** Content keys over versions of Reeve: what is recorded now is found again in journals that were recorded before, and those without keys tell what they can (decision 0010). */
+/**
+ * Content keys over versions of Reeve: what is recorded now is found again in journals that were recorded before, and
+ * those without keys tell what they can (decision 0010).
+ */
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +19,8 @@ function eventsOf({ commits }: Golden): readonly Recorded[] {
   return commits
     .flatMap(({ log }) => log)
     .map(
-      ({ position, act, seq, at, body }) => ({ position, activation: names.get(act), seq, at, event: decode(body as string) }) as Recorded,
+      ({ position, act, seq, at, body }) =>
+        ({ position, activation: names.get(act), seq, at, event: decode(body as string) }) as Recorded,
     )
 }
 
@@ -60,7 +64,9 @@ test('K12: of a journal that was written before there were keys, questions and w
   for (const golden of older) {
     const events = eventsOf(golden)
     const keys = contentKeys(events)
-    const begun = new Set(events.flatMap(({ activation, event }) => (event.type === 'activation.started' ? [`${activation}`] : [])))
+    const begun = new Set(
+      events.flatMap(({ activation, event }) => (event.type === 'activation.started' ? [`${activation}`] : [])),
+    )
     for (const { position, activation, event } of events) {
       const isKnown =
         event.type === 'interrupt.raised' ||

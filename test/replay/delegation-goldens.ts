@@ -1,4 +1,6 @@
-/** Leaders whose journals are kept: every fact that stands around a delegation is in one of them. Never changed (K12). */
+/**
+ * Leaders whose journals are kept: every fact that stands around a delegation is in one of them. Never changed (K12).
+ */
 import { agent, judge, tool, type Agent } from '../../src/agent/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
@@ -24,7 +26,10 @@ function scenario(name: string, root: Agent): Scenario {
 
 const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
 
-/** Refused by a hook, changed by a hook, a hook that throws, an approval and then its grant, a worker in the background, scorers that refuse once. */
+/**
+ * Refused by a hook, changed by a hook, a hook that throws, an approval and then its grant, a worker in the background,
+ * scorers that refuse once.
+ */
 const surrounded = scenario(
   'hooks, a grant, the background and scorers',
   supervisor({
@@ -33,7 +38,9 @@ const surrounded = scenario(
       const told = messages.flatMap((message) => (message.role === 'tool' ? [JSON.stringify(message.content)] : []))
       if (told.length === 0) return delegates(['no', 'a'], ['payer', 'b'], ['slow', 'c'])
       if (told.some((text) => text.includes('works in the background'))) return 'wait'
-      return messages.at(-1)?.role === 'user' && JSON.stringify(messages.at(-1)).includes('short') ? 'short' : 'a long answer'
+      return messages.at(-1)?.role === 'user' && JSON.stringify(messages.at(-1)).includes('short')
+        ? 'short'
+        : 'a long answer'
     },
     workers: [
       mind('no', 'never'),
@@ -80,7 +87,15 @@ const seated = scenario(
           if (shown.includes('"again"')) return 'raced'
           return shown.includes('first')
             ? { calls: [{ id: 'c2', name: 'delegate', input: { worker: 'one', instructions: 'again' } }] }
-            : { calls: [{ id: 'c1', name: 'delegate_to_several', input: { workers: ['one', 'two'], instructions: 'go', keep: 2 } }] }
+            : {
+                calls: [
+                  {
+                    id: 'c1',
+                    name: 'delegate_to_several',
+                    input: { workers: ['one', 'two'], instructions: 'go', keep: 2 },
+                  },
+                ],
+              }
         },
         workers: [mind('one', 'first'), mind('two', 'second')],
         delegation: { several: true },
@@ -91,16 +106,25 @@ const seated = scenario(
   }),
 )
 
-/** Delegations of one turn to a worker that remembers, as they were recorded when each of them stood in the line of its thread from the beginning; a hook is asked between them. */
+/**
+ * Delegations of one turn to a worker that remembers, as they were recorded when each of them stood in the line of its
+ * thread from the beginning; a hook is asked between them.
+ */
 const remembering = scenario(
   'three delegations of one turn share a memory',
   supervisor({
     name: 'lead',
     model: ({ messages }: ModelRequest) => {
       const turns = messages.filter(({ role }) => role === 'assistant').length
-      return turns === 0 ? delegates(['w', 'one'], ['w', 'two'], ['w', 'three']) : turns === 1 ? delegates(['w', 'four']) : 'final'
+      return turns === 0
+        ? delegates(['w', 'one'], ['w', 'two'], ['w', 'three'])
+        : turns === 1
+          ? delegates(['w', 'four'])
+          : 'final'
     },
-    workers: [agent({ name: 'w', description: 'Counts.', model: ({ messages }: ModelRequest) => `shown ${messages.length}` })],
+    workers: [
+      agent({ name: 'w', description: 'Counts.', model: ({ messages }: ModelRequest) => `shown ${messages.length}` }),
+    ],
     delegation: { memory: 'continue', onComplete: () => ({ feedback: 'noted' }) },
   }),
 )

@@ -1,4 +1,7 @@
-/** Runs whose delegations are looked at by hooks, refer to results and carry metadata, with their process dying at every point where it can; and replayed without an engine. */
+/**
+ * Runs whose delegations are looked at by hooks, refer to results and carry metadata, with their process dying at every
+ * point where it can; and replayed without an engine.
+ */
 import { describe } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { cancelled, completed, type Json, type Outcome } from '../../src/core/index.ts'
@@ -8,7 +11,8 @@ import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenar
 import { diesEverywhere } from './dying.ts'
 
 const approve = async (runtime: Runtime): Promise<void> => {
-  for (const { id } of await runtime.questions()) await runtime.decide({ approvalId: id, decision: 'approve' }).catch(() => undefined) // the person before the crash was faster
+  for (const { id } of await runtime.questions())
+    await runtime.decide({ approvalId: id, decision: 'approve' }).catch(() => undefined) // the person before the crash was faster
 }
 const cancel = async (runtime: Runtime): Promise<void> => {
   if ((await runtime.questions()).length === 2)
@@ -35,7 +39,8 @@ const pay = tool({
 const slow = tool({
   name: 'slow',
   effect: 'read',
-  execute: (_input, io) => new Promise((_resolve, reject) => io.signal.addEventListener('abort', () => reject(new Error('aborted')))),
+  execute: (_input, io) =>
+    new Promise((_resolve, reject) => io.signal.addEventListener('abort', () => reject(new Error('aborted')))),
 })
 const payer = (name: string): Agent =>
   agent({
@@ -54,7 +59,8 @@ const everyHook: DelegationHooks = {
       ? { proceed: false, reason: 'no' }
       : { prompt: `${prompt}!`, instructions: 'Be brief.', turns: 3, metadata: { desk: worker } },
   filterMessages: ({ messages }) => messages.slice(-1),
-  onComplete: ({ worker, text }) => (worker === 'payer' ? { result: `checked ${text}`, feedback: 'Well paid.' } : undefined),
+  onComplete: ({ worker, text }) =>
+    worker === 'payer' ? { result: `checked ${text}`, feedback: 'Well paid.' } : undefined,
 }
 
 const scenarios: readonly (readonly [Scenario, Outcome])[] = [
@@ -117,7 +123,9 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       "one ends the work while the leader's own tools work and wait",
       supervisor({
         name: 'boss',
-        model: scripted({ calls: [call('slow', {}), call('pay', {}), call('delegate', { worker: 'one', instructions: 'a' })] }),
+        model: scripted({
+          calls: [call('slow', {}), call('pay', {}), call('delegate', { worker: 'one', instructions: 'a' })],
+        }),
         workers: [mind('one', 'one result')],
         tools: [pay, slow],
         delegation: { onComplete: ({ bail }) => bail('enough') },
@@ -156,9 +164,14 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       'a forward that is measured and not accepted, then one that a hook wants more of, with no turn left for it',
       supervisor({
         name: 'boss',
-        model: scripted(gives(['one', 'a']), { calls: [call('forward_message', { worker: 'one' })] }, gives(['two', 'b']), {
-          calls: [call('forward_message', { worker: 'two' })],
-        }),
+        model: scripted(
+          gives(['one', 'a']),
+          { calls: [call('forward_message', { worker: 'one' })] },
+          gives(['two', 'b']),
+          {
+            calls: [call('forward_message', { worker: 'two' })],
+          },
+        ),
         workers: [mind('one', 'no source'), mind('two', 'source: a')],
         limits: { turns: 6 },
         isComplete: { scorers: [{ name: 'sources', score: ({ text }) => text.includes('source:') }] },
@@ -186,9 +199,19 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       'a thread of memory that keeps what the hook lets through',
       supervisor({
         name: 'boss',
-        model: scripted(gives(['one', 'a'], ['one', 'b']), gives(['two', 'c']), ({ messages }) => messages.at(-1)!.content as string),
-        workers: [mind('one', 'SECRET'), mind('two', ({ messages }) => `${JSON.stringify(messages).includes('SECRET')}`)],
-        delegation: { memory: { thread: 'case' }, onComplete: ({ worker }) => (worker === 'one' ? { result: 'removed' } : undefined) },
+        model: scripted(
+          gives(['one', 'a'], ['one', 'b']),
+          gives(['two', 'c']),
+          ({ messages }) => messages.at(-1)!.content as string,
+        ),
+        workers: [
+          mind('one', 'SECRET'),
+          mind('two', ({ messages }) => `${JSON.stringify(messages).includes('SECRET')}`),
+        ],
+        delegation: {
+          memory: { thread: 'case' },
+          onComplete: ({ worker }) => (worker === 'one' ? { result: 'removed' } : undefined),
+        },
       }),
     ),
     completed('false'),

@@ -1,4 +1,7 @@
-/** Leaders that end while others work in the background, and hedges that are refused, with their process dying at every point where it can. */
+/**
+ * Leaders that end while others work in the background, and hedges that are refused, with their process dying at every
+ * point where it can.
+ */
 import { describe } from 'vitest'
 import { agent, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -15,12 +18,20 @@ const gives = (...workers: readonly string[]): ModelAnswerInput => ({
 })
 const forwards: ModelAnswerInput = { calls: [call('forward_message', { worker: 'quick' })] }
 const quick = agent({ name: 'quick', description: 'Is quick.', model: scripted('quick result') })
-const asks = agent({ name: 'asks', description: 'Asks.', run: async (ctx) => `heard ${(await interrupt(ctx, 'well?')) as string}` })
+const asks = agent({
+  name: 'asks',
+  description: 'Asks.',
+  run: async (ctx) => `heard ${(await interrupt(ctx, 'well?')) as string}`,
+})
 
 const team = (script: readonly ScriptLine[], delegation: Delegation<string>): Agent =>
-  supervisor({ name: 'S', description: 'Leads.', model: scripted(...script), workers: [quick, asks], delegation } as Parameters<
-    typeof supervisor
-  >[0])
+  supervisor({
+    name: 'S',
+    description: 'Leads.',
+    model: scripted(...script),
+    workers: [quick, asks],
+    delegation,
+  } as Parameters<typeof supervisor>[0])
 
 /** Answers once the leader has been asked twice: whatever it does then, it does while the other one waits. */
 async function answers(runtime: Runtime): Promise<void> {
@@ -30,7 +41,8 @@ async function answers(runtime: Runtime): Promise<void> {
     .catch(() => undefined) // nothing is recorded yet
   const asked = view?.activations.find(({ agent: name }) => name === 'S')?.modelCalls ?? 0
   if (asked < 2) return
-  for (const { id } of await runtime.questions()) await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
+  for (const { id } of await runtime.questions())
+    await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
 }
 const silence = (): Promise<void> => Promise.resolve()
 
@@ -40,7 +52,11 @@ const scenario = (name: string, root: Agent, outside: (runtime: Runtime) => Prom
 describe('a leader that ends while others work in the background', () => {
   const heard = { onComplete: () => ({ feedback: 'noted' }) }
   diesEverywhere(
-    scenario('it has forwarded, and waits for them', team([gives('quick', 'asks'), forwards], { background: ['asks'], ...heard }), answers),
+    scenario(
+      'it has forwarded, and waits for them',
+      team([gives('quick', 'asks'), forwards], { background: ['asks'], ...heard }),
+      answers,
+    ),
     { status: 'completed', output: 'quick result' },
   )
   diesEverywhere(
@@ -63,9 +79,12 @@ describe('a leader that ends while others work in the background', () => {
     ),
     { status: 'bailed', text: 'quick result' },
   )
-  diesEverywhere(scenario('its model fails', team([gives('asks'), new Error('no')], { background: ['asks'], ...heard }), silence), {
-    status: 'failed',
-  })
+  diesEverywhere(
+    scenario('its model fails', team([gives('asks'), new Error('no')], { background: ['asks'], ...heard }), silence),
+    {
+      status: 'failed',
+    },
+  )
 })
 
 describe('a hedge', () => {

@@ -1,4 +1,7 @@
-/** A store on disk with engines over it, one after the other: what tests of the kernel need that let a process die, close and come back. */
+/**
+ * A store on disk with engines over it, one after the other: what tests of the kernel need that let a process die,
+ * close and come back.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +17,9 @@ export const root = 'act_run_e' as ActivationId
 export function registry(agents: Readonly<Record<string, Body>>): Registry {
   const find = (name: string): Orchestration | undefined => {
     const body = agents[name]
-    return body === undefined ? undefined : { name, version: '1', run: async (ctx, input) => completed((await body(ctx, input)) as Json) }
+    return body === undefined
+      ? undefined
+      : { name, version: '1', run: async (ctx, input) => completed((await body(ctx, input)) as Json) }
   }
   return { onMissingVersion: 'move', find }
 }
@@ -27,7 +32,14 @@ export class Bench {
 
   engine(agents: Readonly<Record<string, Body>>, options: Partial<EmbeddedOptions> = {}): EmbeddedEngine {
     let dead = false
-    const engine = createEmbeddedEngine({ file: this.file, strict: true, pollMs: 5, onWarning: () => {}, crash: () => dead, ...options })
+    const engine = createEmbeddedEngine({
+      file: this.file,
+      strict: true,
+      pollMs: 5,
+      onWarning: () => {},
+      crash: () => dead,
+      ...options,
+    })
     this.#open.push({ engine, die: () => (dead = true) })
     engine.drive(registry(agents))
     return engine
@@ -61,8 +73,10 @@ export const start = (
   engine: EmbeddedEngine,
   more: { limits?: { tokens?: number; minutes?: number }; input?: Json } = {},
 ): Promise<unknown> => engine.start({ run, agent: 'lead', version: '1', input: null, ...more })
-export const types = async (engine: EmbeddedEngine): Promise<string[]> => (await engine.read(run)).map(({ event }) => event.type)
-export const ended = async (ctx: Context, id: OpId | ActivationId): Promise<Outcome> => (await ctx.next(id as OpId)).outcome
+export const types = async (engine: EmbeddedEngine): Promise<string[]> =>
+  (await engine.read(run)).map(({ event }) => event.type)
+export const ended = async (ctx: Context, id: OpId | ActivationId): Promise<Outcome> =>
+  (await ctx.next(id as OpId)).outcome
 export const isMessage = (arrival: Arrival): boolean => arrival.type === 'message'
 /** Rejects as soon as it is told to stop. */
 export const listening = (io: StepIO): Promise<Json> =>

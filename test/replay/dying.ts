@@ -2,7 +2,10 @@
 import { expect, test } from 'vitest'
 import { simulate, type Scenario } from '../../src/testing/index.ts'
 
-/** Two tests: it ends as `end` says, with the same facts, and nothing recorded runs again, wherever its process dies; also where it dies twice. `least`: how many points there must be. */
+/**
+ * Two tests: it ends as `end` says, with the same facts, and nothing recorded runs again, wherever its process dies;
+ * also where it dies twice. `least`: how many points there must be.
+ */
 export function diesEverywhere(scenario: Scenario, end: object, least = 10): void {
   test(`K5: ${scenario.name}: dead at every append, commit and release, the same outcome and facts; nothing recorded runs again`, async () => {
     const { end: ended, points, differences, repeated } = await simulate(scenario)

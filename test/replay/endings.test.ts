@@ -1,4 +1,7 @@
-/** Everything ends once, and what never left was never there: what the kernel owes to those who stop, crash, close and restart. */
+/**
+ * Everything ends once, and what never left was never there: what the kernel owes to those who stop, crash, close and
+ * restart.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { cancelled, completed, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
 import type { Context, StepIO } from '../../src/engine/index.ts'
@@ -108,7 +111,8 @@ describe('K1: an operation ends once', () => {
     await bench.kill()
     const engine = bench.engine(agents)
     await until('it is in doubt', async () => (await engine.questions()).length === 1)
-    settle = () => engine.post({ type: 'settle-doubt', activation: root, address: 'pay', happened: true, value: 'paid' })
+    settle = () =>
+      engine.post({ type: 'settle-doubt', activation: root, address: 'pay', happened: true, value: 'paid' })
     await engine.post({ type: 'message', activation: root, id: 'm', body: 1 })
     await until('the step is out', () => hold.waiting === 1)
     await said
@@ -127,7 +131,9 @@ describe('K1: an operation ends once', () => {
     let giveIn: () => void = () => {}
     const slow = (io: StepIO): Promise<Json> => {
       runs++
-      return new Promise((_, reject) => io.signal.addEventListener('abort', () => (giveIn = () => reject(new Error('aborted')))))
+      return new Promise((_, reject) =>
+        io.signal.addEventListener('abort', () => (giveIn = () => reject(new Error('aborted')))),
+      )
     }
     const engine = bench.engine(
       {
@@ -232,7 +238,10 @@ describe('K7: what cannot be written down', () => {
   }
 
   test('K7: code that restarts with, or returns, what is not JSON has failed and says so', async () => {
-    expect(await playBad(async (ctx) => ctx.restart(bad))).toMatchObject({ status: 'failed', failure: { code: 'input.not-json' } })
+    expect(await playBad(async (ctx) => ctx.restart(bad))).toMatchObject({
+      status: 'failed',
+      failure: { code: 'input.not-json' },
+    })
     await bench.dispose()
     bench = new Bench()
     expect(await playBad(async () => bad)).toMatchObject({ status: 'failed', failure: { code: 'input.not-json' } })

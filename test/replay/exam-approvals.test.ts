@@ -1,4 +1,7 @@
-/** Approvals of tasks and of tools that are orchestration, over a process that dies anywhere: one question under one id, done once. Spec team C90, C100, R-16. */
+/**
+ * Approvals of tasks and of tools that are orchestration, over a process that dies anywhere: one question under one id,
+ * done once. Spec team C90, C100, R-16.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, step, tool } from '../../src/agent/index.ts'
 import { isObject, type Json } from '../../src/core/index.ts'
@@ -15,14 +18,17 @@ type Word = {
   readonly comment?: string
   readonly input?: Json
 }
-/** Whoever decides, the same in every process: nothing to what is `undefined`; then the clock moves past its deadline. */
+/**
+ * Whoever decides, the same in every process: nothing to what is `undefined`; then the clock moves past its deadline.
+ */
 const deciding =
   (say: (approval: Approval) => Word | undefined) =>
   async (runtime: Runtime, clock: ManualClock): Promise<void> => {
     const open = await runtime.approvals()
     for (const approval of open.toReversed()) {
       const word = say(approval)
-      if (word !== undefined) await runtime.decide({ approvalId: approval.id, approver: 'ann', ...word } as never).catch(() => undefined)
+      if (word !== undefined)
+        await runtime.decide({ approvalId: approval.id, approver: 'ann', ...word } as never).catch(() => undefined)
       else if (open.length === 1) clock.advance(Math.max(0, approval.until! - clock.now() + 1))
     }
   }
@@ -40,7 +46,11 @@ describe('C90: tools that are orchestration, and agents as tools', () => {
       step(ctx, 'plan', ({ key }) => (keys.add(key), `planned ${(input as { days: number }).days}`)),
   })
   const helper = asTool(
-    agent({ name: 'helper', description: 'Helps.', run: (ctx) => step(ctx, 'help', ({ key }) => (keys.add(key), 'helped')) }),
+    agent({
+      name: 'helper',
+      description: 'Helps.',
+      run: (ctx) => step(ctx, 'help', ({ key }) => (keys.add(key), 'helped')),
+    }),
     { approval: true },
   )
   const root = agent({
@@ -48,11 +58,16 @@ describe('C90: tools that are orchestration, and agents as tools', () => {
     model: scripted({ calls: [call('plan', { days: 3 }), call('helper', { request: 'x' })] }, 'end'),
     tools: [plan, helper],
   })
-  const outside = deciding(({ tool: name }) => (name === 'plan' ? { decision: 'edit', input: { days: 2 } } : { decision: 'approve' }))
-  diesEverywhere(teamScenario({ name: 'two that begin as workers once they were approved', agents: [root], input: 'go', outside }), {
-    status: 'completed',
-    output: 'end',
-  })
+  const outside = deciding(({ tool: name }) =>
+    name === 'plan' ? { decision: 'edit', input: { days: 2 } } : { decision: 'approve' },
+  )
+  diesEverywhere(
+    teamScenario({ name: 'two that begin as workers once they were approved', agents: [root], input: 'go', outside }),
+    {
+      status: 'completed',
+      output: 'end',
+    },
+  )
   test('wherever it died, each was done under one key', () => expect(keys.size).toBe(2))
 })
 
@@ -89,10 +104,13 @@ describe('C100: a task of critical risk, with tiers', () => {
   const outside = deciding(({ tier, excludes = [] }) =>
     tier === 2 ? { decision: 'approve', approver: excludes.includes('ann') ? 'eve' : 'ann' } : undefined,
   )
-  diesEverywhere(teamScenario({ name: 'nobody of the first tier, two of the second', agents: [root], input: 'go', outside }), {
-    status: 'completed',
-    results: { tasks: [{ task: 'look' }, { task: 'delete', output: 'deleted' }] },
-  })
+  diesEverywhere(
+    teamScenario({ name: 'nobody of the first tier, two of the second', agents: [root], input: 'go', outside }),
+    {
+      status: 'completed',
+      results: { tasks: [{ task: 'look' }, { task: 'delete', output: 'deleted' }] },
+    },
+  )
   test('wherever it died, it was done under one key', () => expect(keys.size).toBe(1))
 })
 
@@ -117,16 +135,24 @@ describe('C100: in command', () => {
     if (id === 'b') return { decision: 'reject', comment: 'not b' }
     return id === 'a' ? { decision: 'edit', input: { description: 'A' } } : { decision: 'approve' }
   })
-  diesEverywhere(teamScenario({ name: 'a plan, three tasks and a result, each with another word', agents: [root], input: 'go', outside }), {
-    status: 'completed',
-    results: {
-      tasks: [
-        { task: 'a', output: 'A' },
-        { task: 'b', status: 'skipped', reason: 'rejected by ann: not b' },
-        { task: 'c', output: 'by hand' },
-      ],
+  diesEverywhere(
+    teamScenario({
+      name: 'a plan, three tasks and a result, each with another word',
+      agents: [root],
+      input: 'go',
+      outside,
+    }),
+    {
+      status: 'completed',
+      results: {
+        tasks: [
+          { task: 'a', output: 'A' },
+          { task: 'b', status: 'skipped', reason: 'rejected by ann: not b' },
+          { task: 'c', output: 'by hand' },
+        ],
+      },
     },
-  })
+  )
 })
 
 describe('R-16: deadlines that nobody meets', () => {
@@ -137,7 +163,9 @@ describe('R-16: deadlines that nobody meets', () => {
     oversight: { mode: 'in-command', approval: { timeoutMs: 1_000 } },
     run: async (ctx) => {
       const outcome = await delegate(ctx, inner, 'go')
-      return outcome.status === 'failed' ? { class: outcome.failure.class, details: outcome.failure.details ?? null } : outcome.status
+      return outcome.status === 'failed'
+        ? { class: outcome.failure.class, details: outcome.failure.details ?? null }
+        : outcome.status
     },
   })
   const outside = deciding(() => undefined)

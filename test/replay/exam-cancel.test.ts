@@ -1,4 +1,7 @@
-/** Cancelled while a human has it, and while an approval is open, over a process that dies anywhere: what undoes the work is done in the reverse order, workers before their leader, each once. Spec team C74, C89, C100. */
+/**
+ * Cancelled while a human has it, and while an approval is open, over a process that dies anywhere: what undoes the
+ * work is done in the reverse order, workers before their leader, each once. Spec team C74, C89, C100.
+ */
 import { agent, step } from '../../src/agent/index.ts'
 import type { Engine } from '../../src/engine/index.ts'
 import { runView } from '../../src/journal/index.ts'
@@ -15,7 +18,8 @@ const cancelled = (scenario: Scenario, takeover: boolean): Scenario => ({
     const { approvals, outcome } = runView(events)
     if (outcome !== undefined || !approvals.some(({ open }) => open)) return
     const has = (type: string): boolean => events.some(({ event }) => event.type === type)
-    if (takeover && !has('run.taken-over')) await engine.post({ type: 'pause', run, at: 'next', takeover: true, by: 'ann', id: 't' })
+    if (takeover && !has('run.taken-over'))
+      await engine.post({ type: 'pause', run, at: 'next', takeover: true, by: 'ann', id: 't' })
     else if (!has('cancel.received')) await engine.post({ type: 'cancel', run, reason: 'enough', by: 'ann' })
   },
 })

@@ -1,6 +1,7 @@
 /**
- * Forks of what the other tests of forks do not play: every way of working together, humans in it, runs that were paused, taken over and finished by hand, forks of forks, the same run compared with
- * itself and with its forks. Cites K1, K4, K6, K10.
+ * Forks of what the other tests of forks do not play: every way of working together, humans in it, runs that were
+ * paused, taken over and finished by hand, forks of forks, the same run compared with itself and with its forks. Cites
+ * K1, K4, K6, K10.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -39,7 +40,10 @@ async function feed(run: Run<unknown> | Run): Promise<readonly Recorded[]> {
   return events
 }
 
-/** Says yes to everything, answers `mine`, says that what the origin has done has happened. Ids of approvals and questions that were asked in it. */
+/**
+ * Says yes to everything, answers `mine`, says that what the origin has done has happened. Ids of approvals and
+ * questions that were asked in it.
+ */
 async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []): Promise<unknown> {
   for (let n = 0; n < 200; n++) {
     const state = await run.until('waiting')
@@ -50,8 +54,10 @@ async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []):
     if (state.status === 'stuck') throw new Error(`it is stuck: ${state.reason}`)
     for (const { id, kind, body } of state.questions) {
       if (kind === 'approval' || kind === 'interrupt') asked.push(id)
-      if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
-      else if (kind === 'interrupt') await runtime.answer({ interruptId: id, value: 'mine', by: 'ann' }).catch(() => undefined)
+      if (kind === 'approval')
+        await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
+      else if (kind === 'interrupt')
+        await runtime.answer({ interruptId: id, value: 'mine', by: 'ann' }).catch(() => undefined)
       else {
         const { done } = body as { readonly done?: { readonly outcome?: object } }
         await run.settleDoubt({ id, happened: done?.outcome !== undefined }).catch(() => undefined)
@@ -82,7 +88,11 @@ const kinds: readonly (readonly [string, () => Agent, Oversight | undefined])[] 
     () =>
       sequential({
         name: 'root',
-        agents: [says('a'), parallel({ name: 'both', agents: [clerk(), human({ name: 'ann', description: 'x' })] }), says('d')],
+        agents: [
+          says('a'),
+          parallel({ name: 'both', agents: [clerk(), human({ name: 'ann', description: 'x' })] }),
+          says('d'),
+        ],
       }),
     undefined,
   ],
@@ -135,7 +145,14 @@ const kinds: readonly (readonly [string, () => Agent, Oversight | undefined])[] 
       supervisor({
         name: 'boss',
         model: knows('"final"', delegates(['mid', 'x'])),
-        workers: [supervisor({ name: 'mid', description: 'x', model: knows('"done"', delegates(['clerk', 'x'])), workers: [clerk()] })],
+        workers: [
+          supervisor({
+            name: 'mid',
+            description: 'x',
+            model: knows('"done"', delegates(['clerk', 'x'])),
+            workers: [clerk()],
+          }),
+        ],
       }),
     { mode: 'in-command' },
   ],
@@ -164,13 +181,18 @@ describe('K4: a fork at any position', () => {
       const root = make()
       await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
       const registry = registerAgents([root], [], 'move')
-      const run = await runtime.start(root, 'Go', { runId: 'origin', ...(oversight === undefined ? {} : { oversight }) })
+      const run = await runtime.start(root, 'Go', {
+        runId: 'origin',
+        ...(oversight === undefined ? {} : { oversight }),
+      })
       const originAsked: string[] = []
       const end = await ended(runtime, run, originAsked)
       expect(end).toMatchObject({ status: 'completed' })
       const events = await feed(run)
       expect(diffOf(events, events)).toMatchObject({ differences: [] })
-      const last = events.findIndex(({ activation, event }) => activation === rootActivation(run.id) && event.type === 'activation.settled')
+      const last = events.findIndex(
+        ({ activation, event }) => activation === rootActivation(run.id) && event.type === 'activation.settled',
+      )
       const wrong: unknown[] = []
       const before = made.length
       for (const { position, event } of events.slice(0, last)) {
@@ -181,7 +203,8 @@ describe('K4: a fork at any position', () => {
         const own = await feed(fork)
         const { problems } = await verifyJournal(own, registry)
         if (problems.length > 0) wrong.push([position, event.type, problems])
-        if (asked.some((id) => originAsked.includes(id))) wrong.push([position, event.type, 'an id of the origin is asked again'])
+        if (asked.some((id) => originAsked.includes(id)))
+          wrong.push([position, event.type, 'an id of the origin is asked again'])
         if (own.some(({ activation }) => !activation.startsWith(rootActivation(fork.id))))
           wrong.push([position, 'an activation of the origin'])
         await runtime.remove(fork.id)
@@ -220,7 +243,11 @@ describe('what was done to the origin', () => {
       agents: [
         says('a'),
         human({ name: 'ann', description: 'x' }),
-        agent({ name: 'd', description: 'd', model: ({ messages }) => `d after ${JSON.stringify(messages.at(-1)?.content)}` }),
+        agent({
+          name: 'd',
+          description: 'd',
+          model: ({ messages }) => `d after ${JSON.stringify(messages.at(-1)?.content)}`,
+        }),
       ],
     })
     await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
@@ -238,10 +265,15 @@ describe('what was done to the origin', () => {
     expect(end.output).toContain('by hand')
     const events = await feed(run)
     const given = events.find(
-      ({ event }) => event.type === 'worker.settled' && event.outcome.status === 'completed' && event.outcome.by === 'eve',
+      ({ event }) =>
+        event.type === 'worker.settled' && event.outcome.status === 'completed' && event.outcome.by === 'eve',
     )!
-    expect(((await ended(runtime, await runtime.fork({ run: run.id, at: given.position }))) as { output: string }).output).toBe(end.output)
-    expect(((await ended(runtime, await runtime.fork({ run: run.id, at: before }))) as { output: string }).output).toContain('mine')
+    expect(
+      ((await ended(runtime, await runtime.fork({ run: run.id, at: given.position }))) as { output: string }).output,
+    ).toBe(end.output)
+    expect(
+      ((await ended(runtime, await runtime.fork({ run: run.id, at: before }))) as { output: string }).output,
+    ).toContain('mine')
   }, 60_000)
 })
 
@@ -253,7 +285,9 @@ describe('forks of forks', () => {
       description: 'x',
       tools: [send],
       model: ({ messages }) =>
-        messages.at(-1)?.role === 'tool' ? `sent ${JSON.stringify(messages.at(-1)?.content)}` : calls(['send', {}, 's1']),
+        messages.at(-1)?.role === 'tool'
+          ? `sent ${JSON.stringify(messages.at(-1)?.content)}`
+          : calls(['send', {}, 's1']),
     })
     await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
     const run = await runtime.start(root, 'Go', { runId: 'first' })
@@ -267,7 +301,9 @@ describe('forks of forks', () => {
       at: (await feed(second)).find(({ event }) => event.type === 'run.forked')!.position,
       runId: 'third',
     })
-    expect(await third.until('waiting')).toMatchObject({ questions: [{ kind: 'in-doubt', body: { done: { run: 'first' } } }] })
+    expect(await third.until('waiting')).toMatchObject({
+      questions: [{ kind: 'in-doubt', body: { done: { run: 'first' } } }],
+    })
     expect(await ended(runtime, third)).toMatchObject({ output: 'sent {"n":1}' })
     // somebody says that it did not happen: it is done, under a key of the fork's own
     const [doubt] = ('questions' in state ? state.questions : []) as readonly { id: string }[]
@@ -281,7 +317,9 @@ describe('forks of forks', () => {
     expect(new Set(all.map((each) => `${each.run} ${each.activation} ${each.seq}`)).size).toBe(all.length)
     // the origin may go: its forks do not need it
     await runtime.remove('first')
-    expect(await (await runtime.fork({ run: 'third', at: (await feed(third))[0]!.position })).until('waiting')).toMatchObject({
+    expect(
+      await (await runtime.fork({ run: 'third', at: (await feed(third))[0]!.position })).until('waiting'),
+    ).toMatchObject({
       questions: [{ kind: 'in-doubt' }],
     })
   }, 60_000)

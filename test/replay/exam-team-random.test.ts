@@ -1,4 +1,7 @@
-/** Random teams with mail, waits, recruits and retirements, whose process dies at some commit: the next one goes on, everything still holds, and nothing recorded runs again. Spec team C30, C41, C100. */
+/**
+ * Random teams with mail, waits, recruits and retirements, whose process dies at some commit: the next one goes on,
+ * everything still holds, and nothing recorded runs again. Spec team C30, C41, C100.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
@@ -6,7 +9,14 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
-import { checkJournal, manualClock, resume, teamScenario, verifyJournal, type ManualClock } from '../../src/testing/index.ts'
+import {
+  checkJournal,
+  manualClock,
+  resume,
+  teamScenario,
+  verifyJournal,
+  type ManualClock,
+} from '../../src/testing/index.ts'
 import { chaoticCrew, faults } from '../team/chaotic-crew.ts'
 
 const from = Number(process.env['EXAM_FROM'] ?? 1)
@@ -15,7 +25,9 @@ const folder = mkdtempSync(join(tmpdir(), 'reeve-exam-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const last = new WeakMap<ManualClock, { seen: string; looks: number }>()
-/** Time goes on when nothing else has for a while: members that wait for mail of each other look like members at work. */
+/**
+ * Time goes on when nothing else has for a while: members that wait for mail of each other look like members at work.
+ */
 async function outside(runtime: Runtime, clock: ManualClock): Promise<void> {
   const view = await runtime
     .handle('simulated')
@@ -40,7 +52,15 @@ async function dies(
   let commits = 0
   let dead = false
   const crash = (point: string): boolean => (dead ||= point.startsWith('commit') && commits++ === at)
-  const engine = createEmbeddedEngine({ file, clock, strict: true, durability: 'relaxed', writer: 'inline', crash, onWarning: () => {} })
+  const engine = createEmbeddedEngine({
+    file,
+    clock,
+    strict: true,
+    durability: 'relaxed',
+    writer: 'inline',
+    crash,
+    onWarning: () => {},
+  })
   let ended = false
   engine.drive(scenario.registry)
   const plays = async (): Promise<void> => {
@@ -51,7 +71,8 @@ async function dies(
   plays().catch(() => undefined) // the dead hear nothing
   while (!dead && !ended) {
     await new Promise((resolve) => setImmediate(resolve))
-    if (!dead && !ended) await Promise.race([scenario.outside!(engine, clock), new Promise((resolve) => setTimeout(resolve, 50))])
+    if (!dead && !ended)
+      await Promise.race([scenario.outside!(engine, clock), new Promise((resolve) => setTimeout(resolve, 50))])
   }
   await engine.close()
   if (!dead) return false

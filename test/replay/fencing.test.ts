@@ -24,17 +24,22 @@ for (const writer of ['inline', 'thread'] as const) {
       name: 'a',
       version: '1',
       async run(ctx) {
-        const first = await ctx.next(ctx.begin('slow', (io) => new Promise<Json>((end) => inside.push({ who, io, end }))))
+        const first = await ctx.next(
+          ctx.begin('slow', (io) => new Promise<Json>((end) => inside.push({ who, io, end }))),
+        )
         const second = await ctx.next(
           ctx.begin('later', () => {
             later.push(who)
             return who
           }),
         )
-        return completed([first, second].map(({ outcome }) => (outcome.status === 'completed' ? outcome.output : outcome.status)))
+        return completed(
+          [first, second].map(({ outcome }) => (outcome.status === 'completed' ? outcome.output : outcome.status)),
+        )
       },
     })
-    const open = (): EmbeddedEngine => createEmbeddedEngine({ file, clock, leaseMs, writer, strict: true, pollMs: 2, onWarning: () => {} })
+    const open = (): EmbeddedEngine =>
+      createEmbeddedEngine({ file, clock, leaseMs, writer, strict: true, pollMs: 2, onWarning: () => {} })
     const frozen = open()
     const other = open()
     try {

@@ -1,4 +1,7 @@
-/** Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their models go by what they are shown, so they say the same after a crash. */
+/**
+ * Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their
+ * models go by what they are shown, so they say the same after a crash.
+ */
 import { agent, breakLoop, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { completed, runId } from '../../src/core/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -19,18 +22,29 @@ async function person(runtime: Runtime): Promise<void> {
   }
 }
 
-/** One and the same code for as long as there are journals of it: whoever resumes an old one moves to what is registered now. */
+/**
+ * One and the same code for as long as there are journals of it: whoever resumes an old one moves to what is registered
+ * now.
+ */
 function scenario(name: string, root: Agent, more: Partial<TeamScenario> = {}): Scenario {
   const made = teamScenario({ name, agents: [root], input: 'task', outside: person, ...more })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 
-const call = (name: string, input: object = {}, id?: string) => ({ name, input: input as never, ...(id === undefined ? {} : { id }) })
+const call = (name: string, input: object = {}, id?: string) => ({
+  name,
+  input: input as never,
+  ...(id === undefined ? {} : { id }),
+})
 const hands = (to: string, id?: string) => ({ calls: [call('transfer_to_agent', { agent_name: to }, id)] })
 const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
-  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}` })
+  agent({
+    name,
+    description: 'Asks.',
+    run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
+  })
 const echo = tool({ name: 'echo', execute: () => 'echoed' })
 const shown = { transfers: 'shown' } as const
 
@@ -46,7 +60,12 @@ const appendixB = scenario(
         name: 'W1',
         description: 'Thinks.',
         tools: [echo],
-        model: scripted({ text: 'thinking', calls: [call('echo', {}, 'w1')] }, 'w1 result', 'handed back', 'w1 second result'),
+        model: scripted(
+          { text: 'thinking', calls: [call('echo', {}, 'w1')] },
+          'w1 result',
+          'handed back',
+          'w1 second result',
+        ),
       }),
       mind('W2', 'w2 result'),
     ],
@@ -66,7 +85,13 @@ const nestedRouters = scenario(
         model: scripted(hands('Low'), 'mid ends'),
         transfer: shown,
         workers: [
-          router({ name: 'Low', description: 'Leads.', model: scripted(hands('W'), 'low ends'), transfer: shown, workers: [asker('W')] }),
+          router({
+            name: 'Low',
+            description: 'Leads.',
+            model: scripted(hands('W'), 'low ends'),
+            transfer: shown,
+            workers: [asker('W')],
+          }),
         ],
       }),
     ],
@@ -108,7 +133,8 @@ const broken = scenario(
           mind('work', 'one', 'two', 'three'),
           agent({
             name: 'check',
-            run: async (ctx) => ((await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more'),
+            run: async (ctx) =>
+              (await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more',
           }),
         ],
       }),
@@ -126,7 +152,10 @@ const nestedParallels = scenario(
         name: 'outer',
         agents: [
           asker('a'),
-          sequential({ name: 'line', agents: [mind('b', 'b'), parallel({ name: 'inner', agents: [mind('c', 'c'), asker('d')] })] }),
+          sequential({
+            name: 'line',
+            agents: [mind('b', 'b'), parallel({ name: 'inner', agents: [mind('c', 'c'), asker('d')] })],
+          }),
         ],
       }),
       mind('after', 'final'),
@@ -174,7 +203,10 @@ const exiting = scenario(
     agents: [
       parallel({
         name: 'outer',
-        agents: [mind('a', 'a'), parallel({ name: 'inner', agents: [agent({ name: 'b', run: () => exit('out') }), asker('c')] })],
+        agents: [
+          mind('a', 'a'),
+          parallel({ name: 'inner', agents: [agent({ name: 'b', run: () => exit('out') }), asker('c')] }),
+        ],
       }),
       mind('never', 'never'),
     ],
@@ -186,7 +218,9 @@ const failing = scenario(
   router({
     name: 'Sup',
     run: (_ctx, _brief, talk) =>
-      talk.history.some(({ agent: who }) => who === 'good') ? 'final' : transferTo(talk.history.length > 1 ? 'good' : 'bad'),
+      talk.history.some(({ agent: who }) => who === 'good')
+        ? 'final'
+        : transferTo(talk.history.length > 1 ? 'good' : 'bad'),
     workers: [mind('bad', new Error('no')), mind('good', 'fine')],
   }),
 )
@@ -264,7 +298,8 @@ const heldBack: Scenario = {
     const run = runId('simulated')
     const status = (await engine.summary(run))?.status
     const log = (await engine.read(run)).map(({ event }) => event)
-    if (status === 'waiting' && !log.some(({ type }) => type === 'run.pausing')) await engine.post({ type: 'pause', run, at: 'next' })
+    if (status === 'waiting' && !log.some(({ type }) => type === 'run.pausing'))
+      await engine.post({ type: 'pause', run, at: 'next' })
     if (status !== 'paused') return
     for (const { activation, address } of await engine.questions({ run }))
       await engine.post({ type: 'answer', activation, address, outcome: completed('yes') })

@@ -1,4 +1,7 @@
-/** Runs in which control is handed on, with their process dying at every point where it can, and once more while the next one recovers; and replayed without an engine. */
+/**
+ * Runs in which control is handed on, with their process dying at every point where it can, and once more while the
+ * next one recovers; and replayed without an engine.
+ */
 import { describe } from 'vitest'
 import { cancelled, completed, type Outcome } from '../../src/core/index.ts'
 import { flowScenarios } from './flow-scenarios.ts'

@@ -26,16 +26,22 @@ describe('golden journals', () => {
     })
 
     test(`K12: ${version}/${name}: resumed from each of its commits it ends as it did, and repeats nothing`, async () => {
-      const scenario = [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens, ...oversightGoldens].find(
-        (one) => one.name === name,
-      )
+      const scenario = [
+        ...scenarios,
+        ...flowGoldens,
+        ...delegationGoldens,
+        ...plannedGoldens,
+        ...oversightGoldens,
+      ].find((one) => one.name === name)
       expect(scenario, `the code of ${name} is kept as long as its journal`).toBeDefined()
       const last = commits.flatMap(({ log }) => log).at(-1)!
       const ended = decode(last['body'] as string)
       for (let n = 1; n < commits.length; n++) {
         const file = join(dir, `${version}-${name}-${n}.db`)
         await plant(file, commits.slice(0, n))
-        const clock = manualClock(Math.max(...commits.slice(0, n).flatMap(({ log }) => log.map(({ at }) => at as number))))
+        const clock = manualClock(
+          Math.max(...commits.slice(0, n).flatMap(({ log }) => log.map(({ at }) => at as number))),
+        )
         const { end, events, repeated } = await resume(scenario!, file, clock)
         expect({ type: 'activation.settled', outcome: end.outcome }, `after commit ${n}`).toEqual({
           type: ended.type,
@@ -75,7 +81,9 @@ describe('the codec', () => {
   })
 
   test('K12: an entry of a newer Reeve is refused, not guessed; so is one that is not JSON', () => {
-    expect(() => decode(JSON.stringify({ ...old, v: 9 }))).toThrow(expect.objectContaining({ code: 'journal.unknown-event' }))
+    expect(() => decode(JSON.stringify({ ...old, v: 9 }))).toThrow(
+      expect.objectContaining({ code: 'journal.unknown-event' }),
+    )
     expect(() => decode('{"type":"fact.invented"}')).toThrow(expect.objectContaining({ code: 'journal.unknown-event' }))
     expect(() => decode('{"type":')).toThrow(expect.objectContaining({ code: 'store.corrupt' }))
   })

@@ -1,6 +1,7 @@
 /**
- * Golden journals: runs as a released version wrote them, commit by commit. Never edited (K12); `node test/replay/golden.ts` adds the missing ones.
- * One line per commit: the entries that it added, and everything else that the store held after it.
+ * Golden journals: runs as a released version wrote them, commit by commit. Never edited (K12); `node
+ * test/replay/golden.ts` adds the missing ones. One line per commit: the entries that it added, and everything else
+ * that the store held after it.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -48,7 +49,9 @@ export async function plant(file: string, commits: readonly Commit[]): Promise<v
   const insert = (table: string, row: Cells): void => {
     const names = Object.keys(row)
     // a new store has an id of its own
-    db.prepare(`INSERT OR REPLACE INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
+    db.prepare(`INSERT OR REPLACE INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(
+      ...Object.values(row),
+    )
   }
   for (const entry of commits.flatMap(({ log }) => log)) insert('log', entry)
   for (const [table, kept] of Object.entries(commits.at(-1)!.tables))

@@ -31,13 +31,20 @@ async function bytesOf(root: Agent): Promise<number> {
 
 const a = agent({ name: 'a', run: () => 1 })
 const b = agent({ name: 'b', run: () => 2 })
-const looping = (count: number): Agent => loop({ name: 'loop', maxIterations: count, edge: { context: 'brief' }, agents: [a, b] })
+const looping = (count: number): Agent =>
+  loop({ name: 'loop', maxIterations: count, edge: { context: 'brief' }, agents: [a, b] })
 const nested = (count: number): Agent =>
   loop({
     name: 'outer',
     maxIterations: count,
     edge: { context: 'brief' },
-    agents: [sequential({ name: 'line', edge: { context: 'brief' }, agents: [a, loop({ name: 'inner', maxIterations: 2, agents: [b] })] })],
+    agents: [
+      sequential({
+        name: 'line',
+        edge: { context: 'brief' },
+        agents: [a, loop({ name: 'inner', maxIterations: 2, agents: [b] })],
+      }),
+    ],
   })
 
 /** So many delegations to one worker, in one turn or one after the other. */
@@ -60,7 +67,9 @@ function delegating(count: number, at: 'once' | 'turns'): Agent {
 
 /** So many delegations of one turn, each to another worker; `below`: by a leader that has a thread itself. */
 function different(count: number, at: 'the top' | 'below'): Agent {
-  const workers = Array.from({ length: count }, (_, i) => agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }))
+  const workers = Array.from({ length: count }, (_, i) =>
+    agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }),
+  )
   const model: ModelFunction = ({ messages }) =>
     messages.some(({ role }) => role === 'tool')
       ? 'done'
@@ -75,8 +84,16 @@ function different(count: number, at: 'the top' | 'below'): Agent {
   })
   if (at === 'the top') return lead
   const top: ModelFunction = ({ messages }) =>
-    messages.some(({ role }) => role === 'tool') ? 'done' : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] }
-  return supervisor({ name: 'top', model: top, workers: [lead], delegation: { memory: 'continue' }, limits: { turns: 3 * count + 9 } })
+    messages.some(({ role }) => role === 'tool')
+      ? 'done'
+      : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] }
+  return supervisor({
+    name: 'top',
+    model: top,
+    workers: [lead],
+    delegation: { memory: 'continue' },
+    limits: { turns: 3 * count + 9 },
+  })
 }
 
 test.each<[string, (count: number) => Agent, number]>([
@@ -84,7 +101,11 @@ test.each<[string, (count: number) => Agent, number]>([
   ['iterations of a loop with a loop in it', nested, 40],
   ['delegations of one turn to a worker that remembers', (count) => delegating(count, 'once'), 30],
   ['delegations of one turn to different workers that remember', (count) => different(count, 'the top'), 50],
-  ['delegations of one turn to different workers that remember, below a thread', (count) => different(count, 'below'), 50],
+  [
+    'delegations of one turn to different workers that remember, below a thread',
+    (count) => different(count, 'below'),
+    50,
+  ],
   ['delegations, one a turn, to a worker that remembers', (count) => delegating(count, 'turns'), 30],
 ])(
   'twice as many %s take twice as many bytes',

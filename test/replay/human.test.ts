@@ -1,4 +1,7 @@
-/** People who work and lead, with their process dying at every point where it can: the same is asked, each answer counts once, and nothing recorded runs again. K5, K10. */
+/**
+ * People who work and lead, with their process dying at every point where it can: the same is asked, each answer counts
+ * once, and nothing recorded runs again. K5, K10.
+ */
 import { describe } from 'vitest'
 import { agent, step, type Agent } from '../../src/agent/index.ts'
 import { isObject, type Json } from '../../src/core/index.ts'
@@ -39,7 +42,10 @@ describe('a person as a worker, who answers wrongly first', () => {
       'a person works',
       supervisor({
         name: 'boss',
-        model: scripted({ calls: [{ name: 'delegate', input: { worker: 'ann', instructions: 'How many?' } }] }, 'final'),
+        model: scripted(
+          { calls: [{ name: 'delegate', input: { worker: 'ann', instructions: 'How many?' } }] },
+          'final',
+        ),
         workers: [ann],
       }),
       (question) => ('problem' in question ? 3 : 'many'),
@@ -53,7 +59,12 @@ const finder = agent({
   description: 'Finds.',
   run: (ctx, brief) => step(ctx, 'find', () => `found ${brief}`),
 })
-const adder = agent({ name: 'adder', description: 'Adds.', input: { type: 'number' }, run: (_ctx, n) => (n as number) + 1 })
+const adder = agent({
+  name: 'adder',
+  description: 'Adds.',
+  input: { type: 'number' },
+  run: (_ctx, n) => (n as number) + 1,
+})
 /** Says the same to the same question, in whichever process. */
 const leads: Person = ({ problem, question, results }) => {
   if (problem !== undefined)
@@ -82,7 +93,8 @@ describe('a person who leads, and is wrong first', () => {
 const asker = agent({
   name: 'asker',
   run: async (ctx) => {
-    const both = (n: number) => Promise.all([ctx.approve('publish', { input: { n } }), ctx.interrupt({ n }), ctx.step('look', () => n)])
+    const both = (n: number) =>
+      Promise.all([ctx.approve('publish', { input: { n } }), ctx.interrupt({ n }), ctx.step('look', () => n)])
     return [await both(1), await both(2)]
   },
 })

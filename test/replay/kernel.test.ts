@@ -1,4 +1,7 @@
-/** Invariants of the kernel that need a look inside one process: quiescence, foreign awaits, output commit, faithful replay. */
+/**
+ * Invariants of the kernel that need a look inside one process: quiescence, foreign awaits, output commit, faithful
+ * replay.
+ */
 import { describe, expect, test } from 'vitest'
 import { completed, runId, type ActivationId, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
@@ -109,7 +112,9 @@ describe('K5', () => {
 
   test('K5: a model leader and a model worker cost two commits per delegation, a rule leader and one effect one', async () => {
     const delegate = async (turn: Context): Promise<unknown> => outcomeOf(turn, turn.start('worker', null))
-    expect(await perDelegation(async (turn) => [await step(turn, 'model', 'call', model), await delegate(turn)])).toBe(2)
+    expect(await perDelegation(async (turn) => [await step(turn, 'model', 'call', model), await delegate(turn)])).toBe(
+      2,
+    )
     expect(await perDelegation(delegate)).toBe(1)
   })
 
@@ -159,7 +164,8 @@ describe('K10', () => {
   test('K10: a replay by other code is found out: another order, another outcome, something new, something gone', async () => {
     const { events } = await play([lead(['a', 'b'])])
     effects.length = 0
-    const problems = async (other: Orchestration): Promise<string> => (await verifyJournal(events, registryOf([other]))).problems.join('\n')
+    const problems = async (other: Orchestration): Promise<string> =>
+      (await verifyJournal(events, registryOf([other]))).problems.join('\n')
     expect(await problems(lead(['a', 'b']))).toBe('')
     expect(await problems(lead(['b', 'a']))).toMatch(/asks for b where a is recorded/)
     expect(await problems(lead(['a', 'b'], 'other'))).toMatch(/the outcome is .*other/)
@@ -171,15 +177,21 @@ describe('K10', () => {
   test('K10: a journal that was tampered with is found out', async () => {
     const { events } = await play([lead(['a', 'b'])])
     const problems = async (other: readonly Recorded[]): Promise<string> =>
-      (await verifyJournal(other, registryOf([lead(['a', 'b'])])).catch((thrown: Error) => ({ problems: [thrown.message] }))).problems.join(
-        '\n',
-      )
+      (
+        await verifyJournal(other, registryOf([lead(['a', 'b'])])).catch((thrown: Error) => ({
+          problems: [thrown.message],
+        }))
+      ).problems.join('\n')
     expect(await problems(events.filter(({ seq }) => seq !== 2))).toMatch(/seq|missing/)
     expect(await problems(events.slice(0, -1))).toMatch(/no end/)
-    expect(await problems([...events, { ...events.at(-1)!, seq: events.length, position: 999 }])).toMatch(/after its end/)
+    expect(await problems([...events, { ...events.at(-1)!, seq: events.length, position: 999 }])).toMatch(
+      /after its end/,
+    )
     expect(
       await problems(
-        events.map((entry) => (entry.seq === 4 ? { ...entry, event: { ...entry.event, address: 'other' } as Recorded['event'] } : entry)),
+        events.map((entry) =>
+          entry.seq === 4 ? { ...entry, event: { ...entry.event, address: 'other' } as Recorded['event'] } : entry,
+        ),
       ),
     ).not.toBe('')
   })

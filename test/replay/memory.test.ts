@@ -1,4 +1,7 @@
-/** Workers that remember, standing grants and published versions, with their process dying at every point where it can; and replayed without an engine. */
+/**
+ * Workers that remember, standing grants and published versions, with their process dying at every point where it can;
+ * and replayed without an engine.
+ */
 import { describe } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { asText, completed, runId } from '../../src/core/index.ts'
@@ -125,8 +128,16 @@ function pinned(): Scenario {
   })
   const registry = registerAgents([lead], [], 'park')
   const revisions = { writer: { version: 'v1', base: writer.version, instructions: 'v1' } }
-  const choice = { revisions, unknown: [{ agent: 'lead', asked: 'v9', known: [] }], chosen: { versions: { writer: 'v1', lead: 'v9' } } }
-  return { name: 'a run that was begun with a version', registry, start: startRequest(lead, 'go', { runId: runId('simulated') }, choice) }
+  const choice = {
+    revisions,
+    unknown: [{ agent: 'lead', asked: 'v9', known: [] }],
+    chosen: { versions: { writer: 'v1', lead: 'v9' } },
+  }
+  return {
+    name: 'a run that was begun with a version',
+    registry,
+    start: startRequest(lead, 'go', { runId: runId('simulated') }, choice),
+  }
 }
 
 describe('a process that dies while workers remember', () => {

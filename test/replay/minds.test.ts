@@ -1,11 +1,22 @@
-/** Minds with a hook after each turn, scorers and summaries, their process dying at every point where it can; and replayed without an engine. */
+/**
+ * Minds with a hook after each turn, scorers and summaries, their process dying at every point where it can; and
+ * replayed without an engine.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, judge, tool, type AgentFacts, type MindFacts, type ScorerInput } from '../../src/agent/index.ts'
 import { completed, type Outcome } from '../../src/core/index.ts'
 import type { Message, ModelRequest } from '../../src/model/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { inOrder, scripted, simulate, teamScenario, type ManualClock, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
+import {
+  inOrder,
+  scripted,
+  simulate,
+  teamScenario,
+  type ManualClock,
+  type Scenario,
+  type TeamScenario,
+} from '../../src/testing/index.ts'
 import { diesEverywhere } from './dying.ts'
 
 const long = 'x'.repeat(400)
@@ -54,14 +65,20 @@ const bailing = scenario(
   supervisor({
     name: 'boss',
     model: scripted({ calls: [{ name: 'delegate', input: { worker: 'A', instructions: 'x' } }] }, 'final'),
-    workers: [mind({ model: scripted(reads(1), reads(2), 'never'), onIterationComplete: ({ turn }) => ({ continue: turn < 2 }) })],
+    workers: [
+      mind({
+        model: scripted(reads(1), reads(2), 'never'),
+        onIterationComplete: ({ turn }) => ({ continue: turn < 2 }),
+      }),
+    ],
   }),
 )
 
 const critic = judge({
   name: 'critic',
   criteria: 'is good',
-  model: ({ messages }) => (said(messages, 'good work') ? '{"score":1,"reason":"fine"}' : '{"score":0.5,"reason":"not good"}'),
+  model: ({ messages }) =>
+    said(messages, 'good work') ? '{"score":1,"reason":"fine"}' : '{"score":0.5,"reason":"not good"}',
 })
 const isLong = ({ text }: ScorerInput): number => (text.length > 3 ? 1 : 0)
 const scorers = scenario(
@@ -88,7 +105,11 @@ const byOthers = scenario(
   'summaries by an agent, with an approval in between',
   mind({
     model: inOrder(reads(1), reads(2), { calls: [{ name: 'pay', input: {} }] }, reads(3), 'final'),
-    compaction: { above: 250, keep: 2, summarize: agent({ name: 'scribe', description: 'Writes.', model: () => 'its notes' }) },
+    compaction: {
+      above: 250,
+      keep: 2,
+      summarize: agent({ name: 'scribe', description: 'Writes.', model: () => 'its notes' }),
+    },
   }),
 )
 const payer = ({ messages }: ModelRequest) =>
@@ -98,8 +119,9 @@ const lastWords = scenario(
   'a last turn that waits for the background',
   supervisor({
     name: 'top',
-    model: scripted({ calls: [{ name: 'delegate', input: { worker: 'boss', instructions: 'x', turns: 3 } }] }, ({ messages }) =>
-      said(messages, 'in time') ? 'final' : 'not so',
+    model: scripted(
+      { calls: [{ name: 'delegate', input: { worker: 'boss', instructions: 'x', turns: 3 } }] },
+      ({ messages }) => (said(messages, 'in time') ? 'final' : 'not so'),
     ),
     workers: [
       supervisor({
@@ -159,11 +181,19 @@ describe('a process that dies while a mind is looked after', () => {
   test('K5: scorers that hang: at every point where the process dies the deadline decides the same', async () => {
     const hangs = (name: string) => ({ name, score: () => new Promise<number>(() => {}) })
     const isComplete = { scorers: [hangs('a'), hangs('b')], timeoutMs: 1_000 }
-    const hanging = scenario('scorers that hang', mind({ model: scripted('x', 'y'), isComplete, limits: { turns: 1 } }), {
-      outside: passing,
-    })
+    const hanging = scenario(
+      'scorers that hang',
+      mind({ model: scripted('x', 'y'), isComplete, limits: { turns: 1 } }),
+      {
+        outside: passing,
+      },
+    )
     const { end, differences, repeated } = await simulate(hanging)
-    expect(end.outcome).toMatchObject({ status: 'limited', partial: 'x', message: expect.stringContaining('never satisfied') as string })
+    expect(end.outcome).toMatchObject({
+      status: 'limited',
+      partial: 'x',
+      message: expect.stringContaining('never satisfied') as string,
+    })
     expect([differences, repeated]).toEqual([[], []])
   }, 120_000)
 })

@@ -1,4 +1,7 @@
-/** Notices of a run whose process dies at every point where it can: who was told is not told again, and the question stays one (K5, K6; team S2k). */
+/**
+ * Notices of a run whose process dies at every point where it can: who was told is not told again, and the question
+ * stays one (K5, K6; team S2k).
+ */
 import { describe } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { completed, failure, FailureError, type RunId } from '../../src/core/index.ts'
@@ -11,7 +14,14 @@ const clerk = agent({
   description: 'Pays.',
   run: async (ctx) => {
     const rules = { notify: ['desk', 'broken', 'nobody'] }
-    const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input: 10, reason: 'money', risk: 'high', rules })
+    const verdict = await approve(ctx, {
+      tool: 'pay',
+      toolVersion: '1',
+      input: 10,
+      reason: 'money',
+      risk: 'high',
+      rules,
+    })
     return verdict.approved ? `yes, says ${verdict.approver}` : verdict.how
   },
 })
@@ -34,7 +44,12 @@ const scenario: Scenario = {
     const ends = events.filter(({ event }) => event.type === 'notice.sent' || event.type === 'notice.failed')
     if (ends.length < 3) return
     for (const { activation, address } of await engine.questions())
-      await engine.post({ type: 'answer', activation, address, outcome: completed({ decision: 'approve', approver: 'ann' }) })
+      await engine.post({
+        type: 'answer',
+        activation,
+        address,
+        outcome: completed({ decision: 'approve', approver: 'ann' }),
+      })
   },
 }
 

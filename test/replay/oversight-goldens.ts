@@ -11,7 +11,12 @@ async function rests(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-function scenario(name: string, root: Agent, outside: NonNullable<TeamScenario['outside']>, more: Partial<TeamScenario> = {}): Scenario {
+function scenario(
+  name: string,
+  root: Agent,
+  outside: NonNullable<TeamScenario['outside']>,
+  more: Partial<TeamScenario> = {},
+): Scenario {
   const made = teamScenario({ name, agents: [root], input: 'task', outside, ...more })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
@@ -36,11 +41,16 @@ const clerk = agent({
   description: 'Sends things, and says how sure it is.',
   tools: [send],
   model: ({ messages }) =>
-    messages.some(({ role }) => role === 'tool') ? 'it is sent' : { calls: [{ name: 'send_report', input: { to: 'ann' } }] },
+    messages.some(({ role }) => role === 'tool')
+      ? 'it is sent'
+      : { calls: [{ name: 'send_report', input: { to: 'ann' } }] },
   assess: () => ({ confidence: 0.3, proposedAction: { name: 'publish' } }),
 })
 
-/** Ann wants it changed once; the deadline of the first tier passes; two people are needed for what is critical; somebody decides who may not. */
+/**
+ * Ann wants it changed once; the deadline of the first tier passes; two people are needed for what is critical;
+ * somebody decides who may not.
+ */
 async function people(runtime: Runtime, clock: ManualClock): Promise<void> {
   await rests()
   const run = runtime.handle('simulated')
@@ -103,7 +113,10 @@ const trusted = scenario(
   people,
 )
 
-/** Ann takes it over when the first task has ended, tries an edit that makes no sense, does one task herself, adds another, and hands it back. */
+/**
+ * Ann takes it over when the first task has ended, tries an edit that makes no sense, does one task herself, adds
+ * another, and hands it back.
+ */
 async function ann(runtime: Runtime, clock: ManualClock): Promise<void> {
   const run = runtime.handle('simulated')
   const { status, teams } = await run.view()
@@ -113,7 +126,9 @@ async function ann(runtime: Runtime, clock: ManualClock): Promise<void> {
     if (status !== 'human_control') await run.takeOver({ by: 'ann', reason: 'I know better', id: 'takeover' })
     await run.takeOver({ by: 'ben', id: 'too-late' })
     await run.complete({ task: 'c', output: 'by hand', by: 'ann' }).catch(() => undefined)
-    await run.handBack({ plan: { add: [{ id: 'd', description: 'D.', dependencies: ['x'] }] }, by: 'ann' }).catch(() => undefined)
+    await run
+      .handBack({ plan: { add: [{ id: 'd', description: 'D.', dependencies: ['x'] }] }, by: 'ann' })
+      .catch(() => undefined)
     const add = tasks.has('d') ? [] : [{ id: 'd', role: 'slow', description: 'D.', dependencies: ['c'] }]
     await run.handBack({ plan: { add, tolerance: 0 }, by: 'ann', reason: 'go on' })
   }
@@ -165,13 +180,18 @@ async function agreeable(runtime: Runtime, clock: ManualClock): Promise<void> {
   if (questions.length === 0) clock.advanceToNext()
   for (const { id, kind } of questions) {
     const decided =
-      kind === 'approval' ? run.decide({ approvalId: id, decision: 'approve' }) : run.answer({ interruptId: id, value: 'yes' })
+      kind === 'approval'
+        ? run.decide({ approvalId: id, decision: 'approve' })
+        : run.answer({ interruptId: id, value: 'yes' })
     // what was decided before a crash, and is not read yet, still counts
     await decided.catch(() => clock.advanceToNext())
   }
 }
 
-/** Every kind of operation that has a content key: test/replay/content-keys.test.ts holds later versions to those that are in this journal. */
+/**
+ * Every kind of operation that has a content key: test/replay/content-keys.test.ts holds later versions to those that
+ * are in this journal.
+ */
 const contentKeyed = scenario(
   'content keys',
   supervisor({

@@ -1,4 +1,7 @@
-/** Work that humans oversee, with its process dying at every point where it can: the same questions, outcome and facts, and nothing recorded runs again. Spec team C87, C90. */
+/**
+ * Work that humans oversee, with its process dying at every point where it can: the same questions, outcome and facts,
+ * and nothing recorded runs again. Spec team C87, C90.
+ */
 import { describe } from 'vitest'
 import { agent, delegate, tool } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
@@ -8,7 +11,11 @@ import { supervisor } from '../../src/supervisor/index.ts'
 import { inOrder, scripted, teamScenario, type ManualClock } from '../../src/testing/index.ts'
 import { diesEverywhere } from './dying.ts'
 
-type Word = { readonly decision: 'approve' | 'reject' | 'retry' | 'edit'; readonly comment?: string; readonly input?: string }
+type Word = {
+  readonly decision: 'approve' | 'reject' | 'retry' | 'edit'
+  readonly comment?: string
+  readonly input?: string
+}
 type Question = { readonly id: string; readonly tool: string; readonly kind?: string; readonly input: unknown }
 
 /** Answers what is asked; moves the clock where nobody asks. */
@@ -17,7 +24,9 @@ const answering =
   async (runtime: Runtime, clock: ManualClock): Promise<void> => {
     const open = (await runtime.approvals()) as unknown as readonly Question[]
     for (const question of open)
-      await runtime.decide({ approvalId: question.id, approver: 'ann', ...decide(question) } as never).catch(() => undefined)
+      await runtime
+        .decide({ approvalId: question.id, approver: 'ann', ...decide(question) } as never)
+        .catch(() => undefined)
     if (open.length === 0) clock.advance(500)
   }
 
@@ -37,7 +46,9 @@ describe('in command', () => {
     workers: [writer],
     oversight: { mode: 'in-command' },
   })
-  const outside = answering(({ kind }) => (kind === 'work' ? { decision: 'edit', input: 'write less' } : { decision: 'approve' }))
+  const outside = answering(({ kind }) =>
+    kind === 'work' ? { decision: 'edit', input: 'write less' } : { decision: 'approve' },
+  )
   diesEverywhere(teamScenario({ name: 'a worker that is asked about twice', agents: [boss], input: 'Go', outside }), {
     status: 'completed',
     output: 'final',
@@ -58,7 +69,9 @@ describe('results', () => {
     oversight: { approval: { rounds: 2 } },
   })
   const outside = answering(() => ({ decision: 'retry', comment: 'again' }))
-  diesEverywhere(teamScenario({ name: 'a result that is sent back', agents: [desk], input: 'Go', outside }), { status: 'completed' })
+  diesEverywhere(teamScenario({ name: 'a result that is sent back', agents: [desk], input: 'Go', outside }), {
+    status: 'completed',
+  })
 })
 
 describe('failures in a row', () => {

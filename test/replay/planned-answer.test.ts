@@ -1,4 +1,7 @@
-/** A planned team that answers and learns, with its process dying at every point where it can, and once more while the next one recovers; and replayed without an engine. */
+/**
+ * A planned team that answers and learns, with its process dying at every point where it can, and once more while the
+ * next one recovers; and replayed without an engine.
+ */
 import { describe } from 'vitest'
 import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
@@ -42,18 +45,26 @@ function scenario(
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 
-const stand = '## a\n\na is done\n\n## b\n\nb is done\n\n## Missing\n\n- c (Do c): failed: [worker "generalist_3" failed: it rains]'
+const stand =
+  '## a\n\na is done\n\n## b\n\nb is done\n\n## Missing\n\n- c (Do c): failed: [worker "generalist_3" failed: it rains]'
 
 describe('a process that dies while a team answers and learns', () => {
   diesEverywhere(
-    scenario('a function that answers, the memory in the store', { synthesize: ({ results }) => `${results.length} done`, memory: true }),
+    scenario('a function that answers, the memory in the store', {
+      synthesize: ({ results }) => `${results.length} done`,
+      memory: true,
+    }),
     { status: 'completed', output: '2 done' },
   )
   diesEverywhere(
     scenario('a model that answers, a memory and an advisor of somebody else', {
       synthesize: { model: scripted('All is done.') },
       memory: { recall: () => ({ plans: [], strategies: {} }), record: () => Promise.resolve() },
-      advisor: (_past, _question, random) => ({ strategy: random() < 2 ? 'sequential' : 'hybrid', confidence: 0.9, warnings: [] }),
+      advisor: (_past, _question, random) => ({
+        strategy: random() < 2 ? 'sequential' : 'hybrid',
+        confidence: 0.9,
+        warnings: [],
+      }),
     }),
     { status: 'completed', output: 'All is done.' },
   )

@@ -1,4 +1,7 @@
-/** Humans and the tasks of a plan, over a process that dies anywhere: nobody is asked twice, a report is published once. Spec team C90, C100. */
+/**
+ * Humans and the tasks of a plan, over a process that dies anywhere: nobody is asked twice, a report is published once.
+ * Spec team C90, C100.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, step } from '../../src/agent/index.ts'
 import { isObject, type Json } from '../../src/core/index.ts'
@@ -37,9 +40,12 @@ async function decides(runtime: Runtime): Promise<void> {
       : isObject(approval.input) && approval.input['task'] === 'mail'
         ? 'reject'
         : 'approve'
-  await runtime
-    .handle(approval.run)
-    .decide({ approvalId: approval.id, decision, approver: 'anna', ...(decision === 'retry' ? { comment: 'shorter' } : undefined) })
+  await runtime.handle(approval.run).decide({
+    approvalId: approval.id,
+    decision,
+    approver: 'anna',
+    ...(decision === 'retry' ? { comment: 'shorter' } : undefined),
+  })
 }
 
 const market = team({
@@ -59,19 +65,22 @@ const market = team({
 })
 
 describe('team C100: S2: a result reviewed, a report sent back, an optional task rejected, a report published', () => {
-  diesEverywhere(teamScenario({ name: 'a market analysis with humans', agents: [market], input: 'Go', outside: decides }), {
-    status: 'completed',
-    results: {
-      coverage: { succeeded: 4, planned: 5 },
-      tasks: [
-        { task: 'A' },
-        { task: 'E', output: 'E' },
-        { task: 'F', output: 'a short report', attempts: 2 },
-        { task: 'mail', status: 'skipped', reason: 'rejected by anna' },
-        { task: 'publish', output: 'published' },
-      ],
+  diesEverywhere(
+    teamScenario({ name: 'a market analysis with humans', agents: [market], input: 'Go', outside: decides }),
+    {
+      status: 'completed',
+      results: {
+        coverage: { succeeded: 4, planned: 5 },
+        tasks: [
+          { task: 'A' },
+          { task: 'E', output: 'E' },
+          { task: 'F', output: 'a short report', attempts: 2 },
+          { task: 'mail', status: 'skipped', reason: 'rejected by anna' },
+          { task: 'publish', output: 'published' },
+        ],
+      },
     },
-  })
+  )
   test('team C90: wherever it died, it was published under one key', () => {
     expect(keys.size).toBe(1)
   })
@@ -90,15 +99,18 @@ const strict = team({
   },
 })
 describe('team C83: a required task rejected', () => {
-  diesEverywhere(teamScenario({ name: 'a team whose required task is rejected', agents: [strict], input: 'Go', outside: decides }), {
-    status: 'failed',
-    failure: { code: 'task.rejected' },
-    results: {
-      tasks: [
-        { task: 'A', status: 'succeeded' },
-        { task: 'mail', status: 'failed' },
-        { task: 'later', status: 'cancelled' },
-      ],
+  diesEverywhere(
+    teamScenario({ name: 'a team whose required task is rejected', agents: [strict], input: 'Go', outside: decides }),
+    {
+      status: 'failed',
+      failure: { code: 'task.rejected' },
+      results: {
+        tasks: [
+          { task: 'A', status: 'succeeded' },
+          { task: 'mail', status: 'failed' },
+          { task: 'later', status: 'cancelled' },
+        ],
+      },
     },
-  })
+  )
 })

@@ -12,7 +12,13 @@ async function ticks(_runtime: Runtime, clock: ManualClock): Promise<void> {
 }
 
 function scenario(name: string, root: Agent, session?: string): Scenario {
-  const made = teamScenario({ name, agents: [root], input: 'task', outside: ticks, ...(session === undefined ? {} : { session }) })
+  const made = teamScenario({
+    name,
+    agents: [root],
+    input: 'task',
+    outside: ticks,
+    ...(session === undefined ? {} : { session }),
+  })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 
@@ -83,7 +89,9 @@ const everything = scenario(
     budget: { tokens: 100, mode: 'soft', perTask: { tokens: 30 } },
     mailbox: { maxMessages: 4, maxBytes: 100 },
     lead: ({ ended }) =>
-      ended.task === 'd' ? [{ add: [{ id: 'e', role: 'slow', description: 'Added.', dependencies: ['d'] }] }] : undefined,
+      ended.task === 'd'
+        ? [{ add: [{ id: 'e', role: 'slow', description: 'Added.', dependencies: ['d'] }] }]
+        : undefined,
     memory: {
       recall: () => ({
         plans: [{ question: 'task', strategy: 'parallel', subtasks: [], runs: 10, successes: 9 }],
@@ -131,7 +139,9 @@ const waits = agent({
   run: async (ctx) => {
     const me = teammate(ctx)
     await sleep(ctx, 40)
-    const mail = await me.nextMail({ from: me.member === 'waits_1' ? 'waits_2' : 'waits_1' }).catch((thrown: Error) => thrown.message)
+    const mail = await me
+      .nextMail({ from: me.member === 'waits_1' ? 'waits_2' : 'waits_1' })
+      .catch((thrown: Error) => thrown.message)
     if (me.member === 'waits_2') me.post({ to: 'waits_1', content: 'after all' })
     return typeof mail === 'string' ? 'nobody wrote' : 'somebody wrote'
   },

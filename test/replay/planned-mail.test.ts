@@ -1,4 +1,7 @@
-/** Mail of a planned team, with its process dying at every point where it can: what was read is there again with the same numbers, nothing is sent or read twice. Spec team C30. */
+/**
+ * Mail of a planned team, with its process dying at every point where it can: what was read is there again with the
+ * same numbers, nothing is sent or read twice. Spec team C30.
+ */
 import { expect, test } from 'vitest'
 import { agent, sleep, step, teammate, tool, type Agent, type Mail } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -10,7 +13,8 @@ import { played } from '../team/trace.ts'
 import { diesEverywhere } from './dying.ts'
 import { patient } from './resting.ts'
 
-const code = (name: string, run: (ctx: Context) => Promise<Json>): Agent => agent({ name, description: `Does ${name}.`, run })
+const code = (name: string, run: (ctx: Context) => Promise<Json>): Agent =>
+  agent({ name, description: `Does ${name}.`, run })
 const json = (value: unknown): Json => value as Json
 const numbers = (mail: readonly Mail[]): Json => mail.map(({ seq, content }) => [seq, content])
 
@@ -118,18 +122,25 @@ diesEverywhere(
       c: code('c', () => Promise.resolve('c')),
     },
     {
-      mailbox: { maxMessages: 2, policy: ({ details }) => ((details as { content: Json }).content === 2 ? 'deny' : 'allow') },
+      mailbox: {
+        maxMessages: 2,
+        policy: ({ details }) => ((details as { content: Json }).content === 2 ? 'deny' : 'allow'),
+      },
       retry: { backoffMs: 0 },
     },
   ),
-  { status: 'completed', results: { coverage: { succeeded: 3 }, tasks: [{ output: [] }, { output: [], attempts: 2 }, {}] } },
+  {
+    status: 'completed',
+    results: { coverage: { succeeded: 3 }, tasks: [{ output: [] }, { output: [], attempts: 2 }, {}] },
+  },
 )
 
 /** Goes by what it is shown, so it says the same after a crash. */
 const reader = ({ messages }: ModelRequest): ModelAnswerInput | string => {
   const text = JSON.stringify(messages)
   if (!text.includes('first')) return { calls: [{ name: 'read_messages', input: {}, id: 'c1' }] }
-  if (!text.includes('in the inbox of')) return { calls: [{ name: 'send_message', input: { to: 'c_1', content: 'go on' }, id: 'c2' }] }
+  if (!text.includes('in the inbox of'))
+    return { calls: [{ name: 'send_message', input: { to: 'c_1', content: 'go on' }, id: 'c2' }] }
   return text.includes('There was mail for you') ? 'read' : 'not told'
 }
 diesEverywhere(
@@ -152,7 +163,9 @@ test('K10: a model that is told of new mail while a tool works is told at the sa
     const naps = messages.filter(({ role, content }) => role === 'tool' && content === 'rested').length
     if (last.role === 'user' && JSON.stringify(last.content).includes('There is new mail'))
       return { calls: [{ name: 'read_messages', input: {} }] }
-    return naps < 4 ? { calls: [{ name: 'nap', input: {} }] } : JSON.stringify(messages.filter(({ role }) => role === 'user').length)
+    return naps < 4
+      ? { calls: [{ name: 'nap', input: {} }] }
+      : JSON.stringify(messages.filter(({ role }) => role === 'user').length)
   }
   const roles = {
     a: code('a', async (ctx) => {

@@ -1,4 +1,7 @@
-/** Who joins and who leaves a team, over a process that dies anywhere: one member for one wish, one decision, nobody twice. Spec team C41, C100. */
+/**
+ * Who joins and who leaves a team, over a process that dies anywhere: one member for one wish, one decision, nobody
+ * twice. Spec team C41, C100.
+ */
 import { agent, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -18,12 +21,15 @@ const worker = agent({
       return [refused, first, await me.recruit({ description: 'helps', role: 'scout', requestId: 'r1' })]
     }
     if (task === 'waits' && me.member === 'generalist_2') return (await me.nextMail({ from: 'operator' })).length
-    if (task === 'boss') return [await me.retire({ member: 'generalist_2', mode: 'force' }), await me.retire({ member: 'nobody' })]
+    if (task === 'boss')
+      return [await me.retire({ member: 'generalist_2', mode: 'force' }), await me.retire({ member: 'nobody' })]
     return task
   },
 })
 
-/** One after the other, whoever waits aside, and without a clock: who is first must not depend on where a process dies. */
+/**
+ * One after the other, whoever waits aside, and without a clock: who is first must not depend on where a process dies.
+ */
 const inOrder = { strategy: 'sequential', timeoutMs: 0, dependencies: { timeoutMs: 0 } } as const
 
 const crew = team({
@@ -51,7 +57,10 @@ diesEverywhere(
     results: {
       coverage: { succeeded: 4, planned: 4 },
       tasks: [
-        { task: 'asks', output: [{ reason: 'policy' }, { admitted: true, member: 'dynamic_scout_1' }, { member: 'dynamic_scout_1' }] },
+        {
+          task: 'asks',
+          output: [{ reason: 'policy' }, { admitted: true, member: 'dynamic_scout_1' }, { member: 'dynamic_scout_1' }],
+        },
         { task: 'waits', output: 'waits', member: 'generalist_5' },
         { task: 'boss', output: [{ retired: true }, { retired: false, reason: 'unknown' }] },
         { task: 'last' },
@@ -62,7 +71,10 @@ diesEverywhere(
 )
 
 const orders: Readonly<Record<string, readonly LeadOrder[]>> = {
-  one: [{ add: [{ id: 'two', description: 'two', dependencies: ['one'] }] }, { add: [{ id: 'one', description: 'again' }] }],
+  one: [
+    { add: [{ id: 'two', description: 'two', dependencies: ['one'] }] },
+    { add: [{ id: 'one', description: 'again' }] },
+  ],
   two: [{ recruit: { description: 'three', role: 'scout' } }],
 }
 const lead: Lead = ({ ended }: LeadMoment) => orders[ended.task]
@@ -97,7 +109,9 @@ diesEverywhere(
       const [approval] = await runtime.approvals()
       if (approval === undefined) return
       const { role } = approval.input as { readonly role: string }
-      await runtime.handle(approval.run).decide({ approvalId: approval.id, decision: role === 'spy' ? 'reject' : 'approve' })
+      await runtime
+        .handle(approval.run)
+        .decide({ approvalId: approval.id, decision: role === 'spy' ? 'reject' : 'approve' })
     },
   }),
   {

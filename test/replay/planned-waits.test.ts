@@ -1,4 +1,7 @@
-/** Deadlocks and livelocks of a planned team, with its process dying at every point where it can: the same one is told, once, with the same cycle. */
+/**
+ * Deadlocks and livelocks of a planned team, with its process dying at every point where it can: the same one is told,
+ * once, with the same cycle.
+ */
 import { agent, sleep, teammate } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -19,7 +22,14 @@ function scenario(
     roles: Object.fromEntries(
       Object.entries(doings).map(([role, run]) => [role, agent({ name: role, description: `Does ${role}.`, run })]),
     ),
-    planner: { subtasks: Object.keys(doings).map((id) => ({ id, description: id, role: id, dependencies: dependencies[id] ?? [] })) },
+    planner: {
+      subtasks: Object.keys(doings).map((id) => ({
+        id,
+        description: id,
+        role: id,
+        dependencies: dependencies[id] ?? [],
+      })),
+    },
     timeoutMs: 0,
     dependencies: { timeoutMs: 0 },
     ...more,
@@ -62,8 +72,14 @@ diesEverywhere(
 )
 
 diesEverywhere(
-  scenario('whoever does not listen fails', { a: async (ctx) => (await teammate(ctx).nextMail()).length, b: () => Promise.resolve('b') }),
-  { status: 'completed', results: { tasks: [{ status: 'failed', attempts: 1, failure: { code: 'team.deadlock' } }, { output: 'b' }] } },
+  scenario('whoever does not listen fails', {
+    a: async (ctx) => (await teammate(ctx).nextMail()).length,
+    b: () => Promise.resolve('b'),
+  }),
+  {
+    status: 'completed',
+    results: { tasks: [{ status: 'failed', attempts: 1, failure: { code: 'team.deadlock' } }, { output: 'b' }] },
+  },
 )
 
 const plays =
@@ -78,6 +94,10 @@ const plays =
     }
   }
 diesEverywhere(
-  scenario('two who answer each other for ever', { a: plays('b_1', true), b: plays('a_1', false) }, { mailbox: { maxExchanges: 4 } }),
+  scenario(
+    'two who answer each other for ever',
+    { a: plays('b_1', true), b: plays('a_1', false) },
+    { mailbox: { maxExchanges: 4 } },
+  ),
   { status: 'completed', results: { tasks: [{ output: 2 }, { output: 'livelock' }] } },
 )

@@ -1,4 +1,7 @@
-/** Planned teams whose process dies at every point where it can: the same outcome and facts, and nothing recorded runs again. Spec team C100, C101. */
+/**
+ * Planned teams whose process dies at every point where it can: the same outcome and facts, and nothing recorded runs
+ * again. Spec team C100, C101.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -38,7 +41,12 @@ function scenario(
   doings: Readonly<Record<string, Doing>>,
   options: Partial<TeamOptions<string>> = {},
 ): Scenario {
-  const root = team({ name: 'analysts', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options }) as unknown as Agent
+  const root = team({
+    name: 'analysts',
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    ...options,
+  }) as unknown as Agent
   const made = teamScenario({ name, agents: [root], input: 'task', outside })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
@@ -62,13 +70,17 @@ const publishes: Doing = async (ctx) => {
 
 const played: readonly (readonly [Scenario, object])[] = [
   [
-    scenario('S1 in small: a recruit whom the next waits for', [task('A'), task('C'), after('E', 'A', 'C'), after('F', 'E')], {
-      A: effect('a'),
-      C: recruits,
-      P: naps(3),
-      E: naps(1),
-      F: effect('f'),
-    }),
+    scenario(
+      'S1 in small: a recruit whom the next waits for',
+      [task('A'), task('C'), after('E', 'A', 'C'), after('F', 'E')],
+      {
+        A: effect('a'),
+        C: recruits,
+        P: naps(3),
+        E: naps(1),
+        F: effect('f'),
+      },
+    ),
     { status: 'completed', results: { coverage: { succeeded: 4, planned: 4 } } },
   ],
   [
@@ -118,7 +130,13 @@ const played: readonly (readonly [Scenario, object])[] = [
     ),
     {
       status: 'completed',
-      results: { tasks: [{ output: 'rested' }, { status: 'failed', failure: { code: 'task.dependency-timeout' } }, { output: 'c' }] },
+      results: {
+        tasks: [
+          { output: 'rested' },
+          { status: 'failed', failure: { code: 'task.dependency-timeout' } },
+          { output: 'c' },
+        ],
+      },
     },
   ],
 ]

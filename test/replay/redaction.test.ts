@@ -80,17 +80,29 @@ test('K10: a registered value and a named member reach neither the store nor the
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'reeve-redaction-'))
 
-/** A desk that asks, delegates, transfers nothing, remembers in a session, and waits over a restart. What it says depends on no payload. */
-async function played(redact: Redaction | undefined): Promise<{ statuses: string[]; events: string[]; journal: readonly Recorded[] }> {
+/**
+ * A desk that asks, delegates, transfers nothing, remembers in a session, and waits over a restart. What it says
+ * depends on no payload.
+ */
+async function played(
+  redact: Redaction | undefined,
+): Promise<{ statuses: string[]; events: string[]; journal: readonly Recorded[] }> {
   const store = join(folder(), 'reeve.db')
-  const lookup = tool({ name: 'lookup', effect: 'read', input: { type: 'object' }, execute: () => ({ street: 'Main St 1' }) })
+  const lookup = tool({
+    name: 'lookup',
+    effect: 'read',
+    input: { type: 'object' },
+    execute: () => ({ street: 'Main St 1' }),
+  })
   const pay = tool({ name: 'pay', approval: true, input: { type: 'object' }, execute: () => 'paid' })
-  const after = (n: number, messages: readonly Message[]): boolean => messages.filter(({ role }) => role === 'tool').length >= n
+  const after = (n: number, messages: readonly Message[]): boolean =>
+    messages.filter(({ role }) => role === 'tool').length >= n
   const clerk = agent({
     name: 'clerk',
     description: 'Pays.',
     tools: [lookup, pay],
-    model: ({ messages }) => (after(2, messages) ? 'done' : { calls: [{ name: after(1, messages) ? 'pay' : 'lookup', input: {} }] }),
+    model: ({ messages }) =>
+      after(2, messages) ? 'done' : { calls: [{ name: after(1, messages) ? 'pay' : 'lookup', input: {} }] },
   })
   const counter = agent({
     name: 'counter',
@@ -111,7 +123,11 @@ async function played(redact: Redaction | undefined): Promise<{ statuses: string
     model: ({ messages }) =>
       after(2, messages)
         ? 'the end'
-        : { calls: [{ name: 'delegate', input: { worker: after(1, messages) ? 'counter' : 'clerk', instructions: 'Do it.' } }] },
+        : {
+            calls: [
+              { name: 'delegate', input: { worker: after(1, messages) ? 'counter' : 'clerk', instructions: 'Do it.' } },
+            ],
+          },
   })
   const group = team({
     name: 'group',
@@ -144,20 +160,25 @@ async function played(redact: Redaction | undefined): Promise<{ statuses: string
         break
       }
       for (const { id } of state.waiting) await run.decide({ approvalId: id, decision: 'approve', approver: 'eve' })
-      for (const { id, kind } of state.questions) if (kind === 'interrupt') await run.answer({ interruptId: id, value: 2 })
+      for (const { id, kind } of state.questions)
+        if (kind === 'interrupt') await run.answer({ interruptId: id, value: 2 })
     }
     for await (const each of run.events()) journal.push(each)
     await runtime.close()
   }
   const events = journal.map(
-    ({ activation, event }) => `${activation.replace(/^[^>]*/, '')} ${event.type} ${'address' in event ? event.address : ''}`,
+    ({ activation, event }) =>
+      `${activation.replace(/^[^>]*/, '')} ${event.type} ${'address' in event ? event.address : ''}`,
   )
   // what happens at once in two activations has no order of its own
   return { statuses, events: events.toSorted(), journal }
 }
 
 /** Every name of a member, and every word, that Reeve itself has written into a journal. */
-function writtenIn(journal: readonly Recorded[]): { readonly keys: readonly string[]; readonly values: readonly string[] } {
+function writtenIn(journal: readonly Recorded[]): {
+  readonly keys: readonly string[]
+  readonly values: readonly string[]
+} {
   const keys = new Set<string>()
   const words = new Set<string>()
   const walk = (value: unknown): void => {
@@ -180,7 +201,9 @@ test(
     const plain = await played(undefined)
     expect(plain.statuses).toEqual(['ann: completed', 'bob: completed', 'ann: completed'])
     const { keys, values } = writtenIn(plain.journal)
-    expect(keys).toEqual(expect.arrayContaining(['address', 'input', 'session', 'output', 'worker', 'calls', 'brief', 'status']))
+    expect(keys).toEqual(
+      expect.arrayContaining(['address', 'input', 'session', 'output', 'worker', 'calls', 'brief', 'status']),
+    )
     expect(values).toEqual(expect.arrayContaining(['turn', 'fetch', 'desk', 'completed', 'delegate']))
     for (const redact of [
       { keys },
@@ -242,14 +265,17 @@ test('a store that is redacted takes nothing from a process without rules, and l
   await expect(reader.answer({ interruptId: question!.id, value: secret })).rejects.toMatchObject(refused)
   await expect(reader.start(asks, secret)).rejects.toMatchObject(refused)
   await expect(reader.handle(run.id).cancel(secret)).rejects.toMatchObject(refused)
-  await expect(reader.incident({ trust: 'x', severity: 'minor', note: secret, create: true })).rejects.toMatchObject(refused)
+  await expect(reader.incident({ trust: 'x', severity: 'minor', note: secret, create: true })).rejects.toMatchObject(
+    refused,
+  )
   await reader.close()
   // rules that take nothing out are a word, too: whoever says so knows
   const knows = await createRuntime({ store, agents: [asks], redact: {} })
   await knows.answer({ interruptId: question!.id, value: 'this' })
   expect(await knows.handle(run.id).outcome()).toMatchObject({ output: 'this' })
   await knows.close()
-  for (const file of readdirSync(join(store, '..'))) expect(readFileSync(join(store, '..', file), 'latin1')).not.toContain(secret)
+  for (const file of readdirSync(join(store, '..')))
+    expect(readFileSync(join(store, '..', file), 'latin1')).not.toContain(secret)
 })
 
 test('a process that began before a store was redacted is refused from then on', async () => {

@@ -1,4 +1,7 @@
-/** Leaders that are code and agents that reflect, with their process dying at every point where it can, and once more while the next one recovers; and replayed without an engine. */
+/**
+ * Leaders that are code and agents that reflect, with their process dying at every point where it can, and once more
+ * while the next one recovers; and replayed without an engine.
+ */
 import { describe } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { completed, type Outcome } from '../../src/core/index.ts'
@@ -19,7 +22,9 @@ const scenario = (name: string, root: Agent): Scenario => {
   const made = teamScenario({ name, agents: [root], input: 'Write a report on cats', outside: person, user: 'ann' })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
-const hands = (worker: string) => ({ calls: [{ name: 'delegate', input: { worker, instructions: `do it, ${worker}` } }] })
+const hands = (worker: string) => ({
+  calls: [{ name: 'delegate', input: { worker, instructions: `do it, ${worker}` } }],
+})
 const worker = <const Name extends string>(name: Name) =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(`${name} is done`) })
 const payer = agent({
@@ -38,7 +43,8 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       reflect(supervisor({ name: 'boss', model: lead(), workers: team }), {
         judge: agent({
           name: 'critic',
-          model: ({ messages }) => (JSON.stringify(messages).includes('thin') ? '{"score": 0.2, "reason": "too thin"}' : '1'),
+          model: ({ messages }) =>
+            JSON.stringify(messages).includes('thin') ? '{"score": 0.2, "reason": "too thin"}' : '1',
         }),
       }),
     ),
@@ -64,7 +70,9 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       'a reflection as the base of a supervisor, its lead asks for an approval',
       supervisor({
         name: 'boss',
-        base: reflect(agent({ name: 'thinker', model: inOrder(hands('payer'), 'thin', 'rich') }), { judge: ({ text }) => text === 'rich' }),
+        base: reflect(agent({ name: 'thinker', model: inOrder(hands('payer'), 'thin', 'rich') }), {
+          judge: ({ text }) => text === 'rich',
+        }),
         workers: [payer],
       }),
     ),
@@ -99,7 +107,9 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       supervisor({
         name: 'boss',
         workers: team,
-        delegation: { onComplete: ({ worker: name }) => (name === 'intern' ? { bail: { answer: 'enough' } } : undefined) },
+        delegation: {
+          onComplete: ({ worker: name }) => (name === 'intern' ? { bail: { answer: 'enough' } } : undefined),
+        },
         run: async (_ctx, _brief, own) => {
           await own.delegate('writer', 'x')
           await own.delegate('intern', 'x')

@@ -1,4 +1,7 @@
-/** A planned team that is cancelled and undoes what has ended, with its process dying at every point where it can: each is undone once, in the same order. */
+/**
+ * A planned team that is cancelled and undoes what has ended, with its process dying at every point where it can: each
+ * is undone once, in the same order.
+ */
 import { agent } from '../../src/agent/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { team } from '../../src/team/index.ts'
@@ -28,7 +31,10 @@ const crew = team({
 async function cancels(runtime: Runtime): Promise<void> {
   const run = runtime.handle('simulated')
   const view = await run.view().catch(() => undefined) // nothing is recorded yet
-  if (view?.activations.some(({ task, open }) => task === 'hotel' && open.some(({ kind }) => kind === 'timer')) !== true) return
+  if (
+    view?.activations.some(({ task, open }) => task === 'hotel' && open.some(({ kind }) => kind === 'timer')) !== true
+  )
+    return
   await run.cancel('no travel').catch(() => undefined)
 }
 

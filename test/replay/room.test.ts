@@ -1,4 +1,7 @@
-/** Calls of models and tasks of a plan that wait for room, with their process dying at every point where it can: each is called once there is room, once. */
+/**
+ * Calls of models and tasks of a plan that wait for room, with their process dying at every point where it can: each is
+ * called once there is room, once.
+ */
 import { describe } from 'vitest'
 import { agent, teammate } from '../../src/agent/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
@@ -31,18 +34,33 @@ const crew = (uses: number) =>
   })
 
 describe('calls at once', () => {
-  diesEverywhere(teamScenario({ name: 'there is room for all of them, one after the other', agents: [crew(10)], input: 'go', outside }), {
-    status: 'completed',
-    output: 'all in',
-  })
-  diesEverywhere(teamScenario({ name: 'one of them cannot fit any more', agents: [crew(3_000)], input: 'go', outside }), {
-    status: 'completed',
-    output: 'all in',
-  })
+  diesEverywhere(
+    teamScenario({
+      name: 'there is room for all of them, one after the other',
+      agents: [crew(10)],
+      input: 'go',
+      outside,
+    }),
+    {
+      status: 'completed',
+      output: 'all in',
+    },
+  )
+  diesEverywhere(
+    teamScenario({ name: 'one of them cannot fit any more', agents: [crew(3_000)], input: 'go', outside }),
+    {
+      status: 'completed',
+      output: 'all in',
+    },
+  )
 })
 
 describe('tasks of a plan', () => {
-  const writer = agent({ name: 'writer', description: 'Writes.', model: () => ({ text: 'done', usage: { input: 60, output: 0 } }) })
+  const writer = agent({
+    name: 'writer',
+    description: 'Writes.',
+    model: () => ({ text: 'done', usage: { input: 60, output: 0 } }),
+  })
   const estimate = { tokens: 100 }
   const waits = (tokens: number) =>
     team({
@@ -52,10 +70,18 @@ describe('tasks of a plan', () => {
       budget: { tokens, onExhausted: 'ask' },
       tolerance: 50,
     })
-  diesEverywhere(teamScenario({ name: 'a task that waits for room, and begins', agents: [waits(220)], input: 'go', outside: patient }), {
-    status: 'completed',
-    results: { coverage: { succeeded: 3, planned: 3 } },
-  })
+  diesEverywhere(
+    teamScenario({
+      name: 'a task that waits for room, and begins',
+      agents: [waits(220)],
+      input: 'go',
+      outside: patient,
+    }),
+    {
+      status: 'completed',
+      results: { coverage: { succeeded: 3, planned: 3 } },
+    },
+  )
 
   const hears = agent({
     name: 'hears',
@@ -82,7 +108,12 @@ describe('tasks of a plan', () => {
     timeoutMs: 0,
   })
   diesEverywhere(
-    teamScenario({ name: 'a task whose room is held by somebody who waits for it', agents: [circle], input: 'go', outside: patient }),
+    teamScenario({
+      name: 'a task whose room is held by somebody who waits for it',
+      agents: [circle],
+      input: 'go',
+      outside: patient,
+    }),
     {
       status: 'completed',
       results: { tasks: [{ status: 'succeeded' }, { status: 'failed', failure: { code: 'budget.exceeded' } }] },

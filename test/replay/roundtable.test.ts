@@ -1,4 +1,7 @@
-/** Conversations that somebody leads, and questions of workers, with their process dying at every point where it can: the same speak, the same is asked and answered, and nothing recorded runs again. */
+/**
+ * Conversations that somebody leads, and questions of workers, with their process dying at every point where it can:
+ * the same speak, the same is asked and answered, and nothing recorded runs again.
+ */
 import { describe } from 'vitest'
 import { agent, askSupervisor, delegate, step, type Agent } from '../../src/agent/index.ts'
 import { asText, completed, type Json, type Outcome } from '../../src/core/index.ts'
@@ -10,14 +13,19 @@ import type { Message, ModelFunction, ModelRequest } from '../../src/model/index
 import { diesEverywhere } from './dying.ts'
 
 const answer = async (runtime: Runtime): Promise<void> => {
-  for (const { id } of await runtime.questions()) await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
+  for (const { id } of await runtime.questions())
+    await runtime.answer({ interruptId: id, value: 'yes' }).catch(() => undefined)
 }
 const scenario = (name: string, root: Agent, people = false): Scenario =>
   teamScenario({ name, agents: [root], input: 'task', ...(people ? { outside: answer } : {}) })
 
 const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
-const person = agent({ name: 'ann', description: 'A human.', run: async (ctx) => `ann says ${(await interrupt(ctx, 'and?')) as string}` })
+const person = agent({
+  name: 'ann',
+  description: 'A human.',
+  run: async (ctx) => `ann says ${(await interrupt(ctx, 'and?')) as string}`,
+})
 const asker = (times = 1): Agent =>
   agent({
     name: 'w',
@@ -34,13 +42,21 @@ const lastOf = ({ messages }: ModelRequest): string => textOf(messages.at(-1))
 const json = (value: object): string => JSON.stringify(value)
 /** How often somebody has spoken, as a model that chooses is shown it. */
 const spoken = ({ messages }: ModelRequest): number =>
-  messages.filter(({ content }) => typeof content === 'string' && content.startsWith('For context: [') && !content.includes('[table]'))
-    .length
+  messages.filter(
+    ({ content }) =>
+      typeof content === 'string' && content.startsWith('For context: [') && !content.includes('[table]'),
+  ).length
 
 const chooses: ModelFunction = (request) => {
   const n = spoken(request)
   return json(
-    n === 0 ? { speaker: 'a', instruction: 'begin' } : n === 1 ? { speaker: 'ann' } : n === 2 ? { speaker: 'nobody' } : { done: true },
+    n === 0
+      ? { speaker: 'a', instruction: 'begin' }
+      : n === 1
+        ? { speaker: 'ann' }
+        : n === 2
+          ? { speaker: 'nobody' }
+          : { done: true },
   )
 }
 
@@ -67,19 +83,34 @@ const plans: ModelFunction = (request) => {
 const leads =
   (calls: readonly { readonly worker: string }[]): ModelFunction =>
   (request) => {
-    if (/asks you something before it goes on/.test(lastOf(request))) return `aside: ${/question \d/.exec(lastOf(request))![0]}`
+    if (/asks you something before it goes on/.test(lastOf(request)))
+      return `aside: ${/question \d/.exec(lastOf(request))![0]}`
     const results = request.messages.flatMap((message) => (message.role === 'tool' ? [asText(message.content)] : []))
     if (results.length > 0) return results.some((each) => each.includes('background')) ? 'waiting' : results.join(' + ')
-    return { calls: calls.map(({ worker }, i) => ({ name: 'delegate', input: { worker, instructions: 'go' } as Json, id: `c${i}` })) }
+    return {
+      calls: calls.map(({ worker }, i) => ({
+        name: 'delegate',
+        input: { worker, instructions: 'go' } as Json,
+        id: `c${i}`,
+      })),
+    }
   }
-const boss = (workers: readonly Agent[], delegation: Delegation, calls = workers.map(({ name: worker }) => ({ worker }))): Agent =>
-  supervisor({ name: 'boss', model: leads(calls), workers, delegation })
+const boss = (
+  workers: readonly Agent[],
+  delegation: Delegation,
+  calls = workers.map(({ name: worker }) => ({ worker })),
+): Agent => supervisor({ name: 'boss', model: leads(calls), workers, delegation })
 
 const cases: readonly (readonly [Scenario, Outcome])[] = [
   [
     scenario(
       'a model chooses, a human takes part, a choice that is none goes in turn',
-      roundtable({ name: 'table', agents: [mind('a', 'a1', 'a2'), mind('b', 'b1'), person], speaker: 'auto', model: chooses }),
+      roundtable({
+        name: 'table',
+        agents: [mind('a', 'a1', 'a2'), mind('b', 'b1'), person],
+        speaker: 'auto',
+        model: chooses,
+      }),
       true,
     ),
     completed('a2'),
@@ -104,7 +135,8 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       roundtable({
         name: 'table',
         agents: [mind('a', new Error('down')), mind('b', 'b1')],
-        speaker: async ({ round }) => (round === 1 ? 'a' : round === 2 ? { speaker: 'b', instruction: 'then you' } : undefined),
+        speaker: async ({ round }) =>
+          round === 1 ? 'a' : round === 2 ? { speaker: 'b', instruction: 'then you' } : undefined,
         summary: mind('clerk', 'minutes'),
       }),
     ),
@@ -113,7 +145,11 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
   [
     scenario(
       'a ledger with a new plan',
-      roundtable({ name: 'table', agents: [mind('a', 'try', 'again'), person], speaker: ledger({ model: plans, maxStalls: 1 }) }),
+      roundtable({
+        name: 'table',
+        agents: [mind('a', 'try', 'again'), person],
+        speaker: ledger({ model: plans, maxStalls: 1 }),
+      }),
     ),
     completed('final'),
   ],
@@ -124,7 +160,10 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
     ),
     completed('by code; aside: question 2; you have asked 2 questions already; go on with what you have'),
   ],
-  [scenario('a background worker asks', boss([asker()], { questions: true, background: ['w'] })), completed('aside: question 1')],
+  [
+    scenario('a background worker asks', boss([asker()], { questions: true, background: ['w'] })),
+    completed('aside: question 1'),
+  ],
   [
     scenario(
       'a worker asks while another works, one after the other in a queue of one',
@@ -147,7 +186,9 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
         run: async (ctx) => {
           const outcome = await delegate(ctx, asker(2), 'go', {
             onQuestion: async (question, at) =>
-              question.endsWith('1') ? step(at, 'look up', () => 'found') : `ann: ${(await interrupt(at, question)) as string}`,
+              question.endsWith('1')
+                ? step(at, 'look up', () => 'found')
+                : `ann: ${(await interrupt(at, question)) as string}`,
           })
           return outcome.status === 'completed' ? (outcome.output as string) : outcome.status
         },

@@ -1,5 +1,13 @@
 /** Representative runs at the level of the kernel: simulated, replayed, and kept as golden journals. */
-import { completed, rootActivation, runId, type ActivationId, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
+import {
+  completed,
+  rootActivation,
+  runId,
+  type ActivationId,
+  type Json,
+  type OpId,
+  type Outcome,
+} from '../../src/core/index.ts'
 import type { Context, Engine, Orchestration, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
 import type { ManualClock, Scenario } from '../../src/testing/index.ts'
 
@@ -13,7 +21,8 @@ const code = (name: string, body: Body): Orchestration => ({
 
 export const registryOf = (agents: readonly Orchestration[]): Registry => ({
   onMissingVersion: 'move',
-  find: (name, version) => agents.find((agent) => agent.name === name && (version === undefined || version === agent.version)),
+  find: (name, version) =>
+    agents.find((agent) => agent.name === name && (version === undefined || version === agent.version)),
 })
 
 async function end(ctx: Context, id: OpId | ActivationId): Promise<Outcome> {
@@ -33,9 +42,13 @@ const model: StepOptions = {
   effect: 'model',
   as: { type: 'model.requested', model: 'scripted/one', prompt: '0', renderer: 1, messages: 1 },
   reserve: { turns: 1, tokens: 100 },
-  settle: () => ({ charge: { turns: 1, tokens: 40 }, usage: { agent: 'x', model: 'scripted/one', used: { input: 30, output: 10 } } }),
+  settle: () => ({
+    charge: { turns: 1, tokens: 40 },
+    usage: { agent: 'x', model: 'scripted/one', used: { input: 30, output: 10 } },
+  }),
 }
-const asks = (id: string) => ({ as: { type: 'interrupt.raised', id, question: { text: 'well?' }, path: ['lead'] } }) as const
+const asks = (id: string) =>
+  ({ as: { type: 'interrupt.raised', id, question: { text: 'well?' }, path: ['lead'] } }) as const
 const after = (ctx: Context, ms: number): { until: Date } => ({ until: new Date(ctx.now().getTime() + ms) })
 const run = runId('run_golden')
 const root = rootActivation(run)
@@ -46,12 +59,22 @@ const answers =
   async (engine: Engine): Promise<void> => {
     for (const asked of await engine.questions({ run })) {
       if (asked.kind === kind)
-        await engine.post({ type: 'answer', activation: asked.activation, address: asked.address, outcome: completed(value) })
+        await engine.post({
+          type: 'answer',
+          activation: asked.activation,
+          address: asked.address,
+          outcome: completed(value),
+        })
     }
   }
 const passTime = async (_engine: Engine, clock: ManualClock): Promise<void> => void clock.advanceToNext()
 
-function scenario(name: string, agents: readonly Orchestration[], outside?: Scenario['outside'], limits?: { tokens: number }): Scenario {
+function scenario(
+  name: string,
+  agents: readonly Orchestration[],
+  outside?: Scenario['outside'],
+  limits?: { tokens: number },
+): Scenario {
   const start = {
     run,
     agent: 'lead',
@@ -69,24 +92,33 @@ const delegation = scenario('delegation', [
     const turn = ctx.scope('turn')
     const plan = await step(turn, 'model', `plan ${input as string}`, model)
     const tools = [1, 2].map((n) =>
-      turn.scope('call').begin('tool', () => `${input as string}${n}`, { as: { type: 'tool.called', tool: 'look' }, effect: 'read' }),
+      turn
+        .scope('call')
+        .begin('tool', () => `${input as string}${n}`, { as: { type: 'tool.called', tool: 'look' }, effect: 'read' }),
     )
     const results: Json[] = []
-    for (const tool of tools) results.push(await end(ctx, tool).then((o) => (o.status === 'completed' ? o.output : o.status)))
+    for (const tool of tools)
+      results.push(await end(ctx, tool).then((o) => (o.status === 'completed' ? o.output : o.status)))
     return [plan, ...results, await step(ctx.scope('turn'), 'model', 'done', model)]
   }),
   code('lead', async (ctx) => {
     const turn = ctx.scope('turn')
     await step(turn, 'model', 'call three', model)
-    const waiting = new Set(['a', 'b', 'c'].map((input) => turn.scope('call').start('worker', input, { callId: `call_${input}` })))
+    const waiting = new Set(
+      ['a', 'b', 'c'].map((input) => turn.scope('call').start('worker', input, { callId: `call_${input}` })),
+    )
     const outputs: Json[] = []
     while (waiting.size > 0) {
       const arrival = await ctx.next((one) => waiting.has(one.id as ActivationId))
       waiting.delete(arrival.id as ActivationId)
-      if (arrival.type === 'worker.settled' && arrival.outcome.status === 'completed') outputs.push(arrival.outcome.output)
+      if (arrival.type === 'worker.settled' && arrival.outcome.status === 'completed')
+        outputs.push(arrival.outcome.output)
     }
     ctx.emit({ type: 'fact.noted', name: 'joined', data: outputs.length })
-    return [outputs.map((output) => JSON.stringify(output)).sort(), await step(ctx.scope('turn'), 'model', 'sum', model)]
+    return [
+      outputs.map((output) => JSON.stringify(output)).sort(),
+      await step(ctx.scope('turn'), 'model', 'sum', model),
+    ]
   }),
 ])
 
@@ -162,7 +194,8 @@ const cancel = scenario(
     }),
   ],
   async (engine) => {
-    if ((await engine.questions({ run })).length > 0) await engine.post({ type: 'cancel', run, reason: 'enough', by: 'ada' })
+    if ((await engine.questions({ run })).length > 0)
+      await engine.post({ type: 'cancel', run, reason: 'enough', by: 'ada' })
   },
 )
 
@@ -215,7 +248,11 @@ const budget = scenario(
     code('lead', async (ctx) => {
       const words: Json[] = []
       for (let n = 0; n < 5; n++)
-        words.push(await end(ctx, ctx.scope('call').start('worker', n)).then((o) => (o.status === 'completed' ? o.output : o.status)))
+        words.push(
+          await end(ctx, ctx.scope('call').start('worker', n)).then((o) =>
+            o.status === 'completed' ? o.output : o.status,
+          ),
+        )
       return words
     }),
   ],
@@ -303,9 +340,26 @@ const once = scenario(
   async (engine) => {
     for (const asked of await engine.questions({ run })) {
       if (asked.kind === 'in-doubt')
-        await engine.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'paid' })
+        await engine.post({
+          type: 'settle-doubt',
+          activation: asked.activation,
+          address: asked.address,
+          happened: true,
+          value: 'paid',
+        })
     }
   },
 )
 
-export const scenarios: readonly Scenario[] = [delegation, approval, time, cancel, mailbox, budget, segments, leaving, pause, once]
+export const scenarios: readonly Scenario[] = [
+  delegation,
+  approval,
+  time,
+  cancel,
+  mailbox,
+  budget,
+  segments,
+  leaving,
+  pause,
+  once,
+]

@@ -1,4 +1,7 @@
-/** What a store says is what its journals say: after a close, of redacted input, and of payloads that look like the store's own marks (K1, K8, K10). */
+/**
+ * What a store says is what its journals say: after a close, of redacted input, and of payloads that look like the
+ * store's own marks (K1, K8, K10).
+ */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Json, RunId } from '../../src/core/index.ts'
@@ -43,13 +46,19 @@ test('K10: a start that is repeated with the same secret is the same start', asy
   const input = { token: 'abc', text: 'it is s3cret-s3cret', plain: [1, null] }
   expect(await begin(engine, 'r', 'agent', input)).toEqual({ created: true })
   expect(await begin(engine, 'r', 'agent', input)).toEqual({ created: false })
-  expect((await errorOf(() => begin(engine, 'r', 'agent', { ...input, text: 'something else' }))).code).toBe('run.conflict')
+  expect((await errorOf(() => begin(engine, 'r', 'agent', { ...input, text: 'something else' }))).code).toBe(
+    'run.conflict',
+  )
 })
 
 test('K1: an object that names a payload of the same entry comes back as it was, not as that payload', async () => {
   const long = 'x'.repeat(20_000)
   const hash = createHash('sha256').update(JSON.stringify(long)).digest('hex')
-  const input: Json = { long, mine: { '$reeve.blob': hash }, deep: [{ '$reeve.blob': hash, more: long }, { '$reeve.blob': 7 }] }
+  const input: Json = {
+    long,
+    mine: { '$reeve.blob': hash },
+    deep: [{ '$reeve.blob': hash, more: long }, { '$reeve.blob': 7 }],
+  }
   const packed = pack(JSON.stringify(input))!
   expect(packed.body.length).toBeLessThan(1_000)
   expect(JSON.parse(unpack(packed.body, (name) => packed.blobs.get(name)!))).toEqual(input)

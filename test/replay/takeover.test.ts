@@ -1,4 +1,7 @@
-/** A human has a run, edits its plan, does work by hand, hands it back, over a process that dies anywhere: each command once, nothing begun meanwhile, nothing done twice. Spec team R-13, C72, C73, C100. */
+/**
+ * A human has a run, edits its plan, does work by hand, hands it back, over a process that dies anywhere: each command
+ * once, nothing begun meanwhile, nothing done twice. Spec team R-13, C72, C73, C100.
+ */
 import { rootActivation, type Json } from '../../src/core/index.ts'
 import { agent, step, teamMessage } from '../../src/agent/index.ts'
 import type { Context, Engine } from '../../src/engine/index.ts'
@@ -12,7 +15,10 @@ import { diesEverywhere } from './dying.ts'
 const run = 'simulated' as Parameters<Engine['read']>[0]
 
 /** What a human does, one thing after the other, each as soon as the journal has the one before. */
-function byHand(scenario: Scenario, commands: (engine: Engine, has: (type: string) => boolean) => Promise<unknown> | undefined): Scenario {
+function byHand(
+  scenario: Scenario,
+  commands: (engine: Engine, has: (type: string) => boolean) => Promise<unknown> | undefined,
+): Scenario {
   return {
     ...scenario,
     async outside(engine) {
@@ -20,7 +26,8 @@ function byHand(scenario: Scenario, commands: (engine: Engine, has: (type: strin
       const { interrupts, outcome } = runView(events)
       if (outcome !== undefined || interrupts.length === 0) return
       const has = (type: string): boolean => events.some(({ event }) => event.type === type)
-      if (!has('run.taken-over')) await engine.post({ type: 'pause', run, at: 'next', takeover: true, by: 'ann', id: 't' })
+      if (!has('run.taken-over'))
+        await engine.post({ type: 'pause', run, at: 'next', takeover: true, by: 'ann', id: 't' })
       else if (has('run.handed-back')) return
       else await (commands(engine, has) ?? engine.post({ type: 'resume', run, handBack: true, by: 'ann', id: 'h' }))
     },
@@ -31,7 +38,14 @@ function byHand(scenario: Scenario, commands: (engine: Engine, has: (type: strin
 async function completed(engine: Engine, output: Json): Promise<void> {
   const [asked] = runView(await engine.read(run)).interrupts
   const outcome = { status: 'completed', output, by: 'ann' } as const
-  await engine.post({ type: 'cancel', run, activation: asked!.activation, reason: 'finished by ann', by: 'ann', outcome })
+  await engine.post({
+    type: 'cancel',
+    run,
+    activation: asked!.activation,
+    reason: 'finished by ann',
+    by: 'ann',
+    outcome,
+  })
 }
 
 const worker = agent({
@@ -85,7 +99,11 @@ diesEverywhere(
   },
 )
 
-const asking = agent({ name: 'asking', description: 'Asks.', run: async (ctx: Context): Promise<Json> => interrupt(ctx, 'well?') })
+const asking = agent({
+  name: 'asking',
+  description: 'Asks.',
+  run: async (ctx: Context): Promise<Json> => interrupt(ctx, 'well?'),
+})
 const lead = scripted({ calls: [{ name: 'delegate', input: { worker: 'asking', instructions: 'ask' } }] }, 'final')
 const boss = supervisor({ name: 'boss', model: lead, workers: [asking] })
 

@@ -1,4 +1,7 @@
-/** A team that fails, tries again and asks for more budget, with its process dying at every point where it can: the same outcome and facts, and nothing recorded runs again. */
+/**
+ * A team that fails, tries again and asks for more budget, with its process dying at every point where it can: the same
+ * outcome and facts, and nothing recorded runs again.
+ */
 import { describe } from 'vitest'
 import { agent, step } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -17,7 +20,10 @@ async function outside(runtime: Runtime, clock: ManualClock): Promise<void> {
 const writer = agent({
   name: 'writer',
   description: 'Writes.',
-  model: ({ messages }) => ({ text: `done ${JSON.stringify(messages).length > 0}`, usage: { input: 60, output: 0, usd: 0 } }),
+  model: ({ messages }) => ({
+    text: `done ${JSON.stringify(messages).length > 0}`,
+    usage: { input: 60, output: 0, usd: 0 },
+  }),
 })
 /** Fails once with what may pass, then with what will not. */
 const unlucky = agent({

@@ -1,4 +1,7 @@
-/** A run that is trusted, with its process dying at every point where it can: it counts once, and its mode stays what it was. */
+/**
+ * A run that is trusted, with its process dying at every point where it can: it counts once, and its mode stays what it
+ * was.
+ */
 import { describe } from 'vitest'
 import { completed } from '../../src/core/index.ts'
 import { escalate } from '../../src/oversight/index.ts'
@@ -13,7 +16,13 @@ const analyst = hand(
     const about = { tool: 'send', toolVersion: '1', input: 'the report' }
     const done: string[] = []
     for (let n = 0; n < 2; n++) {
-      const verdict = await escalate(ctx.scope('gate'), edge.oversight, { subject: 'action', name: 'send' }, { action: 'send' }, about)
+      const verdict = await escalate(
+        ctx.scope('gate'),
+        edge.oversight,
+        { subject: 'action', name: 'send' },
+        { action: 'send' },
+        about,
+      )
       done.push(verdict?.approved === true ? 'approved' : 'not approved')
     }
     return completed(done)
@@ -26,7 +35,8 @@ const scenario: Scenario = teamScenario({
   agents: [analyst],
   input: 'go',
   outside: async (runtime: Runtime) => {
-    for (const { id } of await runtime.approvals()) await runtime.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+    for (const { id } of await runtime.approvals())
+      await runtime.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
   },
 })
 

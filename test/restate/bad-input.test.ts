@@ -1,6 +1,7 @@
 /**
- * Wrong addresses, wrong options, bad surroundings: each is one error with a code, a hint and a word on trying again, in bounded time, and nothing is left
- * behind: nobody listens, no promise is forgotten (vitest fails on unhandled rejections).
+ * Wrong addresses, wrong options, bad surroundings: each is one error with a code, a hint and a word on trying again,
+ * in bounded time, and nothing is left behind: nobody listens, no promise is forgotten (vitest fails on unhandled
+ * rejections).
  */
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -54,7 +55,10 @@ const drives = (fleet: Fleet, options: Partial<RestateOptions>) => async () => {
   const runtime = await createRuntime({ engine, agents: crew(fleet.world) })
   await runtime.close()
 }
-/** A client with options that are wrong somewhere: the run begins in the store all the same, and what is wrong is said once. */
+/**
+ * A client with options that are wrong somewhere: the run begins in the store all the same, and what is wrong is said
+ * once.
+ */
 async function starts(fleet: Fleet, options: Partial<RestateOptions>, run: string): Promise<readonly string[]> {
   const heard: string[] = []
   const desk = await fleet.desk({ ...options, onWarning: (code) => void heard.push(code) })
@@ -149,7 +153,10 @@ describe('options', () => {
 describe('the worker', () => {
   test('cannot be reached by Restate under the address that it advertises', async () => {
     await using fleet = await Fleet.create({ shared })
-    await expectFailure(drives(fleet, { advertise: `http://127.0.0.1:${await freePort()}` }), 'engine.worker-unreachable')
+    await expectFailure(
+      drives(fleet, { advertise: `http://127.0.0.1:${await freePort()}` }),
+      'engine.worker-unreachable',
+    )
     const { url, server } = await plainHttp()
     await expectFailure(drives(fleet, { advertise: url }), 'engine.worker-unreachable')
     server.close()
@@ -159,12 +166,18 @@ describe('the worker', () => {
     await using fleet = await Fleet.create({ shared })
     const other = createTcp()
     await new Promise<void>((resolve) => other.listen({ host: '127.0.0.1', port: 0 }, resolve))
-    await expectFailure(drives(fleet, { listen: { port: (other.address() as AddressInfo).port } }), 'config.invalid', { withinMs: 2_000 })
-    other.close()
-    const key = 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'
-    await expectFailure(drives(fleet, { listen: { host: '192.0.2.1', port: 9_999 }, identityKeys: [key] }), 'config.invalid', {
+    await expectFailure(drives(fleet, { listen: { port: (other.address() as AddressInfo).port } }), 'config.invalid', {
       withinMs: 2_000,
     })
+    other.close()
+    const key = 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'
+    await expectFailure(
+      drives(fleet, { listen: { host: '192.0.2.1', port: 9_999 }, identityKeys: [key] }),
+      'config.invalid',
+      {
+        withinMs: 2_000,
+      },
+    )
   })
 })
 
@@ -173,19 +186,31 @@ describe('one namespace, one store', () => {
     await using fleet = await Fleet.create({ shared, store: 'postgres' })
     await fleet.worker()
     const other = join(fleet.world.dir, 'other.db')
-    const elsewhere = await expectFailure(drives(fleet, { store: other, listen: { port: await freePort() } }), 'config.invalid')
+    const elsewhere = await expectFailure(
+      drives(fleet, { store: other, listen: { port: await freePort() } }),
+      'config.invalid',
+    )
     expect(elsewhere.message).toMatch(/a worker with another store serves/)
     await fleet.worker()
     await fleet.worker({ options: { listen: { port: await freePort() } } })
-    await fleet.worker({ options: { store: other, namespace: `${fleet.options.namespace}-2`, listen: { port: await freePort() } } })
+    await fleet.worker({
+      options: { store: other, namespace: `${fleet.options.namespace}-2`, listen: { port: await freePort() } },
+    })
   })
 
   test('hostile calls: none moves a run, ends the worker or is kept', async () => {
     await using fleet = await Fleet.create({ shared, store: 'postgres' })
     const worker = await fleet.worker()
     const service = `${fleet.options.namespace}.Runs`
-    const call = async (body: string | Uint8Array<ArrayBuffer>, type = 'application/json'): Promise<readonly [number, string]> => {
-      const answer = await fetch(`${shared.ingress}/${service}/move`, { method: 'POST', body, headers: { 'content-type': type } })
+    const call = async (
+      body: string | Uint8Array<ArrayBuffer>,
+      type = 'application/json',
+    ): Promise<readonly [number, string]> => {
+      const answer = await fetch(`${shared.ingress}/${service}/move`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': type },
+      })
       return [answer.status, await answer.text()]
     }
     const { metadata } = (await fleet.client.services()).find(({ name }) => name === service)!
@@ -229,7 +254,9 @@ describe('one namespace, one store', () => {
     expect((await call(said([run.id])))[0]).toBe(200)
     expect(fleet.world.count('publish')).toBe(1)
     expect(await fleet.calls()).toEqual([])
-    expect(worker.lines.filter((line) => !line.startsWith('up') && !line.startsWith('engine.worker-refused'))).toEqual([])
+    expect(worker.lines.filter((line) => !line.startsWith('up') && !line.startsWith('engine.worker-refused'))).toEqual(
+      [],
+    )
   })
 })
 
@@ -247,7 +274,12 @@ test('identity keys: a worker obeys the server that it was told of, and refuses 
     'engine.worker-refused',
   )
   await fleet.worker({
-    options: { ...signed, identityKeys: [key], listen: { host: '0.0.0.0', port: fleet.port }, advertise: `http://127.0.0.1:${fleet.port}` },
+    options: {
+      ...signed,
+      identityKeys: [key],
+      listen: { host: '0.0.0.0', port: fleet.port },
+      advertise: `http://127.0.0.1:${fleet.port}`,
+    },
   })
   const desk = await fleet.desk(signed)
   expect(await (await desk.start('publisher', 'x')).until('waiting')).toMatchObject({ status: 'waiting' })
@@ -256,7 +288,10 @@ test('identity keys: a worker obeys the server that it was told of, and refuses 
     import('node:http2').then(({ connect }) => {
       const session = connect(`http://127.0.0.1:${fleet.port}`)
       session.once('error', reject)
-      const request = session.request({ ':path': '/discover', accept: 'application/vnd.restate.endpointmanifest.v3+json' })
+      const request = session.request({
+        ':path': '/discover',
+        accept: 'application/vnd.restate.endpointmanifest.v3+json',
+      })
       request.once('response', (headers) => (resolve(Number(headers[':status'])), session.destroy()))
       request.end()
     }, reject)
@@ -270,12 +305,17 @@ describe('the store', () => {
     const foreign = join(fleet.world.dir, 'foreign.db')
     writeFileSync(foreign, 'this is a letter to my aunt, and not an SQLite database at all')
     const nowhere = `postgres://nobody:secret@127.0.0.1:${await freePort()}/none`
-    await expectFailure(drives(fleet, { store: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') }), 'store.unavailable')
+    await expectFailure(
+      drives(fleet, { store: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') }),
+      'store.unavailable',
+    )
     await expectFailure(drives(fleet, { store: foreign }), 'store.foreign')
     const away = await expectFailure(drives(fleet, { store: nowhere }), 'store.unavailable', { retryable: true })
     expect(away.message).not.toContain('secret')
     expect(readFileSync(foreign, 'utf8')).toContain('aunt')
-    expect((await fleet.client.deployments()).filter(({ services }) => services.includes(`${fleet.options.namespace}.Runs`))).toEqual([])
+    expect(
+      (await fleet.client.deployments()).filter(({ services }) => services.includes(`${fleet.options.namespace}.Runs`)),
+    ).toEqual([])
   })
 })
 

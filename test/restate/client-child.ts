@@ -1,4 +1,7 @@
-/** A process that only waits for a run and has nothing else that would keep it alive. Arguments: RestateOptions as JSON, the run, how to wait. */
+/**
+ * A process that only waits for a run and has nothing else that would keep it alive. Arguments: RestateOptions as JSON,
+ * the run, how to wait.
+ */
 import { restate } from '../../src/adapters/restate/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 

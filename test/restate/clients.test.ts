@@ -1,4 +1,7 @@
-/** Clients and closing: whoever waits stays alive, whoever closes ends in time and begins nothing more, whoever leaves leaves nothing behind. */
+/**
+ * Clients and closing: whoever waits stays alive, whoever closes ends in time and begins nothing more, whoever leaves
+ * leaves nothing behind.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -22,13 +25,20 @@ describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
       await using fleet = await Fleet.create({ shared, store })
       await fleet.worker()
       const run = await (await fleet.desk()).start('talker', 'go')
-      const child = spawn(process.execPath, [join(import.meta.dirname, 'client-child.ts'), JSON.stringify(fleet.options), run.id, verb])
+      const child = spawn(process.execPath, [
+        join(import.meta.dirname, 'client-child.ts'),
+        JSON.stringify(fleet.options),
+        run.id,
+        verb,
+      ])
       let said = ''
       child.stdout.on('data', (piece: Buffer) => (said += piece.toString()))
       const exit = once(child, 'exit')
       await until('it waits', () => said.includes('waits'))
       // It would have ended by itself within a turn of its loop.
-      await expect(Promise.race([exit, new Promise((resolve) => setTimeout(resolve, 700, 'still there'))])).resolves.toBe('still there')
+      await expect(
+        Promise.race([exit, new Promise((resolve) => setTimeout(resolve, 700, 'still there'))]),
+      ).resolves.toBe('still there')
       fleet.world.open('talk')
       expect(await exit).toEqual([0, null])
       expect(said).toBe('waits\ndone\n')
@@ -41,9 +51,14 @@ test('K6: a closing engine lets nothing out any more, ends in time, and what was
   try {
     stage.agent('chain', async (ctx) => {
       for (let n = 0; n < 40; n++)
-        await step(ctx, `pay ${n}`, async () => (stage.ran.push('pay'), await new Promise((resolve) => setTimeout(resolve, 60)), null), {
-          effect: 'once',
-        })
+        await step(
+          ctx,
+          `pay ${n}`,
+          async () => (stage.ran.push('pay'), await new Promise((resolve) => setTimeout(resolve, 60)), null),
+          {
+            effect: 'once',
+          },
+        )
       return 'done'
     })
     await stage.drive()

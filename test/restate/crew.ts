@@ -26,7 +26,11 @@ export function crew(world: World, version = '1'): Agent[] {
       const n = Number(brief)
       const plan = await step(ctx, 'plan', (io) => world.does('plan', io))
       const ends = await Promise.all(pieces(n).map((name) => delegate(ctx, piece, name)))
-      const sum = await step(ctx, 'sum', (io) => (world.note('sum', io), ends.filter(({ status }) => status === 'completed').length))
+      const sum = await step(
+        ctx,
+        'sum',
+        (io) => (world.note('sum', io), ends.filter(({ status }) => status === 'completed').length),
+      )
       return { plan, sum, ends: ends.map((end) => (end.status === 'completed' ? end.output : end.status)) }
     },
   })
@@ -49,13 +53,18 @@ function askers(world: World, version: string): Agent[] {
         timeoutMs,
       })
       if (!verdict.approved) return { published: false, how: verdict.how }
-      return { published: true, said: await step(ctx, 'publish', (io) => (world.note('publish', io), 'out'), { effect: 'once' }) }
+      return {
+        published: true,
+        said: await step(ctx, 'publish', (io) => (world.note('publish', io), 'out'), { effect: 'once' }),
+      }
     },
   })
   const payer = agent({
     name: 'payer',
     version,
-    run: async (ctx): Promise<Json> => ({ paid: await step(ctx, 'pay', (io) => world.does('pay', io), { effect: 'once' }) }),
+    run: async (ctx): Promise<Json> => ({
+      paid: await step(ctx, 'pay', (io) => world.does('pay', io), { effect: 'once' }),
+    }),
   })
   return [publisher, payer]
 }
@@ -67,7 +76,12 @@ function oldAndNew(world: World, version: string): Agent[] {
     version,
     run: async (ctx): Promise<Json> => {
       const does = (name: string, aliases?: string[]): Promise<string> =>
-        step(ctx, name, (io) => (world.note(name, io), `${name} by ${version}`), aliases === undefined ? {} : { aliases })
+        step(
+          ctx,
+          name,
+          (io) => (world.note(name, io), `${name} by ${version}`),
+          aliases === undefined ? {} : { aliases },
+        )
       const first = version === '1' ? await does('old') : await does('renamed', ['old'])
       const inserted = version === '1' ? null : await does('inserted', [])
       const answer = await interrupt(ctx, 'go on?')
@@ -95,7 +109,12 @@ function longOnes(world: World, version: string): Agent[] {
     version,
     run: (ctx) => step(ctx, 'dig', (io) => world.does('dig', io), { retry: { attempts: 1 } }),
   })
-  const quick = agent({ name: 'quick', description: 'Is quick.', version, run: (ctx) => step(ctx, 'peck', (io) => world.does('peck', io)) })
+  const quick = agent({
+    name: 'quick',
+    description: 'Is quick.',
+    version,
+    run: (ctx) => step(ctx, 'peck', (io) => world.does('peck', io)),
+  })
   const foreman = agent({
     name: 'foreman',
     version,

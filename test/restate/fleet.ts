@@ -1,5 +1,6 @@
 /**
- * A fleet: worker processes that can be killed, a Restate server and a store that can be taken away, and a runtime of this process that drives nothing.
+ * A fleet: worker processes that can be killed, a Restate server and a store that can be taken away, and a runtime of
+ * this process that drives nothing.
  *
  * Owns: beginning and ending all of it. Does not own: what workers do (crew.ts), what is tested.
  */
@@ -62,7 +63,13 @@ export class Fleet implements AsyncDisposable {
   readonly #workers = new Set<ChildProcess>()
   readonly #runtimes: Runtime[] = []
 
-  private constructor(server: TestServer, store: string, dir: string, port: number, undo: (() => Promise<unknown> | void)[]) {
+  private constructor(
+    server: TestServer,
+    store: string,
+    dir: string,
+    port: number,
+    undo: (() => Promise<unknown> | void)[],
+  ) {
     this.server = server
     this.world = new World(dir)
     this.client = new RestateClient({ ingress: server.ingress, admin: server.admin })
@@ -136,7 +143,11 @@ export class Fleet implements AsyncDisposable {
 
   /** A runtime of this process: reads, decides, controls and starts by name; drives nothing. */
   async desk(options: Partial<RestateOptions> = {}, version = '1'): Promise<Runtime> {
-    const runtime = await createRuntime({ agents: crew(this.world, version), engine: this.engine(options), drive: false })
+    const runtime = await createRuntime({
+      agents: crew(this.world, version),
+      engine: this.engine(options),
+      drive: false,
+    })
     this.#runtimes.push(runtime)
     return runtime
   }
@@ -158,7 +169,11 @@ export class Fleet implements AsyncDisposable {
 }
 
 /** Waits until something is so, and gives it. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined | false> | T | undefined | false, ms = 20_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  ms = 20_000,
+): Promise<T> {
   const end = Date.now() + ms
   for (;;) {
     const found = await ask()

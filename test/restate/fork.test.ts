@@ -1,4 +1,7 @@
-/** Forks over several processes: a worker dies, Restate cannot be told, two ask for the same fork. What was copied is not done again. */
+/**
+ * Forks over several processes: a worker dies, Restate cannot be told, two ask for the same fork. What was copied is
+ * not done again.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runId } from '../../src/core/index.ts'
 import { pieces } from './crew.ts'
@@ -42,7 +45,9 @@ test.each(['sqlite', 'postgres'] as const)(
     await fork.settleDoubt({ id: about('piece#1'), happened: false })
     fleet.world.open('piece1', 'piece2')
     const all = pieces(3).map((name) => `${name} is done`)
-    expect(await fork.outcome()).toMatchObject({ output: { plan: 'plan is done', sum: 3, ends: [all[0], all[1], 'told'] } })
+    expect(await fork.outcome()).toMatchObject({
+      output: { plan: 'plan is done', sum: 3, ends: [all[0], all[1], 'told'] },
+    })
     expect(await run.outcome()).toMatchObject({ output: { plan: 'plan is done', sum: 3, ends: all } })
     // of what was out, the origin has done both again, the fork one
     expect(['plan>', 'piece0>', 'piece1>', 'piece2>'].map((what) => fleet.world.count(what))).toEqual([1, 1, 3, 2])
@@ -76,7 +81,9 @@ test('K2: everybody asks for the same fork at once: there is one', async () => {
   const to = runId('one')
   const engines = [1, 2, 3].map(() => fleet.engine())
   try {
-    const made = await Promise.all([...engines, ...engines].map((engine) => engine.fork({ run: runId(run.id), at: position, to })))
+    const made = await Promise.all(
+      [...engines, ...engines].map((engine) => engine.fork({ run: runId(run.id), at: position, to })),
+    )
     expect(made.filter(({ created }) => created)).toHaveLength(1)
     expect(await desk.handle('one').until('waiting')).toMatchObject({ status: 'waiting' })
     expect((await engines[0]!.read(to)).filter(({ event }) => event.type === 'run.forked')).toHaveLength(1)

@@ -1,8 +1,10 @@
 /**
- * Real servers for the tests, chaos runs and benches of the distributed engine: Restate on one node or several, on free ports and in folders of their own.
+ * Real servers for the tests, chaos runs and benches of the distributed engine: Restate on one node or several, on free
+ * ports and in folders of their own.
  *
- * Owns: starting, killing, starting again, and leaving nothing behind. Does not own: PostgreSQL (postgres.ts). Whoever asks for a server disposes of it
- * (`afterAll(() => server.dispose())`, `await using`); what is forgotten ends with this process, however it ends.
+ * Owns: starting, killing, starting again, and leaving nothing behind. Does not own: PostgreSQL (postgres.ts). Whoever
+ * asks for a server disposes of it (`afterAll(() => server.dispose())`, `await using`); what is forgotten ends with
+ * this process, however it ends.
  */
 import { RestateClient } from '../../src/adapters/restate/client.ts'
 import { startServer, type RestateServer, type ServerOptions } from '../../src/adapters/restate/server.ts'
@@ -11,7 +13,10 @@ import { freePort, removeFolder, temporaryFolder } from '../servers/place.ts'
 export { freePort } from '../servers/place.ts'
 export { freshPostgres, stoppablePostgres, type FreshPostgres, type StoppablePostgres } from '../servers/postgres.ts'
 
-/** A server that can be killed and started again: same folder, same addresses. `pid` and `exited` are those of the last start. */
+/**
+ * A server that can be killed and started again: same folder, same addresses. `pid` and `exited` are those of the last
+ * start.
+ */
 export interface TestServer extends RestateServer, AsyncDisposable {
   readonly dir: string
   /** Starts it again after `stop()`, or after `kill()` and `exited`. */
@@ -71,7 +76,10 @@ export const restateServer = (): Promise<TestServer> =>
   }))
 
 /** A server of one's own. */
-export async function freshRestateServer(options: Partial<ServerOptions> = {}, onDisposed: () => void = () => {}): Promise<TestServer> {
+export async function freshRestateServer(
+  options: Partial<ServerOptions> = {},
+  onDisposed: () => void = () => {},
+): Promise<TestServer> {
   const dir = temporaryFolder('restate')
   const ports = await portsOf(options.host ?? '127.0.0.1')
   return begin({ dir, ...ports, ...options }, () => {
@@ -80,7 +88,10 @@ export async function freshRestateServer(options: Partial<ServerOptions> = {}, o
   })
 }
 
-/** A cluster of `n` nodes on 127.0.0.1, 127.0.0.2, …: everything is kept on two of them, so that with three any one may die. The first has founded it. */
+/**
+ * A cluster of `n` nodes on 127.0.0.1, 127.0.0.2, …: everything is kept on two of them, so that with three any one may
+ * die. The first has founded it.
+ */
 export async function restateCluster(n = 3, options: Partial<ServerOptions> = {}): Promise<TestCluster> {
   const dir = temporaryFolder('cluster')
   const plans: ServerOptions[] = []

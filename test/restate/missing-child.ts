@@ -1,4 +1,7 @@
-/** A process without one of the optional packages: says what becomes of a runtime there. Arguments: the package, RestateOptions as JSON. */
+/**
+ * A process without one of the optional packages: says what becomes of a runtime there. Arguments: the package,
+ * RestateOptions as JSON.
+ */
 import { registerHooks } from 'node:module'
 import { ReeveError } from '../../src/core/index.ts'
 
@@ -14,7 +17,10 @@ const { restate } = await import('../../src/adapters/restate/index.ts')
 const { createRuntime } = await import('../../src/runtime/index.ts')
 for (const drive of [false, true]) {
   try {
-    await using runtime = await createRuntime({ engine: restate(JSON.parse(options) as Parameters<typeof restate>[0]), drive })
+    await using runtime = await createRuntime({
+      engine: restate(JSON.parse(options) as Parameters<typeof restate>[0]),
+      drive,
+    })
     say(drive ? 'drive' : 'desk', { runs: (await runtime.runs()).length })
   } catch (thrown) {
     say(drive ? 'drive' : 'desk', ReeveError.is(thrown) ? { code: thrown.code, hint: thrown.hint } : String(thrown))

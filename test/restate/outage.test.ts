@@ -1,4 +1,7 @@
-/** Restate is away, is wiped, or is told things behind the engine's back: runs are in the store, so nothing is lost, and workers take them up by themselves. */
+/**
+ * Restate is away, is wiped, or is told things behind the engine's back: runs are in the store, so nothing is lost, and
+ * workers take them up by themselves.
+ */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -12,7 +15,8 @@ const fanned = (n: number) => ({
   status: 'completed',
   output: { plan: 'plan is done', sum: n, ends: pieces(n).map((name) => `${name} is done`) },
 })
-const said = (lines: readonly string[], code: string): readonly string[] => lines.filter((line) => line.startsWith(`${code} `))
+const said = (lines: readonly string[], code: string): readonly string[] =>
+  lines.filter((line) => line.startsWith(`${code} `))
 
 test('K5: Restate is away: runs begin and go on all the same; it is said once that it is away, and once that it is back', async () => {
   await using fleet = await Fleet.create({ server: {}, store: 'postgres' })
@@ -70,27 +74,32 @@ test('K6: Restate is wiped with runs in flight: they go on, the worker registers
   expect(await works.outcome()).toMatchObject(fanned(4))
   if ('waiting' in state) await waits.decide({ approvalId: state.waiting[0]!.id, decision: 'approve' })
   expect(await waits.outcome()).toMatchObject({ output: { published: true } })
-  for (const what of ['plan>', 'piece0>', 'piece1>', 'draft', 'publish', 'sum']) expect([what, fleet.world.count(what)]).toEqual([what, 1])
+  for (const what of ['plan>', 'piece0>', 'piece1>', 'draft', 'publish', 'sum'])
+    expect([what, fleet.world.count(what)]).toEqual([what, 1])
   await until('it is known again', () => said(worker.lines, 'engine.registered-again').length > 0)
   fleet.world.open('talk')
   expect(await desk.run('talker', 'go')).toMatchObject({ output: 'Once upon a time' })
 })
 
-test.each(['kill', 'cancel'])('K8: %s of a call with Restate’s own means neither ends the run nor repeats what it does', async (how) => {
-  await using fleet = await Fleet.create({ server: {} })
-  await fleet.worker()
-  const desk = await fleet.desk()
-  const run = await desk.start('fan', 2)
-  fleet.world.open('plan')
-  await until('it is at work', () => pieces(2).every((name) => fleet.world.count(`${name}>`) === 1))
-  const [call] = await fleet.calls()
-  const answer = await fetch(`${fleet.server.admin}/invocations/${call!.id}/${how}`, { method: 'PATCH' })
-  expect(answer.ok).toBe(true)
-  fleet.world.open(...pieces(2))
-  expect(await run.outcome()).toMatchObject(fanned(2))
-  await until('the call is over', async () => (await fleet.calls()).length === 0, 15_000)
-  for (const what of ['plan>', 'piece0>', 'piece1>', 'sum']) expect([what, fleet.world.count(what)]).toEqual([what, 1])
-})
+test.each(['kill', 'cancel'])(
+  'K8: %s of a call with Restate’s own means neither ends the run nor repeats what it does',
+  async (how) => {
+    await using fleet = await Fleet.create({ server: {} })
+    await fleet.worker()
+    const desk = await fleet.desk()
+    const run = await desk.start('fan', 2)
+    fleet.world.open('plan')
+    await until('it is at work', () => pieces(2).every((name) => fleet.world.count(`${name}>`) === 1))
+    const [call] = await fleet.calls()
+    const answer = await fetch(`${fleet.server.admin}/invocations/${call!.id}/${how}`, { method: 'PATCH' })
+    expect(answer.ok).toBe(true)
+    fleet.world.open(...pieces(2))
+    expect(await run.outcome()).toMatchObject(fanned(2))
+    await until('the call is over', async () => (await fleet.calls()).length === 0, 15_000)
+    for (const what of ['plan>', 'piece0>', 'piece1>', 'sum'])
+      expect([what, fleet.world.count(what)]).toEqual([what, 1])
+  },
+)
 
 test('K5: a result of 2 MB is in the store and not in Restate', async () => {
   await using fleet = await Fleet.create({ server: {}, store: 'postgres' })

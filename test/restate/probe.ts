@@ -1,4 +1,7 @@
-/** A small worker without Reeve: a service and a workflow that say which process they ran in. Owns: nothing that tests of the engine need. */
+/**
+ * A small worker without Reeve: a service and a workflow that say which process they ran in. Owns: nothing that tests
+ * of the engine need.
+ */
 import type { Server } from 'node:http'
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -17,8 +20,15 @@ export interface ProbeWorker {
   close(): void
 }
 
-/** Serves `<namespace>.Calls` (echo, refuse, stubborn, wait) and `<namespace>.Steps` (a workflow that waits for `go` between two steps). */
-export async function probeWorker(name: string, namespace = 'probe', identityKeys: string[] = []): Promise<ProbeWorker> {
+/**
+ * Serves `<namespace>.Calls` (echo, refuse, stubborn, wait) and `<namespace>.Steps` (a workflow that waits for `go`
+ * between two steps).
+ */
+export async function probeWorker(
+  name: string,
+  namespace = 'probe',
+  identityKeys: string[] = [],
+): Promise<ProbeWorker> {
   const calls = service({
     name: `${namespace}.Calls`,
     metadata: { 'reeve.store': 'sto_probe' },

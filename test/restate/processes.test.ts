@@ -1,4 +1,7 @@
-/** Worker processes and the Restate server die and come back in the middle of runs: no recorded step happens again, nothing is lost, the outcome is the same. */
+/**
+ * Worker processes and the Restate server die and come back in the middle of runs: no recorded step happens again,
+ * nothing is lost, the outcome is the same.
+ */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { pieces } from './crew.ts'
@@ -17,17 +20,20 @@ const fanned = (n: number) => ({
   status: 'completed',
   output: { plan: 'plan is done', sum: n, ends: pieces(n).map((name) => `${name} is done`) },
 })
-const two = (fleet: Fleet): Promise<[Worker, Worker]> => Promise.all([fleet.worker({ label: 'a' }), fleet.worker({ label: 'b' })])
+const two = (fleet: Fleet): Promise<[Worker, Worker]> =>
+  Promise.all([fleet.worker({ label: 'a' }), fleet.worker({ label: 'b' })])
 
 /** The question that a run waits with. */
 async function asked(desk: Runtime, run: string): Promise<string> {
   const state = await desk.handle(run).until('waiting')
-  if (!('waiting' in state) || state.questions[0] === undefined) throw new Error(`it did not ask: ${JSON.stringify(state)}`)
+  if (!('waiting' in state) || state.questions[0] === undefined)
+    throw new Error(`it did not ask: ${JSON.stringify(state)}`)
   return state.questions[0].id
 }
 
 /** Of these effects, what began more than once. */
-const repeated = (fleet: Fleet, names: readonly string[]): string[] => names.filter((name) => fleet.world.count(`${name}>`) > 1)
+const repeated = (fleet: Fleet, names: readonly string[]): string[] =>
+  names.filter((name) => fleet.world.count(`${name}>`) > 1)
 
 /** Waits until the journal has the ends of so many pieces. */
 const recorded = (desk: Runtime, run: string, n: number): Promise<unknown> =>
@@ -117,7 +123,11 @@ describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
     for (const run of [happened, not]) {
       const id = await asked(desk, run.id)
       expect(await desk.questions({ run: run.id })).toMatchObject([{ id, kind: 'in-doubt' }])
-      await run.settleDoubt({ id, by: 'ann', ...(run === happened ? { happened: true, value: 'seen' } : { happened: false }) })
+      await run.settleDoubt({
+        id,
+        by: 'ann',
+        ...(run === happened ? { happened: true, value: 'seen' } : { happened: false }),
+      })
     }
     expect(await happened.outcome()).toMatchObject({ status: 'completed', output: { paid: 'seen' } })
     expect(await not.outcome()).toMatchObject({ status: 'completed', output: { paid: 'pay is done' } })
@@ -153,7 +163,9 @@ test('K2: server and worker die while an approval is open; it is decided meanwhi
   await fleet.server.exited
   // Durable in the store though nobody can be told now.
   await desk.decide({ approvalId: ids[0], decision: 'approve', approver: 'ann' })
-  await expect(desk.decide({ approvalId: ids[0], decision: 'reject' })).rejects.toMatchObject({ code: 'approval.already-decided' })
+  await expect(desk.decide({ approvalId: ids[0], decision: 'reject' })).rejects.toMatchObject({
+    code: 'approval.already-decided',
+  })
   await fleet.server.start()
   await fleet.worker()
   expect(await early.outcome()).toMatchObject({ output: { published: true } })

@@ -1,4 +1,7 @@
-/** The server that Reeve starts, and what is said to it: readiness, kill -9, a cluster that loses a node, and an error for everything that is wrong. */
+/**
+ * The server that Reeve starts, and what is said to it: readiness, kill -9, a cluster that loses a node, and an error
+ * for everything that is wrong.
+ */
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
 import { join } from 'node:path'
@@ -20,7 +23,8 @@ import { listening, probeWorker } from './probe.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-const clientOf = ({ ingress, admin }: { ingress: string; admin: string }): RestateClient => new RestateClient({ ingress, admin })
+const clientOf = ({ ingress, admin }: { ingress: string; admin: string }): RestateClient =>
+  new RestateClient({ ingress, admin })
 const statusOf = async (client: RestateClient, id: string): Promise<string | undefined> =>
   (await client.query<{ status: string }>(`select status from sys_invocation where id = '${id}'`))[0]?.status
 /** Asks until it is so; a server that was just killed may take a while. */
@@ -57,7 +61,9 @@ describe('one server', () => {
 
   test('sends calls, and knows deployments, services and invocations', async () => {
     expect(await client.register(first.uri)).toMatchObject([{ name: 'probe.Calls' }, { name: 'probe.Steps' }])
-    expect(await client.deployments()).toMatchObject([{ uri: `${first.uri}/`, services: ['probe.Calls', 'probe.Steps'] }])
+    expect(await client.deployments()).toMatchObject([
+      { uri: `${first.uri}/`, services: ['probe.Calls', 'probe.Steps'] },
+    ])
     const [deployment] = await client.deployments()
     expect(await client.services()).toMatchObject([
       { name: 'probe.Calls', deployment: deployment!.id, metadata: { 'reeve.store': 'sto_probe' } },
@@ -72,7 +78,10 @@ describe('one server', () => {
     const id = await client.send('probe.Calls', 'wait', null)
     server.kill()
     await server.exited
-    await expect(client.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+    await expect(client.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+      code: 'engine.unreachable',
+      retryable: true,
+    })
     await server.start()
     expect(await eventually(() => statusOf(client, id))).toMatch(/running|suspended|ready/)
   })
@@ -99,7 +108,10 @@ describe('one server', () => {
     test('nobody there, nobody answers', async () => {
       const nobody = `http://127.0.0.1:${await freePort()}`
       const lost = new RestateClient({ ingress: nobody, admin: nobody })
-      await expect(lost.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+      await expect(lost.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+        code: 'engine.unreachable',
+        retryable: true,
+      })
       await expect(lost.deployments()).rejects.toMatchObject({
         code: 'engine.unreachable',
         message: expect.stringContaining('ECONNREFUSED') as string,
@@ -137,7 +149,11 @@ describe('one server', () => {
       ] as const) {
         const other = await plain((_request, response) => response.writeHead(status).end(text))
         const lost = new RestateClient({ ingress: other.url, admin: other.url })
-        for (const ask of [() => lost.send('probe.Calls', 'echo', 1), () => lost.deployments(), () => lost.query('select 1')])
+        for (const ask of [
+          () => lost.send('probe.Calls', 'echo', 1),
+          () => lost.deployments(),
+          () => lost.query('select 1'),
+        ])
           await expect(ask(), `${status} ${text}`).rejects.toMatchObject(wrong)
         other.close()
       }
@@ -145,8 +161,12 @@ describe('one server', () => {
     })
 
     test('a gate before it', async () => {
-      const gate = await plain((request, response) => response.writeHead(request.headers.authorization === 'Bearer yes' ? 503 : 401).end())
-      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+      const gate = await plain((request, response) =>
+        response.writeHead(request.headers.authorization === 'Bearer yes' ? 503 : 401).end(),
+      )
+      await expect(
+        new RestateClient({ ingress: gate.url, admin: gate.url }).send('probe.Calls', 'echo', 1),
+      ).rejects.toMatchObject({
         code: 'engine.not-authorized',
       })
       const token = new RestateClient({ ingress: gate.url, admin: gate.url, ingressToken: 'yes', adminToken: 'yes' })
@@ -169,7 +189,9 @@ describe('one server', () => {
       const old = await plain((_request, response) => response.end('hello'))
       await expect(client.register(old.url)).rejects.toMatchObject(unreachable)
       const mute = createHttp2(() => {})
-      await expect(new RestateClient({ ...server, timeoutMs: 300 }).register(await listening(mute))).rejects.toMatchObject(unreachable)
+      await expect(
+        new RestateClient({ ...server, timeoutMs: 300 }).register(await listening(mute)),
+      ).rejects.toMatchObject(unreachable)
       mute.close()
       old.close()
       const strict = await probeWorker('strict', 'probe', ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'])

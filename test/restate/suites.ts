@@ -1,5 +1,6 @@
 /**
- * Suites of test/scenario and test/runtime on Restate: a sample, because the host and the stores under it are those of `npm run test:postgres`. What differs is who takes a run up.
+ * Suites of test/scenario and test/runtime on Restate: a sample, because the host and the stores under it are those of
+ * `npm run test:postgres`. What differs is who takes a run up.
  *
  * `npm run test:restate` runs them with `REEVE_TEST_ENGINE`; suites.test.ts checks that what is named here exists.
  */
@@ -17,7 +18,10 @@ export const exceptions: readonly Exception[] = [
   },
 ]
 
-/** Starting, waiting for people, workers below a run, pausing, taking over, crashes: what a run that is taken up by another process can tell. */
+/**
+ * Starting, waiting for people, workers below a run, pausing, taking over, crashes: what a run that is taken up by
+ * another process can tell.
+ */
 const sample = [
   'runtime/runtime',
   'runtime/fork',

@@ -1,4 +1,7 @@
-/** Code changes under runs in flight: versions side by side, code that is missing, and the same address with changed agents (K4). */
+/**
+ * Code changes under runs in flight: versions side by side, code that is missing, and the same address with changed
+ * agents (K4).
+ */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
@@ -30,7 +33,12 @@ const events = async (run: Run, type: string): Promise<unknown[]> => {
 test('K4: each worker takes up what it has: a run stays with its version, whichever worker Restate calls first', async () => {
   await using fleet = await Fleet.create({ shared })
   const worker = async (version: '1' | '2'): Promise<Worker> =>
-    fleet.worker({ crew: version, label: version, onMissingVersion: 'park', options: { listen: { port: await freePort() } } })
+    fleet.worker({
+      crew: version,
+      label: version,
+      onMissingVersion: 'park',
+      options: { listen: { port: await freePort() } },
+    })
   const v1 = await worker('1')
   const [one, two] = [await fleet.desk({}, '1'), await fleet.desk({}, '2')]
   const old = await one.start('changed', 'go')
@@ -42,7 +50,9 @@ test('K4: each worker takes up what it has: a run stays with its version, whiche
   await old.answer({ interruptId: id, value: 'yes' })
   await fresh.answer({ interruptId: other, value: 'yes' })
   expect(await old.outcome()).toMatchObject({ output: { first: 'old by 1', inserted: null, last: 'last by 1' } })
-  expect(await fresh.outcome()).toMatchObject({ output: { first: 'renamed by 2', inserted: 'inserted by 2', last: 'last by 2' } })
+  expect(await fresh.outcome()).toMatchObject({
+    output: { first: 'renamed by 2', inserted: 'inserted by 2', last: 'last by 2' },
+  })
   expect([...(await events(old, 'agent.moved')), ...(await events(fresh, 'agent.moved'))]).toEqual([])
   const pids = (name: string): number[] => fleet.world.deeds(name).map(({ pid }) => pid)
   expect([pids('old'), pids('renamed'), new Set(pids('last'))]).toEqual([[v1.pid], [v2.pid], new Set([v1.pid, v2.pid])])
@@ -97,16 +107,25 @@ describe('the same address, changed code', () => {
     // Version 1 has no `inserted`, and `old` for `renamed`, without a word on how they belong together.
     await fleet.worker({ crew: '1', label: '1' })
     await run.answer({ interruptId: id, value: 'yes' })
-    const asked = await until('it is stuck', async () => (await desk.questions({ run: run.id })).find(({ kind }) => kind === 'diverged'))
+    const asked = await until('it is stuck', async () =>
+      (await desk.questions({ run: run.id })).find(({ kind }) => kind === 'diverged'),
+    )
     expect((await desk.runs()).find((each) => each.run === run.id)).toMatchObject({ status: 'stuck' })
     await run.settleDivergence({ id: asked.id, action: 'map', to: 'renamed', by: 'ann' })
     const outcome = run.outcome()
     for (let settled = false; !settled;) {
       const next = (await desk.questions({ run: run.id })).find(({ kind }) => kind === 'diverged')
-      if (next !== undefined && next.id !== asked.id) await run.settleDivergence({ id: next.id, action: 'execute' }).catch(() => undefined)
-      settled = await Promise.race([outcome.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50))])
+      if (next !== undefined && next.id !== asked.id)
+        await run.settleDivergence({ id: next.id, action: 'execute' }).catch(() => undefined)
+      settled = await Promise.race([
+        outcome.then(() => true),
+        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50)),
+      ])
     }
-    expect(await outcome).toMatchObject({ status: 'completed', output: { first: 'renamed by 2', answer: 'yes', last: 'last by 1' } })
+    expect(await outcome).toMatchObject({
+      status: 'completed',
+      output: { first: 'renamed by 2', answer: 'yes', last: 'last by 1' },
+    })
     expect(['old', 'renamed', 'inserted', 'last'].map((what) => fleet.world.count(what))).toEqual([0, 1, 1, 1])
   })
 
@@ -122,7 +141,9 @@ describe('the same address, changed code', () => {
     await until('it is stuck', async () => (await desk.runs()).find((each) => each.run === run.id)?.status === 'stuck')
     await after.end()
     await fleet.worker({ label: '1' })
-    expect(await run.outcome()).toMatchObject({ output: { first: 'old by 1', inserted: null, answer: 'yes', last: 'last by 1' } })
+    expect(await run.outcome()).toMatchObject({
+      output: { first: 'old by 1', inserted: null, answer: 'yes', last: 'last by 1' },
+    })
     expect(fleet.world.count('renamed') + fleet.world.count('inserted')).toBe(0)
   })
 })

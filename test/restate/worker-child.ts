@@ -1,4 +1,7 @@
-/** A worker process of the tests: drives a crew, says what it hears on stdout, ends with the process that started it. Argument: WorkerSettings as JSON. */
+/**
+ * A worker process of the tests: drives a crew, says what it hears on stdout, ends with the process that started it.
+ * Argument: WorkerSettings as JSON.
+ */
 import { restate } from '../../src/adapters/restate/index.ts'
 import { ReeveError } from '../../src/core/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
@@ -6,7 +9,14 @@ import { crew } from './crew.ts'
 import type { WorkerSettings } from './fleet.ts'
 import { World } from './world.ts'
 
-const { options, world, crew: version, earlier, onMissingVersion, label } = JSON.parse(process.argv[2]!) as WorkerSettings
+const {
+  options,
+  world,
+  crew: version,
+  earlier,
+  onMissingVersion,
+  label,
+} = JSON.parse(process.argv[2]!) as WorkerSettings
 const say = (line: string): void => void process.stdout.write(`${line.replaceAll('\n', ' ')}\n`)
 const here = new World(world, label)
 

@@ -1,7 +1,9 @@
 /**
- * The world outside the runs of these tests: a log of effects and gates that effects wait at, in a folder that all processes of a test share.
+ * The world outside the runs of these tests: a log of effects and gates that effects wait at, in a folder that all
+ * processes of a test share.
  *
- * Owns: writing down which process did what under which key, one line at a time, so that a kill -9 loses nothing that was written.
+ * Owns: writing down which process did what under which key, one line at a time, so that a kill -9 loses nothing that
+ * was written.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +31,14 @@ export class World {
 
   /** Writes down that something happened. */
   note(what: string, io?: Pick<StepIO, 'key' | 'epoch'>): void {
-    const deed: Deed = { pid: process.pid, build: this.#build, what, key: io?.key ?? '', epoch: io?.epoch ?? 0, at: Date.now() }
+    const deed: Deed = {
+      pid: process.pid,
+      build: this.#build,
+      what,
+      key: io?.key ?? '',
+      epoch: io?.epoch ?? 0,
+      at: Date.now(),
+    }
     appendFileSync(join(this.dir, 'log'), `${JSON.stringify(deed)}\n`)
   }
 

@@ -1,6 +1,7 @@
 /**
- * Forks at every position there is, of runs of every kind: without an edit each ends as its origin did, nothing that had ended is done again, its journal replays (K10), and no effect is made
- * twice without a word (K6). And forks whose process dies.
+ * Forks at every position there is, of runs of every kind: without an edit each ends as its origin did, nothing that
+ * had ended is done again, its journal replays (K10), and no effect is made twice without a word (K6). And forks whose
+ * process dies.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -50,8 +51,10 @@ async function ended(runtime: Runtime, run: Run<unknown>): Promise<unknown> {
   }
 }
 
-const withoutRun = ({ usage: _usage, run: _run, ...outcome }: { readonly usage: unknown; readonly run: string }, id: string): unknown =>
-  JSON.parse(JSON.stringify(outcome).replaceAll(id, 'run'))
+const withoutRun = (
+  { usage: _usage, run: _run, ...outcome }: { readonly usage: unknown; readonly run: string },
+  id: string,
+): unknown => JSON.parse(JSON.stringify(outcome).replaceAll(id, 'run'))
 
 /** Who did what, and how often: only effects that change something. */
 const made: string[] = []
@@ -137,7 +140,9 @@ describe('K4: a fork at any position', () => {
       const run = await runtime.start(root, 'Go', { runId: 'origin' })
       const end = await ended(runtime, run)
       const events = await feed(run)
-      const last = events.findIndex(({ activation, event }) => activation === rootActivation(run.id) && event.type === 'activation.settled')
+      const last = events.findIndex(
+        ({ activation, event }) => activation === rootActivation(run.id) && event.type === 'activation.settled',
+      )
       expect(last).toBeGreaterThan(least)
       const wrong: unknown[] = []
       const before = made.length
@@ -162,7 +167,12 @@ describe('K5: a fork whose process dies', () => {
 
   /** The same store, in processes one after the other; the origin waits for an answer. */
   function opened(crash?: (point: CrashPoint) => boolean) {
-    const engine = createEmbeddedEngine({ file: join(folder, 'x.db'), leaseMs: 200, pollMs: 5, ...(crash === undefined ? {} : { crash }) })
+    const engine = createEmbeddedEngine({
+      file: join(folder, 'x.db'),
+      leaseMs: 200,
+      pollMs: 5,
+      ...(crash === undefined ? {} : { crash }),
+    })
     const asker = agent({ name: 'asker', description: 'Asks.', run: (ctx) => interrupt(ctx, 'Well?') })
     return { engine, registry: registerAgents([asker], [], 'move'), asker }
   }

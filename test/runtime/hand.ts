@@ -8,19 +8,38 @@ import { approve } from '../../src/oversight/index.ts'
 type HandAgent = Agent<string, Json, Json>
 
 /** An agent that does what it is given as a function. */
-export function hand(name: string, work: (ctx: Context, edge: Edge) => Promise<Outcome>, more: Partial<HandAgent> = {}): HandAgent {
-  return { kind: 'agent', name, description: name, version: '1+hand', orchestrate: work, related: () => [], problems: () => [], ...more }
+export function hand(
+  name: string,
+  work: (ctx: Context, edge: Edge) => Promise<Outcome>,
+  more: Partial<HandAgent> = {},
+): HandAgent {
+  return {
+    kind: 'agent',
+    name,
+    description: name,
+    version: '1+hand',
+    orchestrate: work,
+    related: () => [],
+    problems: () => [],
+    ...more,
+  }
 }
 
 /** One recorded effect. */
-export async function effect<T extends Json>(ctx: Context, name: string, run: (io: StepIO) => T | Promise<T>): Promise<T> {
+export async function effect<T extends Json>(
+  ctx: Context,
+  name: string,
+  run: (io: StepIO) => T | Promise<T>,
+): Promise<T> {
   const { outcome } = await ctx.next(ctx.begin(name, run, { retry: { attempts: 1 } }))
   if (outcome.status !== 'completed') throw new Error(`${name} ${outcome.status}`)
   return outcome.output as T
 }
 
 /** Answers with its brief. */
-export const echo = hand('echo', async (ctx, edge) => completed(await effect(ctx, 'echo', () => briefValue(edge.brief))))
+export const echo = hand('echo', async (ctx, edge) =>
+  completed(await effect(ctx, 'echo', () => briefValue(edge.brief))),
+)
 
 /** Takes `{ n: number }`. */
 export const typed = hand('typed', async (_ctx, edge) => completed(briefValue(edge.brief)), {
@@ -43,7 +62,9 @@ export const payer = hand('payer', async (ctx, edge) => {
 
 /** Asks what to do; answers with what it was told. */
 export const asker = hand('asker', async (ctx) => {
-  const id = ctx.ask('interrupt', { as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'what?', path: ctx.place.path } })
+  const id = ctx.ask('interrupt', {
+    as: { type: 'interrupt.raised', id: ctx.id('int'), question: 'what?', path: ctx.place.path },
+  })
   const { outcome } = await ctx.next(id)
   return outcome
 })

@@ -14,7 +14,12 @@ const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({
   ...more,
 })
 const queueOf = (bound = 10_000): LiveQueue<LivePart> =>
-  new LiveQueue<LivePart>({ bound, bytes: partBytes, merge: mergeParts, dropped: (count) => droppedPart(activation, count) })
+  new LiveQueue<LivePart>({
+    bound,
+    bytes: partBytes,
+    merge: mergeParts,
+    dropped: (count) => droppedPart(activation, count),
+  })
 
 async function drain(queue: LiveQueue<LivePart>): Promise<Json[]> {
   const parts: Json[] = []
@@ -38,7 +43,13 @@ describe('the queue of a reader', () => {
     queue.push(text('y'))
     queue.push({ ...text(''), part: { type: 'text.delta', id: '1', text: 'z' } })
     queue.end()
-    expect((await drain(queue)).map((part) => (part as { text?: string }).text)).toEqual(['abc', 'x', undefined, 'y', 'z'])
+    expect((await drain(queue)).map((part) => (part as { text?: string }).text)).toEqual([
+      'abc',
+      'x',
+      undefined,
+      'y',
+      'z',
+    ])
   })
 
   test('keeps its bytes below the bound and says how many parts it left out', async () => {

@@ -13,9 +13,19 @@ const honest = (request: {
   readonly messages: readonly { readonly role: string; readonly content: Json | readonly unknown[] }[]
 }): string => asText((request.messages.find(({ role }) => role === 'system')?.content ?? 'no system text') as Json)
 const writer = (more: Partial<Parameters<typeof agent>[0]> & { tools?: unknown; instructions?: string } = {}): Agent =>
-  agent({ name: 'writer', description: 'Writes.', instructions: 'code', model: scripted(honest), ...(more as object) } as never)
+  agent({
+    name: 'writer',
+    description: 'Writes.',
+    instructions: 'code',
+    model: scripted(honest),
+    ...(more as object),
+  } as never)
 const says = (version: string) => ({ version, instructions: version })
-const output = async (runtime: Awaited<ReturnType<typeof runtimeOf>>, options: object = {}, root = 'writer'): Promise<Json> => {
+const output = async (
+  runtime: Awaited<ReturnType<typeof runtimeOf>>,
+  options: object = {},
+  root = 'writer',
+): Promise<Json> => {
   const outcome = await runtime.run(root, 'go', options)
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
   return outcome.output
@@ -35,11 +45,17 @@ describe('which version holds', () => {
     expect(await output(plain, { defaultStatus: 'published' })).toBe('v2')
     expect(await output(plain, { defaultStatus: 'draft' })).toBe('v3')
     await plain.close()
-    const runtime = await runtimeOf([writer()], { store: file, versions: { writer: { status: 'draft' } }, defaultStatus: 'published' })
+    const runtime = await runtimeOf([writer()], {
+      store: file,
+      versions: { writer: { status: 'draft' } },
+      defaultStatus: 'published',
+    })
     expect(await output(runtime)).toBe('v3')
     // delegation 87: draft for the instance, published for the call
     expect(await output(runtime, { versions: { writer: { status: 'published' } } })).toBe('v2')
-    expect((await runtime.revisions()).map(({ revision, status, current, by }) => [revision.version, status, current, by])).toEqual([
+    expect(
+      (await runtime.revisions()).map(({ revision, status, current, by }) => [revision.version, status, current, by]),
+    ).toEqual([
       ['v1', 'published', false, 'ann'],
       ['v2', 'published', true, undefined],
       ['v3', 'draft', true, undefined],
@@ -81,12 +97,18 @@ describe('which version holds', () => {
     const strict = await runtimeOf([writer()])
     await strict.publish('writer', says('v1'))
     const refused = strict.start('writer', 'go', { versions: { writer: 'v7' }, runId: 'refused' })
-    await expect(refused).rejects.toMatchObject({ code: 'version.unknown', message: 'there is no version "v7" of "writer"; there are: v1' })
+    await expect(refused).rejects.toMatchObject({
+      code: 'version.unknown',
+      message: 'there is no version "v7" of "writer"; there are: v1',
+    })
     expect(await strict.runs()).toEqual([])
   })
 
   test('what makes no sense is refused, and nothing is kept or started', async () => {
-    const runtime = await runtimeOf([writer({ tools: [tool({ name: 'look', execute: () => 1 })] }), code('plain', () => 'x')])
+    const runtime = await runtimeOf([
+      writer({ tools: [tool({ name: 'look', execute: () => 1 })] }),
+      code('plain', () => 'x'),
+    ])
     const wrong: readonly [object, string][] = [
       [{ version: '' }, 'version is'],
       [{ version: 'v', instruction: 'x' }, 'did you mean "instructions"?'],
@@ -108,7 +130,9 @@ describe('which version holds', () => {
       { defaultStatus: 'old' },
     ])
       await expect(runtime.start('writer', 'go', options as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(runtimeOf([writer()], { versions: { writer: 7 } as never })).rejects.toMatchObject({ code: 'config.invalid' })
+    await expect(runtimeOf([writer()], { versions: { writer: 7 } as never })).rejects.toMatchObject({
+      code: 'config.invalid',
+    })
   })
 })
 
@@ -116,9 +140,19 @@ describe('what a version changes', () => {
   test('tools, turns and instructions; what leaders add stays', async () => {
     const model = scripted(calls(['look', {}]), calls(['look', {}]), 'end')
     const looks = tool({ name: 'look', execute: () => 'seen' })
-    const runtime = await runtimeOf([writer({ model: model as never, tools: [looks, tool({ name: 'jump', execute: () => 'high' })] })])
-    await runtime.publish('writer', { version: 'v1', tools: ['look'], limits: { turns: 1 }, settings: { temperature: 0 } })
-    expect(await runtime.run('writer', 'go', { versions: { writer: 'v1' } })).toMatchObject({ status: 'limited', limit: 'turns' })
+    const runtime = await runtimeOf([
+      writer({ model: model as never, tools: [looks, tool({ name: 'jump', execute: () => 'high' })] }),
+    ])
+    await runtime.publish('writer', {
+      version: 'v1',
+      tools: ['look'],
+      limits: { turns: 1 },
+      settings: { temperature: 0 },
+    })
+    expect(await runtime.run('writer', 'go', { versions: { writer: 'v1' } })).toMatchObject({
+      status: 'limited',
+      limit: 'turns',
+    })
     expect(model.tools.map((list) => list.map(({ name }) => name))).toEqual([['look']])
   })
 
@@ -126,7 +160,9 @@ describe('what a version changes', () => {
     const old = writer({ version: '1', instructions: 'old code' })
     const now = writer({ version: '2', instructions: 'new code' })
     const lead = (): Scripted =>
-      scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? asText(messages.at(-1)!.content) : delegates(['writer', 'x'])))
+      scripted(({ messages }) =>
+        messages.at(-1)!.role === 'tool' ? asText(messages.at(-1)!.content) : delegates(['writer', 'x']),
+      )
     const rootsOf = (member: Agent): Agent[] => [
       supervisor({ name: 'lead', model: lead(), workers: [member] }),
       sequential({ name: 'line', agents: [member] }),
@@ -188,7 +224,9 @@ test('delegation 88: a run that waits keeps the version that it began with, what
   await before.publish('writer', says('v2'))
   // the same start again is the same run
   await before.start('lead', 'go', { defaultStatus: 'published', runId: 'r' })
-  await expect(before.start('lead', 'go', { defaultStatus: 'draft', runId: 'r' })).rejects.toMatchObject({ code: 'run.conflict' })
+  await expect(before.start('lead', 'go', { defaultStatus: 'draft', runId: 'r' })).rejects.toMatchObject({
+    code: 'run.conflict',
+  })
   await before.close()
   const runtime = await runtimeOf([make()], { store: file, defaultStatus: 'published' })
   const again = runtime.handle('r')

@@ -28,7 +28,12 @@ const coded = (code: ErrorCode): { code: ErrorCode } => expect.objectContaining(
 describe('starting', () => {
   test('runs an agent and says which run it was and what it used', async () => {
     const runtime = await runtimeWith({ agents: [echo] })
-    expect(await runtime.run(echo, 'hello', { runId: 'r1' })).toEqual({ status: 'completed', output: 'hello', run: 'r1', usage: [] })
+    expect(await runtime.run(echo, 'hello', { runId: 'r1' })).toEqual({
+      status: 'completed',
+      output: 'hello',
+      run: 'r1',
+      usage: [],
+    })
   })
   test('the same run id is the same run; another input or agent is a conflict', async () => {
     const runtime = await runtimeWith({ agents: [echo, typed] })
@@ -88,7 +93,9 @@ describe('starting', () => {
     await expect(runtime.start('nobody', 'x')).rejects.toEqual(coded('agent.not-registered'))
   })
   test('hands user, metadata and values to the run', async () => {
-    const reader = hand('reader', async (ctx) => completed({ caller: ctx.place.caller as Json, value: await ctx.values.get('colour') }))
+    const reader = hand('reader', async (ctx) =>
+      completed({ caller: ctx.place.caller as Json, value: await ctx.values.get('colour') }),
+    )
     const runtime = await runtimeWith({ agents: [reader] })
     const outcome = await runtime.run(reader, 'x', { user: 'ann', metadata: { team: 7 }, values: { colour: 'blue' } })
     expect(outcome).toMatchObject({ output: { caller: { user: 'ann', metadata: { team: 7 } }, value: 'blue' } })
@@ -228,7 +235,10 @@ describe('deciding', () => {
       [{ decision: 'approve', by: 'ann' }, 'a decision has no field "by": did you mean "approver"?'],
       [{ decision: 'approve', comnent: 'x' }, 'a decision has no field "comnent": did you mean "comment"?'],
       [{ decision: 'yes' }, 'decision is "yes", expected "approve", "reject", "edit" or "retry"'],
-      [{ decision: 'rejct' }, 'decision is "rejct", expected "approve", "reject", "edit" or "retry": did you mean "reject"?'],
+      [
+        { decision: 'rejct' },
+        'decision is "rejct", expected "approve", "reject", "edit" or "retry": did you mean "reject"?',
+      ],
     ] as const)
       await expect(run.decide({ approvalId: id, ...bad } as never)).rejects.toMatchObject({ message: problem })
     await expect(runtime.start(payer, 3, { oversite: {} } as never)).rejects.toMatchObject({
@@ -248,8 +258,13 @@ describe('deciding', () => {
     // which of two comes first is for the store to say: they travel on connections of their own
     const won = both.findIndex(({ status }) => status === 'fulfilled')
     expect(both[1 - won]).toEqual({ status: 'rejected', reason: coded('approval.already-decided') })
-    expect(await run.outcome()).toMatchObject({ status: 'completed', output: won === 0 ? { paid: 3 } : 'not paid: rejected' })
-    await expect(runtime.decide({ approvalId: id, decision: 'approve' })).rejects.toEqual(coded('approval.already-decided'))
+    expect(await run.outcome()).toMatchObject({
+      status: 'completed',
+      output: won === 0 ? { paid: 3 } : 'not paid: rejected',
+    })
+    await expect(runtime.decide({ approvalId: id, decision: 'approve' })).rejects.toEqual(
+      coded('approval.already-decided'),
+    )
   })
   test('an interrupt is answered once, by its id, with any value', async () => {
     const runtime = await runtimeWith({ agents: [asker] })
@@ -259,7 +274,9 @@ describe('deciding', () => {
       const [question] = await runtime.questions({ run: run.id })
       await expect(run.answer({ interruptId: 'int_none', value })).rejects.toEqual(coded('interrupt.unknown'))
       await run.answer({ interruptId: question!.id, value })
-      await expect(run.answer({ interruptId: question!.id, value })).rejects.toEqual(coded('interrupt.already-answered'))
+      await expect(run.answer({ interruptId: question!.id, value })).rejects.toEqual(
+        coded('interrupt.already-answered'),
+      )
       expect(await run.outcome()).toMatchObject({ output: value })
     }
   })
@@ -286,7 +303,9 @@ describe('deciding', () => {
     const run = await runtime.start(hasty, 'x')
     expect(await run.outcome()).toMatchObject({ output: 'timed-out' })
     const [approval] = (await run.view()).approvals
-    await expect(run.decide({ approvalId: approval!.id, decision: 'approve' })).rejects.toEqual(coded('approval.expired'))
+    await expect(run.decide({ approvalId: approval!.id, decision: 'approve' })).rejects.toEqual(
+      coded('approval.expired'),
+    )
   })
 })
 
@@ -359,7 +378,8 @@ describe('an owned run', () => {
   test('shows events and parts to its end', async () => {
     const runtime = await runtimeWith({ agents: [echo] })
     const types: string[] = []
-    for await (const item of runtime.stream(echo, 'hi')) types.push(item.type === 'event' ? item.event.event.type : 'part')
+    for await (const item of runtime.stream(echo, 'hi'))
+      types.push(item.type === 'event' ? item.event.event.type : 'part')
     expect(types.at(-1)).toBe('activation.settled')
   })
   test('leaving cancels it, without throwing, and another run works', async () => {

@@ -22,7 +22,9 @@ async function runtimeWith(agents: readonly Agent[], store = ':memory:'): Promis
   return runtime
 }
 
-/** Answers with what it was asked and what was said before; a brief that begins with "wait" waits for a message first. */
+/**
+ * Answers with what it was asked and what was said before; a brief that begins with "wait" waits for a message first.
+ */
 const talker = hand('talker', async (ctx, edge) => {
   const text = briefText(edge.brief)
   if (text.startsWith('wait')) await ctx.next((each) => each.type === 'message' && each.body === 'go')
@@ -43,7 +45,9 @@ test('a run is shown what earlier runs were asked and answered', async () => {
   await runtime.run(talker, 'one', { session })
   await runtime.run(talker, 'fail', { session })
   const outcome = await runtime.run(talker, 'two', { session })
-  expect(outcome).toMatchObject({ output: { said: 'two', before: ['user: one', 'assistant: {"said":"one","before":[]}'] } })
+  expect(outcome).toMatchObject({
+    output: { said: 'two', before: ['user: one', 'assistant: {"said":"one","before":[]}'] },
+  })
   expect(await runtime.run(talker, 'three', { session: 'ses_2' })).toMatchObject({ output: { before: [] } })
 })
 
@@ -56,13 +60,14 @@ test('runs on one session queue in their order', async () => {
   await settle()
   const third = await runtime.start(talker, 'three', { session, runId: 'r3' })
   await settle()
-  for (const each of [second, third]) expect(await each.view()).toMatchObject({ status: 'queued', queued: { behind: 'r1' } })
+  for (const each of [second, third])
+    expect(await each.view()).toMatchObject({ status: 'queued', queued: { behind: 'r1' } })
   expect(await first.view()).not.toHaveProperty('queued')
   await first.post(rootOf(first), 'go')
   const ends = await Promise.all([first.outcome(), second.outcome(), third.outcome()])
-  expect(ends.map((end) => (end.status === 'completed' ? (end.output as { before: string[] }).before.length : end.status))).toEqual([
-    0, 2, 4,
-  ])
+  expect(
+    ends.map((end) => (end.status === 'completed' ? (end.output as { before: string[] }).before.length : end.status)),
+  ).toEqual([0, 2, 4])
 })
 
 test('a run that waits for its turn says behind which run, and is told what that one needs', async () => {
@@ -78,9 +83,13 @@ test('a run that waits for its turn says behind which run, and is told what that
     questions: [],
     queued: { behind: 'r1', needs: { status: 'waiting', questions: [{ id: question!.id }] } },
   })
-  expect((await runtime.runs({ status: ['queued'] })).map(({ run, queued }) => [run, queued])).toEqual([['r2', { behind: 'r1' }]])
+  expect((await runtime.runs({ status: ['queued'] })).map(({ run, queued }) => [run, queued])).toEqual([
+    ['r2', { behind: 'r1' }],
+  ])
   expect((await runtime.runs({ status: ['running'] })).map(({ run }) => run)).not.toContain('r2')
-  expect((await runtime.runs({ status: ['running', 'queued', 'waiting'] })).map(({ run, status }) => [run, status])).toEqual([
+  expect(
+    (await runtime.runs({ status: ['running', 'queued', 'waiting'] })).map(({ run, status }) => [run, status]),
+  ).toEqual([
     ['r2', 'queued'],
     ['r1', 'waiting'],
   ])
@@ -259,7 +268,13 @@ test('the run that joins next finds out that the head of the line has ended', as
   await expect.poll(() => old.questions()).toHaveLength(1)
   await old.close()
   const made = holder('2')
-  const runtime = await createRuntime({ store, agents: [made], onMissingVersion: 'park', clock: manualClock(), strict: true })
+  const runtime = await createRuntime({
+    store,
+    agents: [made],
+    onMissingVersion: 'park',
+    clock: manualClock(),
+    strict: true,
+  })
   open.push(runtime)
   await runtime.handle('r1').cancel('its code is gone')
   await runtime.handle('r1').outcome()
@@ -275,7 +290,9 @@ test('what a session stores grows with every run by one turn, not by all of them
   open.push(runtime)
   const reader = new DatabaseSync(store, { readOnly: true })
   const characters = (): number => {
-    const sum = ['log', 'inbox', 'value', 'blob'].map((table) => `coalesce((SELECT sum(length(body)) FROM ${table}), 0)`).join(' + ')
+    const sum = ['log', 'inbox', 'value', 'blob']
+      .map((table) => `coalesce((SELECT sum(length(body)) FROM ${table}), 0)`)
+      .join(' + ')
     return (reader.prepare(`SELECT ${sum} AS n`).get() as { n: number }).n
   }
   const after: number[] = [0]
@@ -284,7 +301,9 @@ test('what a session stores grows with every run by one turn, not by all of them
     if (nth % 20 === 0) after.push(characters())
   }
   const [first, second] = [after[1]!, after[2]! - after[1]!]
-  expect(second, `the second twenty runs of 4 KB took ${second} characters, the first ${first}`).toBeLessThan(first * 1.5)
+  expect(second, `the second twenty runs of 4 KB took ${second} characters, the first ${first}`).toBeLessThan(
+    first * 1.5,
+  )
   expect(reader.prepare('SELECT count(*) AS n FROM done').get()).toEqual({ n: 0 })
   reader.close()
 })
@@ -315,8 +334,13 @@ test('keys that no store can tell apart are refused, and all others are values o
       return { read: await ctx.values.getAll(keys), refused }
     },
   })
-  const runtime = await createRuntime({ store: join(mkdtempSync(join(tmpdir(), 'reeve-keys-')), 'reeve.db'), agents: [code] })
+  const runtime = await createRuntime({
+    store: join(mkdtempSync(join(tmpdir(), 'reeve-keys-')), 'reeve.db'),
+    agents: [code],
+  })
   const bad = 'input.invalid'
-  expect(await runtime.run(code, 'go')).toMatchObject({ output: { read: keys.map((_, i) => i), refused: [bad, bad, bad, bad] } })
+  expect(await runtime.run(code, 'go')).toMatchObject({
+    output: { read: keys.map((_, i) => i), refused: [bad, bad, bad, bad] },
+  })
   await runtime.close()
 })

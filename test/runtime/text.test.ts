@@ -1,4 +1,7 @@
-/** Whose text and whose parts a reader of a run is given: by control, by agent, by path (K9; spec collaboration 1.2: what is below a call is inner). */
+/**
+ * Whose text and whose parts a reader of a run is given: by control, by agent, by path (K9; spec collaboration 1.2:
+ * what is below a call is inner).
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { agent, delegate, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -13,7 +16,10 @@ afterEach(async () => {
 })
 
 interface Stage {
-  /** An agent that says these, one at each call of its model; the last again and again. Nobody speaks before the readers have begun. */
+  /**
+   * An agent that says these, one at each call of its model; the last again and again. Nobody speaks before the readers
+   * have begun.
+   */
   readonly voice: (name: string, ...script: (string | ModelAnswerInput)[]) => Agent
   readonly model: (...script: (string | ModelAnswerInput)[]) => ModelFunction
   readonly begin: () => void
@@ -38,12 +44,18 @@ function newStage(): Stage {
   }
 }
 
-const call = (name: string, input: object, text = ''): ModelAnswerInput => ({ text, calls: [{ name, input: { ...input } }] })
+const call = (name: string, input: object, text = ''): ModelAnswerInput => ({
+  text,
+  calls: [{ name, input: { ...input } }],
+})
 const xfer = (to: string, text = ''): ModelAnswerInput => call('transfer_to_agent', { agent_name: to }, text)
 const ask = (worker: string, text = ''): ModelAnswerInput => call('delegate', { worker, instructions: 'go' }, text)
 
 /** Plays a team once for readers who began before anybody spoke. */
-async function watched<T>(make: (stage: Stage) => Agent, watch: (run: Run) => Promise<T>): Promise<{ seen: T; run: Run }> {
+async function watched<T>(
+  make: (stage: Stage) => Agent,
+  watch: (run: Run) => Promise<T>,
+): Promise<{ seen: T; run: Run }> {
   const stage = newStage()
   const root = make(stage)
   const runtime = await runtimeUnderTest({ strict: true, agents: [root] })
@@ -75,23 +87,36 @@ const plain = ({ voice }: Stage): Agent => voice('a', 'A')
 const order = ({ voice }: Stage): Agent => sequential({ name: 's', agents: [voice('a', 'A'), voice('b', 'B')] })
 const handoff = ({ voice, model }: Stage): Agent =>
   router({ name: 'top', model: model(xfer('w', 'T')), workers: [voice('w', 'W')], transfer: { returns: 'never' } })
-const returning = ({ voice, model }: Stage): Agent => router({ name: 'top', model: model(xfer('w', 'T'), 'U'), workers: [voice('w', 'W')] })
+const returning = ({ voice, model }: Stage): Agent =>
+  router({ name: 'top', model: model(xfer('w', 'T'), 'U'), workers: [voice('w', 'W')] })
 const nested = (stage: Stage): Agent =>
   sequential({
     name: 's',
     agents: [
       stage.voice('a', 'A'),
-      router({ name: 'mid', description: 'Leads.', model: stage.model(xfer('w', 'M'), 'N'), workers: [stage.voice('w', 'W')] }),
+      router({
+        name: 'mid',
+        description: 'Leads.',
+        model: stage.model(xfer('w', 'M'), 'N'),
+        workers: [stage.voice('w', 'W')],
+      }),
       stage.voice('b', 'B'),
     ],
   })
-const rounds = ({ voice }: Stage): Agent => loop({ name: 'l', agents: [voice('a', 'A', 'B'), voice('c', 'C')], maxIterations: 2 })
-const led = ({ voice, model }: Stage): Agent => supervisor({ name: 'boss', model: model(ask('w', 'B'), 'C'), workers: [voice('w', 'W')] })
+const rounds = ({ voice }: Stage): Agent =>
+  loop({ name: 'l', agents: [voice('a', 'A', 'B'), voice('c', 'C')], maxIterations: 2 })
+const led = ({ voice, model }: Stage): Agent =>
+  supervisor({ name: 'boss', model: model(ask('w', 'B'), 'C'), workers: [voice('w', 'W')] })
 const memberThatDelegates = (stage: Stage): Agent =>
   sequential({
     name: 's',
     agents: [
-      supervisor({ name: 'boss', description: 'Leads.', model: stage.model(ask('w', 'B'), 'C'), workers: [stage.voice('w', 'W')] }),
+      supervisor({
+        name: 'boss',
+        description: 'Leads.',
+        model: stage.model(ask('w', 'B'), 'C'),
+        workers: [stage.voice('w', 'W')],
+      }),
       stage.voice('z', 'Z'),
     ],
   })
@@ -157,7 +182,11 @@ describe('text() is what those say who hold the control of the run', () => {
   })
 
   test('code that delegates keeps control: its answer is heard; whom it asks is not, nor the members of a flow that it asks', async () => {
-    expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual(['doneZ', 'AB', 'B'])
+    expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual([
+      'doneZ',
+      'AB',
+      'B',
+    ])
   })
 
   test('the branches of a parallel come as they speak, and parts tell them apart', async () => {
@@ -169,7 +198,11 @@ describe('text() is what those say who hold the control of the run', () => {
 
 describe('a path is an activation and whoever works below it', () => {
   test('who comes after an agent in a flow is not below it', async () => {
-    expect(await saidBy(order, { path: ['s', 'a'] }, { path: ['s', 'a', 'b'] }, { path: ['s'] })).toEqual(['A', 'B', 'AB'])
+    expect(await saidBy(order, { path: ['s', 'a'] }, { path: ['s', 'a', 'b'] }, { path: ['s'] })).toEqual([
+      'A',
+      'B',
+      'AB',
+    ])
   })
   test('members of a router are below it, its later turns have paths of their own', async () => {
     const paths = [['top'], ['top', 'w'], ['top', 'w', 'top']]
@@ -179,7 +212,10 @@ describe('a path is an activation and whoever works below it', () => {
   test('workers of a supervisor are below it', async () => {
     const paths = [['boss'], ['boss', 'w'], ['w'], []]
     expect(await saidBy(led, ...paths.map((path) => ({ path })))).toEqual(['BWC', 'W', '', ''])
-    expect(await saidBy(memberThatDelegates, { path: ['s', 'boss'] }, { path: ['s', 'boss', 'w'] })).toEqual(['BWC', 'W'])
+    expect(await saidBy(memberThatDelegates, { path: ['s', 'boss'] }, { path: ['s', 'boss', 'w'] })).toEqual([
+      'BWC',
+      'W',
+    ])
   })
 })
 
@@ -190,7 +226,9 @@ describe('an agent is every turn of it', () => {
     expect(await saidBy(flowAsTool, { agent: 'b' })).toEqual(['B'])
   })
   test('together with a path both must hold', async () => {
-    expect(await saidBy(nested, { path: ['s', 'a', 'mid'], agent: 'mid' }, { path: ['s', 'a'], agent: 'mid' })).toEqual(['MN', ''])
+    expect(await saidBy(nested, { path: ['s', 'a', 'mid'], agent: 'mid' }, { path: ['s', 'a'], agent: 'mid' })).toEqual(
+      ['MN', ''],
+    )
   })
   test('its tools are in it, also those that are activations', async () => {
     const look = tool({ name: 'look', execute: (_input, io) => (io.emit({ type: 'looked' }), 'seen') })
@@ -215,7 +253,11 @@ async function partsOf(run: Run, options?: PartsOptions): Promise<RunPart[]> {
 
 /** Whose parts there were, each place once, in order. */
 const places = (parts: readonly RunPart[]): string[] => [
-  ...new Set(parts.map(({ agent: whose, path, activation }) => `${whose} ${path.join('/')} ${activation.replace(/^act_[^>]*/, '')}`)),
+  ...new Set(
+    parts.map(
+      ({ agent: whose, path, activation }) => `${whose} ${path.join('/')} ${activation.replace(/^act_[^>]*/, '')}`,
+    ),
+  ),
 ]
 
 describe('a part says whose it is', () => {

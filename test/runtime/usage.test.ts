@@ -8,14 +8,21 @@ const writer = agent({
   description: 'Writes.',
   model: () => ({ text: 'a text', usage: { input: 10, output: 4, usd: 0.01 } }),
 })
-const mystery = agent({ name: 'mystery', description: 'Says no usage.', model: () => ({ text: 'a riddle', usage: 'unknown' }) })
+const mystery = agent({
+  name: 'mystery',
+  description: 'Says no usage.',
+  model: () => ({ text: 'a riddle', usage: 'unknown' }),
+})
 const lead = supervisor({
   name: 'lead',
   model: ({ messages }) =>
     messages.some((message) => message.role === 'tool')
       ? { text: 'done', usage: { input: 7, output: 1, usd: 0.02 } }
       : {
-          calls: ['writer', 'mystery', 'writer'].map((worker) => ({ name: 'delegate', input: { worker, instructions: 'go' } })),
+          calls: ['writer', 'mystery', 'writer'].map((worker) => ({
+            name: 'delegate',
+            input: { worker, instructions: 'go' },
+          })),
           usage: { input: 5, output: 2, usd: 0.02 },
         },
   workers: [writer, mystery],
@@ -27,7 +34,9 @@ test('adds up by agent and model, and keeps the unknown unknown', async () => {
   expect(outcome).toMatchObject({ status: 'completed', output: 'done' })
   const run = runtime.handle(outcome.run)
   const byAgent = [...outcome.usage].sort((a, b) => a.agent.localeCompare(b.agent))
-  expect(byAgent.map(({ agent: name, calls, input, output, unknown }) => [name, calls, input, output, unknown])).toEqual([
+  expect(
+    byAgent.map(({ agent: name, calls, input, output, unknown }) => [name, calls, input, output, unknown]),
+  ).toEqual([
     ['lead', 2, 12, 3, 0],
     ['mystery', 1, 0, 0, 1],
     ['writer', 2, 20, 8, 0],

@@ -3,7 +3,17 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, interrupt, loop, parallel, router, sequential, supervisor, type Agent, type RuntimeOptions } from '../../src/index.ts'
+import {
+  agent,
+  interrupt,
+  loop,
+  parallel,
+  router,
+  sequential,
+  supervisor,
+  type Agent,
+  type RuntimeOptions,
+} from '../../src/index.ts'
 import { fingerprints, inOrder } from '../../src/testing/index.ts'
 import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
@@ -122,18 +132,34 @@ test('a definition that says nothing of control keeps the version that it had be
       loop({ name: 'l', agents: [w], maxIterations: 2 }),
       parallel({ name: 'p', agents: [w, v] }),
     ].map(({ version }) => version),
-  ).toEqual(['1+37d3d93bd982', '1+06dfc880b117', '1+8ff55837a6f0', '1+e21bae4b3749', '1+2160e2dff7fa', '1+181d9769c4dc'])
+  ).toEqual([
+    '1+37d3d93bd982',
+    '1+06dfc880b117',
+    '1+8ff55837a6f0',
+    '1+e21bae4b3749',
+    '1+2160e2dff7fa',
+    '1+181d9769c4dc',
+  ])
 })
 
 test('a run that waits under one rule of control ends under it, or not at all', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'reeve-versions-')), 'reeve.db')
-  const model = inOrder({ calls: [{ name: 'transfer_to_agent', input: { agent_name: 'asks' } }] }, 'the lead has the last word')
+  const model = inOrder(
+    { calls: [{ name: 'transfer_to_agent', input: { agent_name: 'asks' } }] },
+    'the lead has the last word',
+  )
   const asks = agent({ name: 'asks', description: 'Asks.', run: (ctx) => interrupt(ctx, '?') })
-  const made = (returns: 'always' | 'never'): Agent => router({ name: 'desk', model, workers: [asks], transfer: { returns } })
+  const made = (returns: 'always' | 'never'): Agent =>
+    router({ name: 'desk', model, workers: [asks], transfer: { returns } })
   const first = await createRuntime({ store, agents: [made('always')] })
   await (await first.start('desk', 'x', { runId: 'r' })).until('waiting')
   await first.close()
-  const then = await createRuntime({ store, agents: [made('never')], earlier: [made('always')], onMissingVersion: 'park' })
+  const then = await createRuntime({
+    store,
+    agents: [made('never')],
+    earlier: [made('always')],
+    onMissingVersion: 'park',
+  })
   const [question] = await then.questions()
   await then.answer({ interruptId: question!.id, value: 'w says' })
   expect(await then.handle('r').outcome()).toMatchObject({ status: 'completed', output: 'the lead has the last word' })
@@ -141,9 +167,13 @@ test('a run that waits under one rule of control ends under it, or not at all', 
 })
 
 test('a code agent whose function has changed under the same version shows in its fingerprint', () => {
-  const [one, other] = [async () => 'one', async () => 'other'].map((run) => agent({ name: 'code', description: 'Works.', run }))
+  const [one, other] = [async () => 'one', async () => 'other'].map((run) =>
+    agent({ name: 'code', description: 'Works.', run }),
+  )
   expect(one!.version).toBe(other!.version)
-  const [before, after] = [one!, other!].map((each) => fingerprints([supervisor({ name: 'top', workers: [each], model: () => 'x' })]))
+  const [before, after] = [one!, other!].map((each) =>
+    fingerprints([supervisor({ name: 'top', workers: [each], model: () => 'x' })]),
+  )
   expect(before!['code']!.code).not.toBe(after!['code']!.code)
   expect(before!['top']).toEqual(after!['top'])
   expect(before!['top']).not.toHaveProperty('code')

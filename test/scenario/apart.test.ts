@@ -1,4 +1,7 @@
-/** Workers that are placed apart, seen by those who write teams: `delegation.workers.x.place`. What engines owe them is in the contract (contract/engine/apart). */
+/**
+ * Workers that are placed apart, seen by those who write teams: `delegation.workers.x.place`. What engines owe them is
+ * in the contract (contract/engine/apart).
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { Json, RunId } from '../../src/core/index.ts'
@@ -14,7 +17,12 @@ function bank() {
     input: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
     execute: (input) => (paid.push(input), { ok: true }),
   })
-  const clerk = agent({ name: 'clerk', description: 'Pays.', model: scripted(calls(['pay', { amount: 10 }]), 'paid'), tools: [pay] })
+  const clerk = agent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: scripted(calls(['pay', { amount: 10 }]), 'paid'),
+    tools: [pay],
+  })
   const middle = supervisor({
     name: 'mid',
     description: 'Leads the clerk.',
@@ -38,7 +46,10 @@ describe('a worker that is placed apart', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     const { waiting: open, status } = await waiting(run)
-    expect([status, open.map(({ path, tool: name }) => [path, name])]).toEqual(['waiting', [[['boss', 'mid', 'clerk'], 'pay']]])
+    expect([status, open.map(({ path, tool: name }) => [path, name])]).toEqual([
+      'waiting',
+      [[['boss', 'mid', 'clerk'], 'pay']],
+    ])
     expect((await run.view()).activations.map(({ agent: name, state, apart }) => [name, state, apart])).toEqual([
       ['boss', 'waiting', undefined],
       ['mid', 'waiting', true],
@@ -88,13 +99,17 @@ describe('a worker that is placed apart', () => {
     const run = await runtime.start(boss, 'go')
     const { waiting: open } = await waiting(run)
     await run.takeOver({ by: 'ann' })
-    await expect.poll(async () => (await runtime.runs({ childrenOf: run.id })).map(({ status }) => status)).toEqual(['paused'])
+    await expect
+      .poll(async () => (await runtime.runs({ childrenOf: run.id })).map(({ status }) => status))
+      .toEqual(['paused'])
     await run.complete({ delegation: 'c1', output: 'by hand', by: 'ann' })
     await run.handBack({ by: 'ann' })
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all is done' })
     expect((await run.delegations())[0]).toMatchObject({ worker: 'mid', status: 'completed', output: 'by hand' })
     expect(paid).toEqual([])
-    await expect(run.decide({ approvalId: open[0]!.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+    await expect(run.decide({ approvalId: open[0]!.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.expired',
+    })
   })
 
   test('is stopped from the run that was started', async () => {

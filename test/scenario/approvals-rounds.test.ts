@@ -1,4 +1,7 @@
-/** Approvals in rounds: who is asked after whom, two pairs of eyes, who may decide, what may be decided; what a yes is good for. Spec team R-16, cases C79 to C90. */
+/**
+ * Approvals in rounds: who is asked after whom, two pairs of eyes, who may decide, what may be decided; what a yes is
+ * good for. Spec team R-16, cases C79 to C90.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { asTool } from '../../src/flow/index.ts'
@@ -26,7 +29,9 @@ const asks = (request: Partial<ApprovalRequest>, name = 'asks') =>
       const { capability, ...verdict } = { capability: undefined, ...(await approve(ctx, { ...base, ...request })) }
       return {
         ...verdict,
-        ...(capability === undefined ? {} : { capability: { approvers: capability.approvers, approvals: capability.approvals } }),
+        ...(capability === undefined
+          ? {}
+          : { capability: { approvers: capability.approvers, approvals: capability.approvals } }),
       }
     },
   })
@@ -66,7 +71,12 @@ describe('one after the other', () => {
     })
     await run.decide({ approvalId: second.id, decision: 'approve', approver: 'eve' })
     expect(await run.outcome()).toMatchObject({
-      output: { approved: true, by: 'human', approver: 'eve', capability: { approvers: ['eve'], approvals: [second.id] } },
+      output: {
+        approved: true,
+        by: 'human',
+        approver: 'eve',
+        capability: { approvers: ['eve'], approvals: [second.id] },
+      },
     })
   })
   test('R-16: the deadline of the last ones rejects, and says that it was one', async () => {
@@ -115,7 +125,10 @@ describe('who may decide', () => {
   })
   test('a policy of the application: mayDecide sees the approval and the decision; false, a reason and an error all leave it open', async () => {
     const seen: Json[] = []
-    const mayDecide = async ({ tool: name, risk, input }: Approval, { decision, approver }: { decision: string; approver?: string }) => {
+    const mayDecide = async (
+      { tool: name, risk, input }: Approval,
+      { decision, approver }: { decision: string; approver?: string },
+    ) => {
       await Promise.resolve()
       seen.push({ name, risk, input, decision, approver: approver ?? null })
       if (approver === 'broken') throw new Error('the directory is away')
@@ -136,7 +149,13 @@ describe('who may decide', () => {
     expect(await only(run)).toEqual(open)
     await run.decide({ approvalId: open.id, decision: 'approve', approver: 'ann' })
     expect(await run.outcome()).toMatchObject({ output: { approved: true } })
-    expect(seen[0]).toEqual({ name: 'pay', risk: 'medium', input: { amount: 10 }, decision: 'approve', approver: 'bob' })
+    expect(seen[0]).toEqual({
+      name: 'pay',
+      risk: 'medium',
+      input: { amount: 10 },
+      decision: 'approve',
+      approver: 'bob',
+    })
   })
 })
 
@@ -146,7 +165,9 @@ describe('two pairs of eyes', () => {
     const run = await (await runtimeOf([root])).start(root, 'go')
     const first = await only(run)
     expect(first).toMatchObject({ fourEyes: true, grantable: false })
-    await expect(run.decide({ approvalId: first.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.forbidden' })
+    await expect(run.decide({ approvalId: first.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.forbidden',
+    })
     await run.decide({ approvalId: first.id, decision: 'approve', approver: 'ann' })
     const second = await next(run, first)
     expect(second).toMatchObject({ follows: first.id, excludes: ['ann'], fourEyes: true, until: first.until })
@@ -156,7 +177,11 @@ describe('two pairs of eyes', () => {
     })
     await run.decide({ approvalId: second.id, decision: 'approve', approver: 'bob' })
     expect(await run.outcome()).toMatchObject({
-      output: { approved: true, approver: 'bob', capability: { approvers: ['ann', 'bob'], approvals: [first.id, second.id] } },
+      output: {
+        approved: true,
+        approver: 'bob',
+        capability: { approvers: ['ann', 'bob'], approvals: [first.id, second.id] },
+      },
     })
     expect((await run.view()).approvals.map(({ resolution, approver }) => [resolution, approver])).toEqual([
       ['seconded', 'ann'],
@@ -198,7 +223,10 @@ describe('two pairs of eyes', () => {
       ['ann', [['ann'], ['Ann '], ['bob']]],
       ['ann', [['bob'], ['ann']]],
     ] as const) {
-      const approvers = tiers.map((each, i) => ({ who: each, timeoutMs: i === 0 && tiers.length === 2 ? 60 : 10 * minute }))
+      const approvers = tiers.map((each, i) => ({
+        who: each,
+        timeoutMs: i === 0 && tiers.length === 2 ? 60 : 10 * minute,
+      }))
       const root = asks(critical({ approvers, onTimeout: 'escalate' }))
       const run = await (await runtimeOf([root])).start(root, 'go')
       await expect.poll(async () => (await waiting(run)).waiting[0]?.approvers).toEqual([who])
@@ -211,15 +239,21 @@ describe('two pairs of eyes', () => {
         message: `approval "${first.id}" was already decided: seconded by ann; "${second.id}" follows, for "bob"`,
       })
       await run.decide({ approvalId: second.id, decision: 'approve', approver: 'bob' })
-      expect(await run.outcome()).toMatchObject({ output: { approved: true, capability: { approvers: ['ann', 'bob'] } } })
+      expect(await run.outcome()).toMatchObject({
+        output: { approved: true, capability: { approvers: ['ann', 'bob'] } },
+      })
     }
   })
   test('R-16: where two are needed and only one may, nobody is asked in vain: it is over at once, and says why', async () => {
-    const root = asks(critical({ approvers: [{ who: ['ann'] }, { who: ['ann'] }], onTimeout: 'escalate', timeoutMs: 60 * minute }))
+    const root = asks(
+      critical({ approvers: [{ who: ['ann'] }, { who: ['ann'] }], onTimeout: 'escalate', timeoutMs: 60 * minute }),
+    )
     const run = await (await runtimeOf([root])).start(root, 'go')
     const problem = 'four eyes need two different people, and approvers names only "ann"'
     expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out', comment: problem } })
-    expect((await run.view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected', reason: `money (${problem})` }])
+    expect((await run.view()).approvals).toMatchObject([
+      { resolution: 'timed-out-rejected', reason: `money (${problem})` },
+    ])
   })
   test('a deadline is nobody: where two people have to look it rejects', async () => {
     const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve', rules: { fourEyes: 'low' } })
@@ -232,13 +266,19 @@ describe('deadlines', () => {
   test('team C82: a deadline approves what is of low risk, and it is plain that no human did', async () => {
     const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve' })
     const run = await (await runtimeOf([root])).start(root, 'go')
-    expect(await run.outcome()).toMatchObject({ output: { approved: true, by: 'deadline', capability: { approvers: [] } } })
+    expect(await run.outcome()).toMatchObject({
+      output: { approved: true, by: 'deadline', capability: { approvers: [] } },
+    })
     const [approval] = (await run.view()).approvals
     expect(approval).toMatchObject({ resolution: 'timed-out-approved', open: false })
     expect(approval).not.toHaveProperty('approver')
   })
   test('team C82: for high risk and what is sensitive it is refused where it is configured, and forced to reject where it slips through', async () => {
-    for (const options of [{ sensitive: true }, { approval: { risk: 'high' } }, { approval: { risk: 'critical' } }] as const) {
+    for (const options of [
+      { sensitive: true },
+      { approval: { risk: 'high' } },
+      { approval: { risk: 'critical' } },
+    ] as const) {
       const approval = { ...('approval' in options ? options.approval : {}), onTimeout: 'approve' } as const
       expect(() => tool({ name: 'act', ...options, approval, execute: () => 1 })).toThrow(/a deadline may not approve/)
     }
@@ -252,7 +292,11 @@ describe('deadlines', () => {
     for (const [request, least, most] of [
       [{ timeoutMs: 'never', risk: 'critical' }, Infinity, Infinity],
       [{ timeoutMs: 'never', risk: 'high' }, 29 * minute, 31 * minute],
-      [{ timeoutMs: 'never', risk: 'critical', rules: { timeoutMs: 5 * minute, fourEyes: false } }, 4 * minute, 6 * minute],
+      [
+        { timeoutMs: 'never', risk: 'critical', rules: { timeoutMs: 5 * minute, fourEyes: false } },
+        4 * minute,
+        6 * minute,
+      ],
       [{ timeoutMs: 60 * minute, rules: { timeoutMs: 5 * minute } }, 4 * minute, 6 * minute],
       [{ timeoutMs: 2 * minute, rules: { timeoutMs: 5 * minute } }, minute, 3 * minute],
     ] as const) {
@@ -274,7 +318,10 @@ describe('several, and none', () => {
       run: async (ctx) => {
         const one = approve(ctx.scope('one'), { ...base, input: 1 })
         const two = approve(ctx.scope('two'), { ...base, input: 2 })
-        return (await Promise.all([one, two])).map((verdict) => ({ approved: verdict.approved, comment: verdict.comment ?? null }))
+        return (await Promise.all([one, two])).map((verdict) => ({
+          approved: verdict.approved,
+          comment: verdict.comment ?? null,
+        }))
       },
     })
     const run = await (await runtimeOf([root])).start(root, 'go')
@@ -293,7 +340,10 @@ describe('several, and none', () => {
   test('team C84: a channel that fails is noted; whoever waits goes on waiting, and a later decision counts', async () => {
     const told: string[] = []
     const channels = [
-      { name: 'broken', notify: () => Promise.reject(new FailureError(failure('notice.failed', 'the bell is broken', 'validation'))) },
+      {
+        name: 'broken',
+        notify: () => Promise.reject(new FailureError(failure('notice.failed', 'the bell is broken', 'validation'))),
+      },
       { name: 'good', notify: ({ id }: { readonly id: string }) => void told.push(id) },
     ]
     const root = asks({ rules: { notify: ['broken', 'good'] } })
@@ -308,7 +358,12 @@ describe('several, and none', () => {
   })
   test('team C82: an agent whose oversight lets deadlines approve says of what always asks that they may not', async () => {
     const wipe = tool({ name: 'wipe', sensitive: true, execute: () => 'wiped' })
-    const root = agent({ name: 'root', model: scripted('x'), tools: [wipe], oversight: { approval: { onTimeout: 'approve' } } })
+    const root = agent({
+      name: 'root',
+      model: scripted('x'),
+      tools: [wipe],
+      oversight: { approval: { onTimeout: 'approve' } },
+    })
     await expect(runtimeOf([root])).rejects.toMatchObject({
       code: 'team.invalid',
       message: expect.stringMatching(/"wipe" is sensitive/) as string,
@@ -320,7 +375,9 @@ describe('several, and none', () => {
     const { id } = await only(run)
     await run.cancel('not wanted any more')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
-    await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+    await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.expired',
+    })
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
   })
 })
@@ -329,7 +386,13 @@ describe('what a yes is good for', () => {
   const signer = hmacSigner('a secret of more than thirty-two bytes', 'bank')
 
   /** A payer whose bank demands a capability, and a process in which its tool is another. */
-  function payer(options: { readonly validForMs?: number; readonly version?: string; readonly turns?: Parameters<typeof scripted> } = {}) {
+  function payer(
+    options: {
+      readonly validForMs?: number
+      readonly version?: string
+      readonly turns?: Parameters<typeof scripted>
+    } = {},
+  ) {
     const paid: Json[] = []
     const held: (UsedCapability | undefined)[] = []
     const used = new Map<string, string>()
@@ -402,7 +465,9 @@ describe('what a yes is good for', () => {
       ['grant', ['ann']],
     ])
     expect(new Set(held.map((each) => each!.id)).size).toBe(2)
-    expect((await eventsOf(run)).find(({ type }) => type === 'approval.granted')).toMatchObject({ capability: held[1]!.id })
+    expect((await eventsOf(run)).find(({ type }) => type === 'approval.granted')).toMatchObject({
+      capability: held[1]!.id,
+    })
   })
   test('a tool that is orchestration and an agent as a tool begin with what was approved, too', async () => {
     const began: Json[] = []
@@ -412,13 +477,19 @@ describe('what a yes is good for', () => {
       input: { type: 'object', properties: { days: { type: 'number' } } },
       run: async (_ctx, input) => (began.push(input), await Promise.resolve('planned')),
     })
-    const helper = asTool(agent({ name: 'helper', description: 'Helps.', model: scripted('helped') }), { approval: true })
+    const helper = asTool(agent({ name: 'helper', description: 'Helps.', model: scripted('helped') }), {
+      approval: true,
+    })
     const model = scripted(calls(['plan', { days: 3 }, 'one'], ['helper', { request: 'x' }, 'two']), 'done')
     const root = agent({ name: 'root', model, tools: [plan, helper] })
     const run = await (await runtimeOf([root])).start(root, 'go')
     await expect.poll(async () => (await waiting(run)).waiting.length).toBe(2)
     for (const { id, tool: name } of (await waiting(run)).waiting)
-      await run.decide(name === 'plan' ? { approvalId: id, decision: 'edit', input: { days: 2 } } : { approvalId: id, decision: 'approve' })
+      await run.decide(
+        name === 'plan'
+          ? { approvalId: id, decision: 'edit', input: { days: 2 } }
+          : { approvalId: id, decision: 'approve' },
+      )
     expect(await run.outcome()).toMatchObject({ output: 'done' })
     expect([began, told(model.prompts[1])]).toEqual([[{ days: 2 }], ['planned', 'helped']])
   })
@@ -438,7 +509,9 @@ describe('what a yes is good for', () => {
     await run.cancel()
     await run.outcome()
     expect(paid).toEqual([])
-    expect((await eventsOf(run)).find((event) => event.type === 'step.settled' && event.outcome.status === 'failed')).toMatchObject({
+    expect(
+      (await eventsOf(run)).find((event) => event.type === 'step.settled' && event.outcome.status === 'failed'),
+    ).toMatchObject({
       outcome: { failure: { code: 'capability.refused', retryable: false, details: { lapsed: 'expired' } } },
     })
   })
@@ -464,7 +537,9 @@ describe('what a yes is good for', () => {
       const { run, id } = await deployed(after.root, payer({ version: '1' }), isDecidedBefore ? word : undefined)
       if (isDecidedBefore) await run.resume()
       else await run.decide({ approvalId: id, ...word })
-      await expect.poll(async () => (await run.view()).approvals.map(({ resolution }) => resolution)).toEqual(['approved', undefined])
+      await expect
+        .poll(async () => (await run.view()).approvals.map(({ resolution }) => resolution))
+        .toEqual(['approved', undefined])
       const later = await only(run)
       expect(later).toMatchObject({ follows: id, tool: 'pay', input: { amount: 10 } })
       expect(later.toolVersion).toMatch(/^2\+/)
@@ -479,20 +554,35 @@ describe('what a yes is good for', () => {
     [
       'takes other arguments now',
       (model) => {
-        const input = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } }, required: ['to'] } as const
-        return agent({ name: 'payer', model, tools: [tool({ name: 'pay', input, approval: true, execute: () => 'done' })] })
+        const input = {
+          type: 'object',
+          properties: { amount: { type: 'number' }, to: { type: 'string' } },
+          required: ['to'],
+        } as const
+        return agent({
+          name: 'payer',
+          model,
+          tools: [tool({ name: 'pay', input, approval: true, execute: () => 'done' })],
+        })
       },
       /not done: ann approved this call, and "pay" has changed since: its arguments do not fit any more/,
     ],
-    ['is gone', (model) => agent({ name: 'payer', model }), /not done: ann approved this call, and there is no tool "pay" any more/],
-  ])('an open approval of a tool that %s stays open, and the model is told of the yes that came to nothing', async (_name, make, what) => {
-    const model = scripted('given up')
-    const { run, id } = await deployed(make(model))
-    expect(await only(run)).toMatchObject({ id })
-    await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
-    expect(await run.outcome()).toMatchObject({ output: 'given up' })
-    expect(told(model.prompts.at(-1))).toEqual([expect.stringMatching(what)])
-  })
+    [
+      'is gone',
+      (model) => agent({ name: 'payer', model }),
+      /not done: ann approved this call, and there is no tool "pay" any more/,
+    ],
+  ])(
+    'an open approval of a tool that %s stays open, and the model is told of the yes that came to nothing',
+    async (_name, make, what) => {
+      const model = scripted('given up')
+      const { run, id } = await deployed(make(model))
+      expect(await only(run)).toMatchObject({ id })
+      await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+      expect(await run.outcome()).toMatchObject({ output: 'given up' })
+      expect(told(model.prompts.at(-1))).toEqual([expect.stringMatching(what)])
+    },
+  )
   test('an open approval of a tool that needs none any more is asked for all the same: a no is a no', async () => {
     const paid: Json[] = []
     const model = scripted('given up')
@@ -501,7 +591,10 @@ describe('what a yes is good for', () => {
     const { run, id } = await deployed(agent({ name: 'payer', model, tools: [pay] }))
     await run.decide({ approvalId: id, decision: 'reject', comment: 'no' })
     expect(await run.outcome()).toMatchObject({ output: 'given up' })
-    expect([paid, told(model.prompts.at(-1))]).toEqual([[], [expect.stringMatching(/a human rejected this call of "pay": no/)]])
+    expect([paid, told(model.prompts.at(-1))]).toEqual([
+      [],
+      [expect.stringMatching(/a human rejected this call of "pay": no/)],
+    ])
   })
   test('what was done under one version stays done under the next, also where its arguments would not fit any more', async () => {
     const paid: Json[] = []
@@ -518,7 +611,9 @@ describe('what a yes is good for', () => {
     const first = await runtimeOf([before], { store: store() })
     const run = await first.start(before, 'go')
     await run.decide({ approvalId: (await only(run)).id, decision: 'approve' })
-    await expect.poll(async () => (await run.view()).approvals.filter(({ open }) => open).map((each) => each.tool)).toEqual(['wait'])
+    await expect
+      .poll(async () => (await run.view()).approvals.filter(({ open }) => open).map((each) => each.tool))
+      .toEqual(['wait'])
     await first.close()
     const again = (await runtimeOf([make(['to'], ['end'])], { store: store() })).handle(run.id)
     await again.decide({ approvalId: (await only(again)).id, decision: 'approve' })

@@ -1,4 +1,7 @@
-/** Spec collaboration, section G: control never leaves an agent that is called as a tool, and it may do no more than its caller. */
+/**
+ * Spec collaboration, section G: control never leaves an agent that is called as a tool, and it may do no more than its
+ * caller.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, exit, tool, transferTo, type Agent, type Tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -16,12 +19,18 @@ describe('control stays inside', () => {
   const inner: readonly [string, () => Agent, Json][] = [
     ['an exit', () => code('inner', () => exit('out')), 'out'],
     ['an exit of a supervisor', () => code('inner', () => exit('out', 'supervisor')), 'out'],
-    ['an exit by a tool', () => mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }), 'out'],
+    [
+      'an exit by a tool',
+      () => mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
+      'out',
+    ],
     ['a break', () => code('inner', () => breakLoop('enough')), 'enough'],
     [
       'a break by a tool',
       () =>
-        mind('inner', scripted(calls(['stop', {}]), 'enough'), { tools: [tool({ name: 'stop', execute: () => 'ok', action: 'break' })] }),
+        mind('inner', scripted(calls(['stop', {}]), 'enough'), {
+          tools: [tool({ name: 'stop', execute: () => 'ok', action: 'break' })],
+        }),
       'enough',
     ],
     [
@@ -30,12 +39,15 @@ describe('control stays inside', () => {
       'out',
     ],
   ]
-  test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a sequential', async (_what, make, result) => {
-    const { outer, after, model } = outside(make())
-    const { outcome } = await played(sequential({ name: 'line', agents: [outer, after] }))
-    expect(outcome).toMatchObject({ output: 'after' })
-    expect(told(model.prompts[1])).toEqual([result])
-  })
+  test.each(inner)(
+    'collaboration 7: %s inside a tool ends only what is inside: in a sequential',
+    async (_what, make, result) => {
+      const { outer, after, model } = outside(make())
+      const { outcome } = await played(sequential({ name: 'line', agents: [outer, after] }))
+      expect(outcome).toMatchObject({ output: 'after' })
+      expect(told(model.prompts[1])).toEqual([result])
+    },
+  )
   test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a loop', async (_what, make) => {
     const { outer, after } = outside(make())
     const { outcome, events, paths } = await played(loop({ name: 'round', agents: [outer, after], maxIterations: 2 }))
@@ -94,7 +106,12 @@ describe('what becomes of the caller', () => {
     "collaboration 23, 87: with onFailure: 'fail' a failure %s a transfer of the same turn ends the caller, and nobody is handed control",
     async (_what, first) => {
       const w = scripted('w answers')
-      const root = router({ name: 'lead', model: lead(first), workers: [mind('w', w)], tools: [asTool(bad, { onFailure: 'fail' })] })
+      const root = router({
+        name: 'lead',
+        model: lead(first),
+        workers: [mind('w', w)],
+        tools: [asTool(bad, { onFailure: 'fail' })],
+      })
       const { outcome } = await played(root)
       expect(outcome).toMatchObject({ status: 'failed', failure: { message: 'boom' } })
       expect(w.prompts).toHaveLength(0)
@@ -151,7 +168,11 @@ describe('what it may do', () => {
 
   test('the call itself may need an approval; until then nothing of the agent happens', async () => {
     const inner = scripted('inner answers')
-    const { outer, model } = outerOf(mind('inner', inner), { approval: true }, scripted(asks('inner'), asks('inner', 'y'), 'final'))
+    const { outer, model } = outerOf(
+      mind('inner', inner),
+      { approval: true },
+      scripted(asks('inner'), asks('inner', 'y'), 'final'),
+    )
     const runtime = await runtimeOf([outer])
     const run = await runtime.start(outer, 'go')
     await run.until('waiting')
@@ -192,8 +213,11 @@ describe('what it may do', () => {
       [{ limits: { turns: -1 } }, /limits.turns is -1/],
       [{ permissions: { tools: ['a*b'] } }, /"a\*b" in permissions.tools/],
     ]
-    for (const [options, what] of bad) expect(() => asTool(mind('inner'), options as AsToolOptions)).toThrow(invalid(what))
-    const twice = mind('outer', scripted('x'), { tools: [asTool(mind('inner')), asTool(mind('other'), { name: 'inner' })] })
+    for (const [options, what] of bad)
+      expect(() => asTool(mind('inner'), options as AsToolOptions)).toThrow(invalid(what))
+    const twice = mind('outer', scripted('x'), {
+      tools: [asTool(mind('inner')), asTool(mind('other'), { name: 'inner' })],
+    })
     await expect(runtimeOf([twice])).rejects.toThrow(/two tools are called "inner"/)
   })
   test('K4: whatever is data of it is part of its version, so an approval of one is none of another', () => {

@@ -30,7 +30,11 @@ describe('what crosses', () => {
     ['more than a request', { request: 'x', also: 1 }],
   ])('collaboration 83: %s goes back to the model, and the agent is not started', async (_what, input) => {
     const inner = scripted('inner answers')
-    const { outer, model } = outerOf(mind('inner', inner), {}, scripted(calls(['inner', input]), asks('inner', 'y'), 'final'))
+    const { outer, model } = outerOf(
+      mind('inner', inner),
+      {},
+      scripted(calls(['inner', input]), asks('inner', 'y'), 'final'),
+    )
     const { outcome, events } = await played(outer)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])[0]).toMatch(/arguments of "inner" do not fit/)
@@ -40,9 +44,17 @@ describe('what crosses', () => {
 
   test('collaboration 84: with a schema of the tool the message is the arguments as JSON', async () => {
     const inner = scripted('inner answers')
-    const city = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'number' } }, required: ['city'] } as const
+    const city = {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'number' } },
+      required: ['city'],
+    } as const
     const model = scripted(calls(['weather', { city: 'Ulm', days: 2 }]), 'final')
-    const { outer } = outerOf(mind('inner', inner), { name: 'weather', description: 'Tells the weather.', input: city }, model)
+    const { outer } = outerOf(
+      mind('inner', inner),
+      { name: 'weather', description: 'Tells the weather.', input: city },
+      model,
+    )
     await played(outer)
     expect(inner.prompts).toEqual([[{ role: 'user', content: '{"city":"Ulm","days":2}' }]])
     expect(model.tools[0]![0]).toMatchObject({ name: 'weather', description: 'Tells the weather.', parameters: city })
@@ -58,7 +70,11 @@ describe('what crosses', () => {
         return a + b
       },
     })
-    const { outer, model } = outerOf(inner, {}, scripted(calls(['inner', { a: 1 }]), calls(['inner', { a: 1, b: 2 }]), 'final'))
+    const { outer, model } = outerOf(
+      inner,
+      {},
+      scripted(calls(['inner', { a: 1 }]), calls(['inner', { a: 1, b: 2 }]), 'final'),
+    )
     await played(outer)
     expect(told(model.prompts[1])[0]).toMatch(/do not fit/)
     expect(told(model.prompts[2])).toEqual([3])
@@ -89,7 +105,10 @@ describe('what crosses', () => {
         [
           { role: 'system', content: 'You are inner.' },
           { role: 'user', content: 'the question' },
-          { role: 'user', content: 'For context: [outer] said: thinking. [outer] called tool: `echo` with arguments: {}.' },
+          {
+            role: 'user',
+            content: 'For context: [outer] said: thinking. [outer] called tool: `echo` with arguments: {}.',
+          },
           { role: 'user', content: 'For context: [outer] `echo` tool returned result: echoed.' },
           ...pair.map((content) => ({ role: 'user', content })),
           { role: 'user', content: 'the request' },
@@ -100,7 +119,12 @@ describe('what crosses', () => {
 
   test('collaboration 85: of a conversation only what was said, not what was done with tools', async () => {
     const inner = scripted('inner answers')
-    const model = scripted({ text: 'let me look', ...calls(['echo', {}]) }, calls(['echo', {}]), asks('inner', 'the request'), 'final')
+    const model = scripted(
+      { text: 'let me look', ...calls(['echo', {}]) },
+      calls(['echo', {}]),
+      asks('inner', 'the request'),
+      'final',
+    )
     await played(outerOf(mind('inner', inner), { context: 'answers' }, model).outer)
     expect(inner.prompts[0]!.map(({ content }) => content)).toEqual([
       'the question',
@@ -124,7 +148,9 @@ describe('what crosses', () => {
   })
 
   test('collaboration 7, 83: nothing that happens inside is ever shown to the caller but the answer', async () => {
-    const inner = mind('inner', scripted({ text: 'inner thinks', ...calls(['echo', {}]) }, 'inner answers'), { tools: [echo] })
+    const inner = mind('inner', scripted({ text: 'inner thinks', ...calls(['echo', {}]) }, 'inner answers'), {
+      tools: [echo],
+    })
     const { outer, model } = outerOf(inner)
     await played(outer)
     expect(JSON.stringify(model.prompts[1])).not.toMatch(/inner thinks|echoed/)
@@ -135,8 +161,16 @@ describe('what crosses', () => {
 describe('what comes back', () => {
   const answer = tool({ name: 'answer', execute: () => 'from a tool', action: 'return' })
   test.each<[string, Agent, Json]>([
-    ['the result of a tool that ends it', mind('inner', scripted(calls(['answer', {}])), { tools: [answer] }), 'from a tool'],
-    ['the result of an exit', mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }), 'out'],
+    [
+      'the result of a tool that ends it',
+      mind('inner', scripted(calls(['answer', {}])), { tools: [answer] }),
+      'from a tool',
+    ],
+    [
+      'the result of an exit',
+      mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
+      'out',
+    ],
     ['an empty answer', code('inner', () => ''), ''],
     ['a value', code('inner', () => ({ n: [1] })), { n: [1] }],
     ['nothing', code('inner', () => undefined), '[inner: no event returned]'],
@@ -181,7 +215,11 @@ describe('what comes back', () => {
   test.each(failing)(
     "collaboration 87: %s ends the caller in the same way, with onFailure: 'fail'",
     async (what, inner, _said, outcome) => {
-      const { outer, model } = outerOf(inner(), { onFailure: 'fail' }, scripted(calls(['inner', { request: 'x' }], ['echo', {}]), 'final'))
+      const { outer, model } = outerOf(
+        inner(),
+        { onFailure: 'fail' },
+        scripted(calls(['inner', { request: 'x' }], ['echo', {}]), 'final'),
+      )
       const end = await played(outer)
       expect(end.outcome).toMatchObject(outcome)
       expect(model.prompts).toHaveLength(1)
@@ -213,7 +251,9 @@ describe('what comes back', () => {
 
   test('collaboration 7: three deep, and the path has one step for each agent', async () => {
     const inner2 = scripted('from below')
-    const inner = mind('inner', scripted(asks('inner2', 'deeper'), 'from the middle'), { tools: [asTool(mind('inner2', inner2))] })
+    const inner = mind('inner', scripted(asks('inner2', 'deeper'), 'from the middle'), {
+      tools: [asTool(mind('inner2', inner2))],
+    })
     const { outcome, paths } = await played(outerOf(inner).outer)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths).toEqual(['outer', 'outer/inner', 'outer/inner/inner2'])
@@ -230,7 +270,13 @@ describe('what comes back', () => {
     ],
     [
       'a router that hands off',
-      router({ name: 'inner', description: 'R', model: scripted(hands('w')), workers: [mind('w')], transfer: { returns: 'never' } }),
+      router({
+        name: 'inner',
+        description: 'R',
+        model: scripted(hands('w')),
+        workers: [mind('w')],
+        transfer: { returns: 'never' },
+      }),
       'w answers',
       ['outer', 'outer/inner', 'outer/inner/w'],
     ],
@@ -254,7 +300,12 @@ describe('what comes back', () => {
     ],
     [
       'a supervisor',
-      supervisor({ name: 'inner', description: 'S', model: scripted(delegates(['w', 'go']), 'supervised'), workers: [mind('w')] }),
+      supervisor({
+        name: 'inner',
+        description: 'S',
+        model: scripted(delegates(['w', 'go']), 'supervised'),
+        workers: [mind('w')],
+      }),
       'supervised',
       ['outer', 'outer/inner', 'outer/inner/w'],
     ],

@@ -24,7 +24,11 @@ export const askTool = (name = 'ask') =>
   tool({ name, run: async (ctx, input) => interrupt(ctx, { please: (input as { what?: Json }).what ?? name }) })
 
 /** Everything that is open, when so much is and nothing else goes on; in the order of the words. */
-export async function open(runtime: Runtime, run: { readonly id: string }, count: number): Promise<readonly Question[]> {
+export async function open(
+  runtime: Runtime,
+  run: { readonly id: string },
+  count: number,
+): Promise<readonly Question[]> {
   await expect.poll(async () => (await runtime.questions({ run: run.id })).length, { timeout: 10_000 }).toBe(count)
   await runtime.handle(run.id).until('waiting')
   const text = ({ body }: Question): string => JSON.stringify((body as { question?: Json }).question ?? body)
@@ -32,6 +36,8 @@ export async function open(runtime: Runtime, run: { readonly id: string }, count
 }
 
 /** Where somebody asks. */
-export const pathOf = ({ body }: Question): string => (body as unknown as { readonly path: readonly string[] }).path.join('/')
+export const pathOf = ({ body }: Question): string =>
+  (body as unknown as { readonly path: readonly string[] }).path.join('/')
 
-export const answer = (run: Run | Run<unknown>, { id }: Question, value: Json): Promise<void> => run.answer({ interruptId: id, value })
+export const answer = (run: Run | Run<unknown>, { id }: Question, value: Json): Promise<void> =>
+  run.answer({ interruptId: id, value })

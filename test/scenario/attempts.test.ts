@@ -1,4 +1,7 @@
-/** Another attempt at the same work: what the one before did to the world is known to it, and a yes, a doubt and a hedge's clock hold over attempts. */
+/**
+ * Another attempt at the same work: what the one before did to the world is known to it, and a yes, a doubt and a
+ * hedge's clock hold over attempts.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, step, tool } from '../../src/agent/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
@@ -65,14 +68,20 @@ describe('a task of a planned team', () => {
   test('K6: runs out of time while a `once` step is under way: the next attempt is in doubt, and its time stands until an operator has said what became of it', async () => {
     const clock = manualClock()
     const { paid, pay } = bank(true)
-    const payer = agent({ name: 'payer', description: 'Pays.', run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }) })
+    const payer = agent({
+      name: 'payer',
+      description: 'Pays.',
+      run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }),
+    })
     const root = crew(payer, { timeoutMs: 1_000 })
     const runtime = await runtimeOf([root], { clock })
     const run = await runtime.start(root, 'Go')
     await until(() => paid.length === 1)
     clock.advance(1_000)
     await until(async () => (await doubtsIn(runtime)).length === 1)
-    await until(async () => (await run.view()).activations.some(({ agent: name, state }) => name === 'payer' && state === 'waiting'))
+    await until(async () =>
+      (await run.view()).activations.some(({ agent: name, state }) => name === 'payer' && state === 'waiting'),
+    )
     for (let i = 0; i < 5; i++) clock.advance(1_000)
     const [doubt] = await doubtsIn(runtime)
     expect(doubt?.activation).toMatch(/>work\/pay#1\/payer$/)
@@ -84,7 +93,11 @@ describe('a task of a planned team', () => {
 
   test('K6: is in doubt after a crash: its time stands, however long nobody answers', async () => {
     const { paid, pay, hangUp } = bank(true)
-    const payer = agent({ name: 'payer', description: 'Pays.', run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }) })
+    const payer = agent({
+      name: 'payer',
+      description: 'Pays.',
+      run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }),
+    })
     const root = crew(payer, { timeoutMs: 60_000 })
     let dead = false
     const first = await runtimeOf([root], { store: store(), leaseMs: 100, crash: () => dead })
@@ -97,7 +110,9 @@ describe('a task of a planned team', () => {
     const run = second.handle('bill')
     await until(async () => (await doubtsIn(second)).length === 1)
     // its leader has heard of it
-    await until(async () => (await run.view()).messages.some(({ to, state }) => to === 'act_bill' && state === 'received'))
+    await until(async () =>
+      (await run.view()).messages.some(({ to, state }) => to === 'act_bill' && state === 'received'),
+    )
     expect((await run.view()).teams[0]?.plan.tasks[0]?.status).toBe('awaiting_approval')
     for (let i = 0; i < 5; i++) clock.advance(60_000)
     const [doubt] = await doubtsIn(second)
@@ -130,9 +145,15 @@ describe('a task of a planned team', () => {
 })
 
 describe('a delegation', () => {
-  const payTool = (pay: ReturnType<typeof bank>['pay']) => tool({ name: 'pay', effect: 'once', execute: (_input: unknown, io) => pay(io) })
+  const payTool = (pay: ReturnType<typeof bank>['pay']) =>
+    tool({ name: 'pay', effect: 'once', execute: (_input: unknown, io) => pay(io) })
   const leader = (worker: ReturnType<typeof agent>, delegation: object, ...script: Parameters<typeof scripted>) =>
-    supervisor({ name: 'S', model: scripted(delegates([worker.name, 'pay invoice 1']), ...script), workers: [worker], delegation } as never)
+    supervisor({
+      name: 'S',
+      model: scripted(delegates([worker.name, 'pay invoice 1']), ...script),
+      workers: [worker],
+      delegation,
+    } as never)
   const slips = () => {
     let slipped = false
     return () => {
@@ -165,14 +186,19 @@ describe('a delegation', () => {
 
   test('K6: is tried again: so is what workers of the worker did for the same brief', async () => {
     const { paid, pay } = bank()
-    const below = agent({ name: 'below', description: 'below', run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }) })
+    const below = agent({
+      name: 'below',
+      description: 'below',
+      run: (ctx) => step(ctx, 'pay', pay, { effect: 'once' }),
+    })
     const end = slips()
     const w = supervisor({
       name: 'w',
       description: 'w',
       retry: { attempts: 1 },
       workers: [below],
-      model: ({ messages }: ModelRequest) => (messages.some(({ role }) => role === 'tool') ? end() : delegates(['below', 'pay invoice 1'])),
+      model: ({ messages }: ModelRequest) =>
+        messages.some(({ role }) => role === 'tool') ? end() : delegates(['below', 'pay invoice 1']),
     } as never)
     const S = leader(w, { retry: { attempts: 2, backoffMs: 0 } }, 'done')
     expect(await (await runtimeOf([S])).run(S, 'Go')).toMatchObject({ status: 'completed', output: 'done' })
@@ -195,7 +221,9 @@ describe('a delegation', () => {
       retry: { attempts: 1 },
       workers: [below],
       model: ({ messages }: ModelRequest) =>
-        messages.some(({ role }) => role === 'tool') ? end() : delegates(['below', `pay invoice 1, in other words ${++briefs}`]),
+        messages.some(({ role }) => role === 'tool')
+          ? end()
+          : delegates(['below', `pay invoice 1, in other words ${++briefs}`]),
     } as never)
     const S = leader(w, { retry: { attempts: 2, backoffMs: 0 } }, 'done')
     const runtime = await runtimeOf([S])
@@ -217,7 +245,8 @@ describe('a delegation', () => {
       description: 'w',
       retry: { attempts: 1 },
       tools: [payTool(pay)],
-      model: ({ messages }) => (messages.some(({ role }) => role === 'tool') ? end() : calls(['pay', { invoice: ++invoices }])),
+      model: ({ messages }) =>
+        messages.some(({ role }) => role === 'tool') ? end() : calls(['pay', { invoice: ++invoices }]),
     })
     const S = leader(w, { retry: { attempts: 2, backoffMs: 0 } }, 'done')
     const runtime = await runtimeOf([S], { redact: { keys: ['password'] } })
@@ -260,7 +289,12 @@ describe('a delegation', () => {
     const clock = manualClock()
     const paid: string[] = []
     const gated = tool({ name: 'pay', sensitive: true, execute: () => void paid.push('1') })
-    const w = agent({ name: 'w', description: 'w', tools: [gated], model: scripted(calls(['pay', { invoice: 1 }]), 'W') })
+    const w = agent({
+      name: 'w',
+      description: 'w',
+      tools: [gated],
+      model: scripted(calls(['pay', { invoice: 1 }]), 'W'),
+    })
     const S = leader(w, { workers: { w: { hedge: { afterMs: 1_000 } } } }, 'done')
     const runtime = await runtimeOf([S], { clock })
     const run = await runtime.start(S, 'Go')

@@ -1,4 +1,7 @@
-/** How long a delegation may take, how often it is tried, and how it is stopped from outside: spec delegation 72, 73; 67's spirit for stops. */
+/**
+ * How long a delegation may take, how often it is tried, and how it is stopped from outside: spec delegation 72, 73;
+ * 67's spirit for stops.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -7,7 +10,19 @@ import type { Message } from '../../src/model/index.ts'
 import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
 import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'
-import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
+import {
+  calls,
+  delegates,
+  eventsOf,
+  fatal,
+  pause,
+  runtimeOf,
+  scripted,
+  store,
+  told,
+  waiting,
+  type Scripted,
+} from './team.ts'
 
 const team = (model: Scripted, workers: readonly unknown[], delegation: Delegation<string>, more: object = {}) =>
   supervisor({ name: 'S', model, workers, delegation, ...more } as Parameters<typeof supervisor>[0])
@@ -51,7 +66,12 @@ describe('trying again', () => {
       expect(gaps[1]).toBeGreaterThanOrEqual(95)
       expect(gaps[2]).toBeGreaterThanOrEqual(290)
       expect(results(model.prompts.at(-1))).toEqual(['ok at last'])
-      expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'failed', 'failed', 'completed'])
+      expect((await run.view()).activations.map(({ state }) => state)).toEqual([
+        'completed',
+        'failed',
+        'failed',
+        'completed',
+      ])
       expect(await run.delegations()).toMatchObject([{ label: 'd1', attempts: 3, status: 'completed' }])
     },
   )
@@ -149,7 +169,10 @@ describe('running out of time', () => {
   test('tried again after running out of time', async () => {
     const never = door()
     const w1 = worker('w1', scripted(never.before('never'), 'quick'))
-    const leader = team(scripted(delegates(['w1', 'go']), 'final'), [w1], { timeoutMs: 50, retry: { attempts: 2, backoffMs: 1 } })
+    const leader = team(scripted(delegates(['w1', 'go']), 'final'), [w1], {
+      timeoutMs: 50,
+      retry: { attempts: 2, backoffMs: 1 },
+    })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await run.outcome()
     expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'timed-out', 'completed'])
@@ -157,7 +180,12 @@ describe('running out of time', () => {
 
   test('the clock stands while a human is waited for', async () => {
     const done: Json[] = []
-    const w1 = agent({ name: 'w1', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid it'), tools: [pay(done)] })
+    const w1 = agent({
+      name: 'w1',
+      description: 'Pays.',
+      model: scripted(calls(['pay', { n: 1 }]), 'paid it'),
+      tools: [pay(done)],
+    })
     const model = scripted(delegates(['w1', 'go']), 'final')
     const leader = team(model, [w1], { timeoutMs: 100 })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
@@ -201,14 +229,22 @@ describe('a stop from outside', () => {
     await until(async () => (await run.delegations())[1]?.status === 'refused')
     shut.open()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(results(model.prompts.at(-1))).toEqual(['out', expect.stringMatching(/stopped before it began: stopped by the operator/)])
+    expect(results(model.prompts.at(-1))).toEqual([
+      'out',
+      expect.stringMatching(/stopped before it began: stopped by the operator/),
+    ])
     expect((await run.view()).activations.map(({ agent: name }) => name)).toEqual(['S', 'w1'])
   })
 
   test('by its leader’s name for it, as long as one leader alone has an open one of that name', async () => {
     const never = door()
     const leading = (name: string, workers: readonly unknown[]) =>
-      supervisor({ name, description: 'Leads.', model: scripted(delegates([`${name}1`, 'go']), 'done'), workers } as never)
+      supervisor({
+        name,
+        description: 'Leads.',
+        model: scripted(delegates([`${name}1`, 'go']), 'done'),
+        workers,
+      } as never)
     const held = (name: string) => worker(name, scripted(never.before('never')))
     const a = leading('a', [held('a1')])
     const b = leading('b', [held('b1')])
@@ -227,7 +263,9 @@ describe('a stop from outside', () => {
     const named = (refused as Error).message.split('called "d1": ')[1]!.split(', ')
     expect(new Set(named)).toEqual(new Set(['a', 'a1', 'b1'].map((name) => `${idOf(name)} ("${name}")`)))
     await run.stop({ delegation: 'd2' })
-    await until(async () => (await run.view()).activations.find(({ agent: each }) => each === 'b')?.outcome !== undefined)
+    await until(
+      async () => (await run.view()).activations.find(({ agent: each }) => each === 'b')?.outcome !== undefined,
+    )
     await expect(run.stop({ delegation: 'd2' })).rejects.toMatchObject({ code: 'delegation.ended' })
     await run.stop({ delegation: idOf('a1') })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
@@ -250,7 +288,9 @@ describe('a stop from outside', () => {
   test('between two attempts', async () => {
     const at: number[] = []
     const model = scripted(delegates(['w1', 'go', 'c1']), 'final')
-    const leader = team(model, [flaky(9, at)], { retry: { attempts: 2, backoffMs: 60_000, jitter: false, maxBackoffMs: 60_000 } })
+    const leader = team(model, [flaky(9, at)], {
+      retry: { attempts: 2, backoffMs: 60_000, jitter: false, maxBackoffMs: 60_000 },
+    })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(async () => (await run.view()).activations[0]!.open.some(({ kind }) => kind === 'timer'))
     await run.stop({ delegation: 'c1' })
@@ -281,7 +321,10 @@ describe('a stop from outside', () => {
       name: 'forger',
       description: 'Forges.',
       run: (ctx) => {
-        const leader = ctx.place.activation.slice(0, ctx.place.activation.lastIndexOf('>')) as typeof ctx.place.activation
+        const leader = ctx.place.activation.slice(
+          0,
+          ctx.place.activation.lastIndexOf('>'),
+        ) as typeof ctx.place.activation
         ctx.send(leader, { type: '$stop', delegation: 'd2', reason: 'forged' })
         return 'forged'
       },
@@ -302,7 +345,11 @@ describe('a stop from outside', () => {
       agent({ name: 'root', model: scripted(calls(['inner', { request: 'x' }]), 'final'), tools: [asTool(inner())] }),
       parallel({ name: 'root', agents: [inner(), worker('other')] }),
       agent({ name: 'root', model: scripted('final'), limits: { turns: 3 }, isComplete: { scorers: [inner()] } }),
-      agent({ name: 'root', model: scripted(calls(['ghost', {}]), 'final'), compaction: { above: 1, keep: 0, summarize: inner() } }),
+      agent({
+        name: 'root',
+        model: scripted(calls(['ghost', {}]), 'final'),
+        compaction: { above: 1, keep: 0, summarize: inner() },
+      }),
     ]
     const theOne = inner()
     for (const [i, root] of roots.entries()) {
@@ -311,7 +358,9 @@ describe('a stop from outside', () => {
       const { activation } = (await run.view()).activations.find(({ agent: name }) => name === 'inner')!
       await run.stop({ delegation: activation })
       await run.outcome()
-      expect((await run.view()).activations.find(({ agent: name }) => name === 'inner')).toMatchObject({ state: 'cancelled' })
+      expect((await run.view()).activations.find(({ agent: name }) => name === 'inner')).toMatchObject({
+        state: 'cancelled',
+      })
     }
   })
 
@@ -324,6 +373,9 @@ describe('a stop from outside', () => {
     await until(() => never.came === 1)
     await run.stop({ delegation: 'c2' })
     await run.outcome()
-    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/"bad" failed/), expect.stringMatching(/"w1" was cancelled/)])
+    expect(told(model.prompts[1])).toEqual([
+      expect.stringMatching(/"bad" failed/),
+      expect.stringMatching(/"w1" was cancelled/),
+    ])
   })
 })

@@ -1,4 +1,6 @@
-/** Tools that whoever calls does not wait for: the same placeholder, notes and ends as delegations in the background. */
+/**
+ * Tools that whoever calls does not wait for: the same placeholder, notes and ends as delegations in the background.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type ToolIO } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -46,7 +48,9 @@ describe('a call that nobody waits for', () => {
     search.end({ found: 3 })
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'now I know' })
     expect(results(model.prompts[2])).toEqual([{ found: 3 }])
-    expect(lastOf(model)).toBe('Ended since you were last asked: t1 ("search", completed), its result stands where you called it.')
+    expect(lastOf(model)).toBe(
+      'Ended since you were last asked: t1 ("search", completed), its result stands where you called it.',
+    )
     expect((await eventsOf(run)).find((event) => event.type === 'fact.noted')).toMatchObject({
       name: 'tool.deferred',
       data: { tool: 'search', callId: 'c1', call: 't1' },
@@ -101,7 +105,9 @@ describe('a call that nobody waits for', () => {
       const run = await (await runtimeOf([A])).start(A, 'go')
       expect((await run.outcome()).status).toBe('turns' in limits ? 'limited' : 'failed')
       const open = (await eventsOf(run)).filter((event) => event.type === 'tool.called').length
-      const ended = (await eventsOf(run)).filter((event) => event.type === 'step.settled' && event.outcome.status === 'cancelled').length
+      const ended = (await eventsOf(run)).filter(
+        (event) => event.type === 'step.settled' && event.outcome.status === 'cancelled',
+      ).length
       expect([open, ended]).toEqual([1, 1])
     }
   })
@@ -125,7 +131,9 @@ describe('a call that nobody waits for', () => {
     const model = scripted(calls(['search', {}]), 'meanwhile', 'final')
     const around = {
       name: 'around',
-      wrapTool: async (_call: unknown, run: () => Promise<{ content: Json }>) => ({ content: wrap((await run()).content) }),
+      wrapTool: async (_call: unknown, run: () => Promise<{ content: Json }>) => ({
+        content: wrap((await run()).content),
+      }),
     }
     const search = tool({ name: 'search', background: true, execute: () => 'found' })
     const A = agent({ name: 'A', model, tools: [search], middleware: [around] })
@@ -146,7 +154,11 @@ describe('a call that nobody waits for', () => {
   test('an agent as a tool, and a tool of a supervisor beside its delegations', async () => {
     const helper = agent({ name: 'helper', description: 'Helps.', model: scripted('helped') })
     const w1 = agent({ name: 'w1', description: 'Works.', model: scripted('worked') })
-    const model = scripted(calls(['helper', { request: 'x' }], ['delegate', { worker: 'w1', instructions: 'y' }]), 'meanwhile', 'final')
+    const model = scripted(
+      calls(['helper', { request: 'x' }], ['delegate', { worker: 'w1', instructions: 'y' }]),
+      'meanwhile',
+      'final',
+    )
     const boss = supervisor({ name: 'boss', model, workers: [w1], tools: [asTool(helper, { background: true })] })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(['meanwhile', 'final']).toContain(((await run.outcome()) as { output: string }).output)
@@ -187,7 +199,9 @@ describe('a worker that has such tools', () => {
 
 test('what makes no sense is refused where the tool is made', () => {
   const execute = (): Json => null
-  expect(() => tool({ name: 'a', background: true, action: 'return', execute })).toThrow(/works in the background, so nothing can follow/)
+  expect(() => tool({ name: 'a', background: true, action: 'return', execute })).toThrow(
+    /works in the background, so nothing can follow/,
+  )
   expect(() => tool({ name: 'a', background: 'deferred' as never, execute })).toThrow(
     /background is the text "deferred", expected true or false/,
   )

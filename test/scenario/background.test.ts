@@ -8,8 +8,12 @@ import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting, 
 import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'
 
-const team = (model: Scripted, workers: readonly ReturnType<typeof worker>[], delegation: Delegation<string>, more: object = {}) =>
-  supervisor({ name: 'S', model, workers, delegation, ...more } as Parameters<typeof supervisor>[0])
+const team = (
+  model: Scripted,
+  workers: readonly ReturnType<typeof worker>[],
+  delegation: Delegation<string>,
+  more: object = {},
+) => supervisor({ name: 'S', model, workers, delegation, ...more } as Parameters<typeof supervisor>[0])
 
 /** What stands in a prompt as the results of calls, in order. */
 const results = (prompt: readonly Message[] | undefined): Json[] =>
@@ -41,8 +45,13 @@ describe('a delegation that its leader does not wait for', () => {
     ])
     mustBeSound(model)
     const events = await eventsOf(run)
-    expect(events.filter(({ type }) => type === 'delegation.deferred')).toMatchObject([{ worker: 'w1', callId: 'c1', delegation: 'd1' }])
-    expect((await run.view()).activations).toMatchObject([{ agent: 'S' }, { agent: 'w1', state: 'completed', path: ['S', 'w1'] }])
+    expect(events.filter(({ type }) => type === 'delegation.deferred')).toMatchObject([
+      { worker: 'w1', callId: 'c1', delegation: 'd1' },
+    ])
+    expect((await run.view()).activations).toMatchObject([
+      { agent: 'S' },
+      { agent: 'w1', state: 'completed', path: ['S', 'w1'] },
+    ])
   })
 
   test('delegation 69: one at a time: the second is pending until the first has ended, and the run waits for both', async () => {
@@ -52,7 +61,12 @@ describe('a delegation that its leader does not wait for', () => {
       worker(
         name,
         scripted(
-          async (request) => (order.push(`${name} begins`), await gates[at].before('')(request), order.push(`${name} ends`), `${name} out`),
+          async (request) => (
+            order.push(`${name} begins`),
+            await gates[at].before('')(request),
+            order.push(`${name} ends`),
+            `${name} out`
+          ),
         ),
       )
     const model = scripted(delegates(['w1', 'go'], ['w2', 'go']), 'waiting', 'still', 'final')
@@ -110,7 +124,9 @@ describe('a delegation that its leader does not wait for', () => {
     if (react === 'each') await until(() => model.prompts.length === 3)
     gates.w2.open()
     expect(await run.outcome()).toMatchObject({ output: 'reacts' })
-    const shown = model.prompts.slice(2).map((prompt) => results(prompt).map((result) => (isPlaceholder(result) ? 'pending' : result)))
+    const shown = model.prompts
+      .slice(2)
+      .map((prompt) => results(prompt).map((result) => (isPlaceholder(result) ? 'pending' : result)))
     expect(shown).toEqual(seen)
     mustBeSound(model)
   })
@@ -134,13 +150,22 @@ describe('a delegation that its leader does not wait for', () => {
 describe('ends of every kind', () => {
   test('delegation 73: a leader stops one: the worker ends, its marker stands in the history, no prompt says that it runs', async () => {
     const never = door()
-    const model = scripted(delegates(['w1', 'go']), calls(['stop_delegation', { delegation: 'd1', reason: 'not needed' }]), 'final')
+    const model = scripted(
+      delegates(['w1', 'go']),
+      calls(['stop_delegation', { delegation: 'd1', reason: 'not needed' }]),
+      'final',
+    )
     const leader = team(model, [worker('w1', scripted(never.before('never')))], { background: ['w1'] })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
     never.open()
-    expect(results(model.prompts[2])).toEqual(['[worker "w1" was cancelled: stopped by its leader: not needed]', '[stopped: d1 ("w1")]'])
-    expect(model.prompts[2]!.filter(({ content }) => typeof content === 'string' && placeholder.test(content))).toEqual([])
+    expect(results(model.prompts[2])).toEqual([
+      '[worker "w1" was cancelled: stopped by its leader: not needed]',
+      '[stopped: d1 ("w1")]',
+    ])
+    expect(model.prompts[2]!.filter(({ content }) => typeof content === 'string' && placeholder.test(content))).toEqual(
+      [],
+    )
     expect((await run.view()).activations[1]).toMatchObject({ state: 'cancelled' })
     mustBeSound(model)
   })
@@ -149,7 +174,11 @@ describe('ends of every kind', () => {
     const model = scripted(
       delegates(['w1', 'go']),
       'waiting',
-      calls(['stop_delegation', { delegation: 'd1' }], ['stop_delegation', { delegation: 'd9' }], ['stop_delegation', {}]),
+      calls(
+        ['stop_delegation', { delegation: 'd1' }],
+        ['stop_delegation', { delegation: 'd9' }],
+        ['stop_delegation', {}],
+      ),
       'final',
     )
     const leader = team(model, [worker('w1')], { background: ['w1'] })
@@ -170,10 +199,18 @@ describe('ends of every kind', () => {
         throw new Error('no luck')
       },
     })
-    const short = agent({ name: 'short', description: 'Is limited.', model: scripted(calls(['nope', {}])), limits: { turns: 1 } })
+    const short = agent({
+      name: 'short',
+      description: 'Is limited.',
+      model: scripted(calls(['nope', {}])),
+      limits: { turns: 1 },
+    })
     const leader = team(model, [bad, short] as never, { background: { workers: 'all', react: 'all' } })
     expect(await (await runtimeOf([leader])).run(leader, 'hi')).toMatchObject({ output: 'final' })
-    expect(results(model.prompts[2])).toEqual([expect.stringMatching(/worker "bad" failed/), expect.stringMatching(/limit of turns/)])
+    expect(results(model.prompts[2])).toEqual([
+      expect.stringMatching(/worker "bad" failed/),
+      expect.stringMatching(/limit of turns/),
+    ])
     expect(model.prompts[2]!.at(-1)!.content).toMatch(/d1 \("bad", failed\).*d2 \("short", limited\)/)
   })
 
@@ -246,7 +283,10 @@ describe('ends of every kind', () => {
   test('a hook that bails while the model is asked ends the leader at its next turn', async () => {
     const shut = door()
     const model = scripted(delegates(['w1', 'go']), shut.before('an answer'), 'never asked')
-    const leader = team(model, [worker('w1')], { background: ['w1'], onComplete: () => ({ bail: { answer: 'enough' } }) })
+    const leader = team(model, [worker('w1')], {
+      background: ['w1'],
+      onComplete: () => ({ bail: { answer: 'enough' } }),
+    })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(async () => (await run.delegations())[0]?.status === 'completed')
     shut.open()
@@ -321,17 +361,20 @@ describe('who may', () => {
     ['deferred', null, true],
     ['awaited', undefined, false],
     ['awaited', true, true],
-  ] as const)('a worker whose way is %s, asked with background %j, is deferred: %j', async (background, wish, deferred) => {
-    const model = scripted(
-      prompt({ worker: 'w1', instructions: 'go', ...(wish === undefined ? {} : { background: wish }) }),
-      'waiting',
-      'final',
-    )
-    const leader = team(model, [worker('w1')], { workers: { w1: { background } } })
-    const run = await (await runtimeOf([leader])).start(leader, 'hi')
-    await run.outcome()
-    expect((await eventsOf(run)).some(({ type }) => type === 'delegation.deferred')).toBe(deferred)
-  })
+  ] as const)(
+    'a worker whose way is %s, asked with background %j, is deferred: %j',
+    async (background, wish, deferred) => {
+      const model = scripted(
+        prompt({ worker: 'w1', instructions: 'go', ...(wish === undefined ? {} : { background: wish }) }),
+        'waiting',
+        'final',
+      )
+      const leader = team(model, [worker('w1')], { workers: { w1: { background } } })
+      const run = await (await runtimeOf([leader])).start(leader, 'hi')
+      await run.outcome()
+      expect((await eventsOf(run)).some(({ type }) => type === 'delegation.deferred')).toBe(deferred)
+    },
+  )
 
   test('what is wrong with the options is said at once', () => {
     const wrong = { workers: ['nobody'], default: 'later', concurrency: 0, react: 'some', whenDone: 'never', extra: 1 }
@@ -377,7 +420,12 @@ describe('humans, usage and restarts', () => {
   test('delegation 76: a tool that asks inside a background worker: approved, the same worker goes on, and the tool runs once', async () => {
     const done: Json[] = []
     const model = scripted(delegates(['w1', 'go']), 'waiting', 'final')
-    const w1 = agent({ name: 'w1', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid it'), tools: [pay(done)] })
+    const w1 = agent({
+      name: 'w1',
+      description: 'Pays.',
+      model: scripted(calls(['pay', { n: 1 }]), 'paid it'),
+      tools: [pay(done)],
+    })
     const leader = team(model, [w1] as never, { background: ['w1'] })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     const state = await waiting(run)
@@ -401,7 +449,12 @@ describe('humans, usage and restarts', () => {
       ),
       'final',
     )
-    const w1 = agent({ name: 'w1', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid it'), tools: [pay()] })
+    const w1 = agent({
+      name: 'w1',
+      description: 'Pays.',
+      model: scripted(calls(['pay', { n: 1 }]), 'paid it'),
+      tools: [pay()],
+    })
     const others = ['w2', 'w3'].map((name) => worker(name, scripted(never.before('never'))))
     const leader = team(model, [w1, ...others] as never, { background: { workers: 'all', concurrency: 1 } })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
@@ -440,7 +493,11 @@ describe('humans, usage and restarts', () => {
 
   test('delegation 77: the outcome comes after everything was told, and counts every turn of everybody', async () => {
     const used = (text: string, input: number, output: number) => ({ text, usage: { input, output } })
-    const model = scripted({ ...delegates(['w1', 'go']), usage: { input: 1, output: 1 } }, used('waiting', 2, 2), used('final', 3, 3))
+    const model = scripted(
+      { ...delegates(['w1', 'go']), usage: { input: 1, output: 1 } },
+      used('waiting', 2, 2),
+      used('final', 3, 3),
+    )
     const leader = team(model, [worker('w1', scripted(used('out', 10, 20)))], { background: ['w1'] })
     const outcome = await (await runtimeOf([leader])).run(leader, 'hi')
     expect(outcome).toMatchObject({ output: 'final' })
@@ -472,7 +529,8 @@ describe('humans, usage and restarts', () => {
       ),
     )
     const rule = scripted((request) => {
-      if (request.messages.every(({ role }) => role !== 'tool')) return delegates(...names.map((name) => [name, 'go'] as const))
+      if (request.messages.every(({ role }) => role !== 'tool'))
+        return delegates(...names.map((name) => [name, 'go'] as const))
       return results(request.messages).some(isPlaceholder) ? 'waiting' : 'final'
     })
     const leader = () => team(rule, workers, { background: { workers: 'all', concurrency: 1 } })
@@ -488,6 +546,8 @@ describe('humans, usage and restarts', () => {
     expect(await again.outcome()).toMatchObject({ output: 'final' })
     expect(ran).toEqual(names)
     expect(most).toBe(1)
-    expect((await again.delegations()).map(({ status, attempts }) => [status, attempts])).toEqual(names.map(() => ['completed', 1]))
+    expect((await again.delegations()).map(({ status, attempts }) => [status, attempts])).toEqual(
+      names.map(() => ['completed', 1]),
+    )
   })
 })

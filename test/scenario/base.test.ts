@@ -1,4 +1,7 @@
-/** Any brain may lead a team: a model agent, another supervisor, code. Spec delegation L1, L11, and 32, 46, 79, 82 for a leader that is code. */
+/**
+ * Any brain may lead a team: a model agent, another supervisor, code. Spec delegation L1, L11, and 32, 46, 79, 82 for a
+ * leader that is code.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, askSupervisor, delegate, exit, tool, type Agent } from '../../src/agent/index.ts'
 import { copy, failure, FailureError, type Json, type Outcome } from '../../src/core/index.ts'
@@ -41,8 +44,21 @@ describe('a base with a model', () => {
 
   test('what is said of the supervisor itself wins; the base stays what it is and works for others', async () => {
     const [theirs, ours] = [scripted('theirs'), scripted('ours')]
-    const base = agent({ name: 'base', description: 'Is a base.', instructions: 'Base.', model: theirs, limits: { turns: 3 } })
-    const boss = supervisor({ name: 'boss', base, model: ours, instructions: 'Boss.', guidance: '{workers}', workers: [worker('w'), base] })
+    const base = agent({
+      name: 'base',
+      description: 'Is a base.',
+      instructions: 'Base.',
+      model: theirs,
+      limits: { turns: 3 },
+    })
+    const boss = supervisor({
+      name: 'boss',
+      base,
+      model: ours,
+      instructions: 'Boss.',
+      guidance: '{workers}',
+      workers: [worker('w'), base],
+    })
     const runtime = await runtimeOf([boss])
     expect(await runtime.run(boss, 'go')).toMatchObject({ output: 'ours' })
     expect(ours.prompts[0]![0]!.content).toBe('Boss.\n\n- w: Does what w does.\n- base: Is a base.')
@@ -58,7 +74,9 @@ describe('a base with a model', () => {
         name: 'base',
         version,
         output: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
-        tools: [tool({ name: 'ask', run: async (ctx) => void inside.push((await delegate(ctx, helper, 'help')).status) })],
+        tools: [
+          tool({ name: 'ask', run: async (ctx) => void inside.push((await delegate(ctx, helper, 'help')).status) }),
+        ],
         model: scripted(calls(['ask', {}]), '{"ok": "no"}', '{"ok": true}'),
       })
     const helper = worker('helper')
@@ -85,7 +103,9 @@ describe('a base with a model', () => {
       expect(boss(base)).toThrow(invalid(mind))
     expect(boss(code, { worker: [] })).toThrow(invalid(/has no mind[^]*did you mean "workers"/))
     expect(boss('analyst' as never)).toThrow(invalid(/base is the text "analyst", expected an agent/))
-    expect(() => supervisor({ name: 'boss', workers: [worker('w')] } as never)).toThrow(/has no model, no base and no run/)
+    expect(() => supervisor({ name: 'boss', workers: [worker('w')] } as never)).toThrow(
+      /has no model, no base and no run/,
+    )
     expect(boss(worker('b'), { run: () => 'x' })).toThrow(/has both a base and a run/)
     expect(boss(worker('b'), { verbs: { delegate: '' } })).toThrow(invalid(/verbs.delegate is ""/))
     const named = agent({ name: 'n', model: scripted('x'), tools: [tool({ name: 'delegate', execute: () => 'x' })] })
@@ -95,7 +115,10 @@ describe('a base with a model', () => {
 
 describe('a base that leads already', () => {
   test('its workers stay, with ours after them; its policy and its verbs hold where we say nothing', async () => {
-    const lead = scripted(calls(['assign', { worker: 'a', instructions: '1' }], ['assign', { worker: 'b', instructions: '2' }]), 'final')
+    const lead = scripted(
+      calls(['assign', { worker: 'a', instructions: '1' }], ['assign', { worker: 'b', instructions: '2' }]),
+      'final',
+    )
     const [a, b] = [scripted('a is done'), scripted('b is done')]
     const ended: string[] = []
     const first = supervisor({
@@ -117,7 +140,10 @@ describe('a base that leads already', () => {
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
     expect(lead.tools[0]!.map(({ name }) => name)).toEqual(['assign', 'relay', 'recruit'])
     expect(lead.prompts[0]![0]!.content).toBe('First.\n\nTeam: - a: Does what a does.\n- b: Does what b does.')
-    expect([JSON.stringify(a.prompts[0]).includes('go'), JSON.stringify(b.prompts[0]).includes('go')]).toEqual([false, true])
+    expect([JSON.stringify(a.prompts[0]).includes('go'), JSON.stringify(b.prompts[0]).includes('go')]).toEqual([
+      false,
+      true,
+    ])
     expect(ended.sort()).toEqual(['a', 'b'])
     expect(first.team()).toEqual(['a'])
   })
@@ -130,7 +156,9 @@ describe('a base that leads already', () => {
     expect(boss.team()).toEqual(['a', 'late'])
     expect(boss.remove('a')?.name).toBe('a')
     expect([boss.team(), first.team()]).toEqual([['late'], ['a', 'late', 'later']])
-    expect(() => supervisor({ name: 'boss', base: first, workers: [worker('a')] })).toThrow(invalid(/two workers are called "a"/))
+    expect(() => supervisor({ name: 'boss', base: first, workers: [worker('a')] })).toThrow(
+      invalid(/two workers are called "a"/),
+    )
     const open = supervisor({ name: 'open', model: scripted('x'), workers: () => [worker('a')] })
     expect(supervisor({ name: 'boss', base: open, workers: [worker('b')] }).team()).toEqual(['a', 'b'])
   })
@@ -164,7 +192,10 @@ describe('code that leads', () => {
         },
       },
       run: async (_ctx, brief, team) => {
-        const both = await Promise.all([team.delegate('w', `${brief} 1`), team.delegate('v', `${brief} 2`, { turns: 1 })])
+        const both = await Promise.all([
+          team.delegate('w', `${brief} 1`),
+          team.delegate('v', `${brief} 2`, { turns: 1 }),
+        ])
         return { both: both.map(facts), raw: both[0].outcome.status === 'completed' ? both[0].outcome.output : '' }
       },
     })
@@ -200,10 +231,21 @@ describe('code that leads', () => {
           (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
         )
         const list = [await team.delegate('w', 'x'), await team.delegate('v', 'x'), await team.delegate('s', 'x')]
-        const joined = [team.recruit('s', 'needed'), team.recruit('nobody' as 's', 'needed')].map((each) => each?.code ?? 'joined')
+        const joined = [team.recruit('s', 'needed'), team.recruit('nobody' as 's', 'needed')].map(
+          (each) => each?.code ?? 'joined',
+        )
         const after = await team.delegate('s', 'x')
-        const failures = list.map(({ outcome }) => (outcome.status === 'failed' ? outcome.failure.code : outcome.status))
-        return { wrong, failures, texts: list.map(({ text }) => text), joined, after: after.text, names: [...team.names] }
+        const failures = list.map(({ outcome }) =>
+          outcome.status === 'failed' ? outcome.failure.code : outcome.status,
+        )
+        return {
+          wrong,
+          failures,
+          texts: list.map(({ text }) => text),
+          joined,
+          after: after.text,
+          names: [...team.names],
+        }
       },
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
@@ -222,7 +264,9 @@ describe('code that leads', () => {
         names: ['w', 'v', 's'],
       },
     })
-    expect((await eventsOf(run)).flatMap((event) => (event.type === 'delegation.refused' ? [event.worker] : []))).toEqual(['v', 's'])
+    expect(
+      (await eventsOf(run)).flatMap((event) => (event.type === 'delegation.refused' ? [event.worker] : [])),
+    ).toEqual(['v', 's'])
   })
 
   test('delegation 79: it forwards word for word, by name or by delegation; 82: by name the last in the order of the calls', async () => {
@@ -262,7 +306,10 @@ describe('code that leads', () => {
         },
       })
     for (const then of ['returns', 'throws'] as const)
-      expect(await (await runtimeOf([boss(then)])).run('boss', 'go')).toMatchObject({ status: 'bailed', text: 'enough' })
+      expect(await (await runtimeOf([boss(then)])).run('boss', 'go')).toMatchObject({
+        status: 'bailed',
+        text: 'enough',
+      })
     expect(seen[0]).toMatchObject({ outcome: 'completed', text: 'w is done' })
     expect(seen[1]).toMatchObject({ outcome: 'failed', text: expect.stringContaining('not delegated') as string })
   })
@@ -294,7 +341,9 @@ describe('code that leads', () => {
     )
     expect(ends[0]).toMatchObject({ status: 'completed', text: 'do it by 1' })
     expect(
-      ends[0]!.said!.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []).map(({ input }) => input) : [])),
+      ends[0]!.said!.flatMap(({ message }) =>
+        message.role === 'assistant' ? (message.calls ?? []).map(({ input }) => input) : [],
+      ),
     ).toEqual([
       { worker: 'w', instructions: 'first' },
       { worker: 'w', instructions: 'second' },
@@ -326,7 +375,9 @@ describe('code that leads', () => {
   test('what a worker asks is answered by the code of the leader, and told with the result', async () => {
     const boss = supervisor({
       name: 'boss',
-      workers: [agent({ name: 'w', description: 'Asks.', run: async (ctx) => (await askSupervisor(ctx, 'which?')).text })],
+      workers: [
+        agent({ name: 'w', description: 'Asks.', run: async (ctx) => (await askSupervisor(ctx, 'which?')).text }),
+      ],
       delegation: { questions: { onQuestion: ({ question }) => `the ${question}` } },
       run: async (_ctx, _brief, team) => {
         const { text, feedback = '' } = await team.delegate('w', 'x')
@@ -356,7 +407,8 @@ describe('code that leads', () => {
       name: 'boss',
       workers: names.map(busy),
       concurrency: 1,
-      run: async (_ctx, _brief, team) => (await Promise.all(team.names.map((name) => team.delegate(name, 'x')))).map(({ text }) => text),
+      run: async (_ctx, _brief, team) =>
+        (await Promise.all(team.names.map((name) => team.delegate(name, 'x')))).map(({ text }) => text),
     })
     const runtime = await runtimeOf([boss])
     expect(await runtime.run(boss, 'go')).toMatchObject({ output: ['a is done', 'b is done', 'c is done'] })
@@ -367,9 +419,9 @@ describe('code that leads', () => {
     expect(() => supervisor({ name: 'boss', workers: [worker('w')], run: () => 'x', guidance: 'x' } as never)).toThrow(
       /has no option "guidance"/,
     )
-    expect(() => supervisor({ name: 'boss', workers: [worker('w')], model: scripted('x'), run: () => 'x' } as never)).toThrow(
-      /both a model and a run/,
-    )
+    expect(() =>
+      supervisor({ name: 'boss', workers: [worker('w')], model: scripted('x'), run: () => 'x' } as never),
+    ).toThrow(/both a model and a run/)
   })
 
   test('it goes on after a restart in the middle of an approval below it, and nothing is delegated twice', async () => {
@@ -382,7 +434,9 @@ describe('code that leads', () => {
             name: 'payer',
             description: 'Pays.',
             tools: [tool({ name: 'pay', sensitive: true, execute: () => 'paid' })],
-            model: scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? 'I have paid' : (asked.push(1), calls(['pay', {}])))),
+            model: scripted(({ messages }) =>
+              messages.at(-1)!.role === 'tool' ? 'I have paid' : (asked.push(1), calls(['pay', {}])),
+            ),
           }),
         ],
         run: async (_ctx, _brief, team) => (await team.delegate('payer', 'pay')).text,

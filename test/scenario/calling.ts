@@ -8,13 +8,25 @@ export const asks = (name: string, request = 'x') => calls([name, { request }])
 export const echo = tool({ name: 'echo', execute: () => 'echoed' })
 
 /** An outer agent that calls `inner` once and then answers. */
-export function outerOf(inner: Agent, options: AsToolOptions = {}, model = scripted(asks(options.name ?? inner.name), 'final')) {
-  return { model, outer: mind('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }) }
+export function outerOf(
+  inner: Agent,
+  options: AsToolOptions = {},
+  model = scripted(asks(options.name ?? inner.name), 'final'),
+) {
+  return {
+    model,
+    outer: mind('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }),
+  }
 }
 
 export async function played(root: Agent, input = 'the question') {
   const runtime = await runtimeOf([root])
   const run = await runtime.start(root, input)
   const outcome = await run.outcome()
-  return { outcome, run, events: await eventsOf(run), paths: (await run.view()).activations.map(({ path }) => path.join('/')) }
+  return {
+    outcome,
+    run,
+    events: await eventsOf(run),
+    paths: (await run.view()).activations.map(({ path }) => path.join('/')),
+  }
 }

@@ -1,4 +1,7 @@
-/** Streams at the level of teams: spec collaboration 105, 117, team C101, C102. What is watched, by whom and how slowly, changes nothing. */
+/**
+ * Streams at the level of teams: spec collaboration 105, 117, team C101, C102. What is watched, by whom and how slowly,
+ * changes nothing.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import { rootActivation, type Json } from '../../src/core/index.ts'
@@ -6,7 +9,8 @@ import { runView, type Recorded } from '../../src/journal/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, runtimeOf, scripted } from './team.ts'
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 
 describe('streams', () => {
   test('collaboration 105: readers who never read hold nobody up, and the next agent sees the whole text', async () => {
@@ -90,7 +94,9 @@ describe('streams', () => {
     for (const { activation, seq } of all) seqs.set(activation, [...(seqs.get(activation) ?? []), seq])
     for (const list of seqs.values()) expect(list).toEqual(list.map((_, i) => i))
     expect(
-      all.filter(({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run.id)),
+      all.filter(
+        ({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run.id),
+      ),
     ).toHaveLength(1)
     expect(all.at(-1)).toMatchObject({ activation: rootActivation(run.id), event: { type: 'activation.settled' } })
     expect(runView(all).status).toBe('completed')

@@ -1,4 +1,7 @@
-/** Values that agents of a run share: spec collaboration 77 to 82, through `ctx.values`. Typed ones are in typed-values.test.ts. */
+/**
+ * Values that agents of a run share: spec collaboration 77 to 82, through `ctx.values`. Typed ones are in
+ * typed-values.test.ts.
+ */
 import { expect, test } from 'vitest'
 import { agent, delegate, tool, transferTo } from '../../src/agent/index.ts'
 import type { Json, JsonObject } from '../../src/core/index.ts'
@@ -21,13 +24,22 @@ const reader = agent({
 })
 
 test('collaboration 77: a leader, its workers side by side, and a tool that is orchestration share values both ways', async () => {
-  const writer = agent({ name: 'writer', description: 'Writes k2.', run: async (ctx) => ctx.values.update('k2', () => 'from the writer') })
+  const writer = agent({
+    name: 'writer',
+    description: 'Writes k2.',
+    run: async (ctx) => ctx.values.update('k2', () => 'from the writer'),
+  })
   const note = tool({
     name: 'note',
     input: { type: 'object', properties: {} },
     run: (ctx) => ctx.values.update('k', () => 'from the tool'),
   })
-  const lead = scripted(calls(['note', {}]), delegates(['writer', 'x']), delegates(['reader', 'x'], ['reader', 'y']), 'final')
+  const lead = scripted(
+    calls(['note', {}]),
+    delegates(['writer', 'x']),
+    delegates(['reader', 'x'], ['reader', 'y']),
+    'final',
+  )
   const boss = supervisor({ name: 'boss', model: lead, workers: [reader, writer], tools: [note] })
   const runtime = await runtimeOf([boss])
   await runtime.run(boss, 'go', { values: { a: 1 } })
@@ -60,7 +72,12 @@ test('keys are listed, and a value that is null is there; several are written at
       await values.set('a', 2)
       await values.setAll({ c: null, b: { n: 1 } })
       const all = await values.keys()
-      return { before, all: [...all], read: [...(await values.getAll(all))], has: [await values.has('c'), await values.has('d')] }
+      return {
+        before,
+        all: [...all],
+        read: [...(await values.getAll(all))],
+        has: [await values.has('c'), await values.has('d')],
+      }
     },
   })
   const runtime = await runtimeOf([root])
@@ -102,7 +119,9 @@ test('collaboration 80: values given for the next run of a session go over those
   await first.run(reader, 'go', { session: 'ses_1', values: { a: 1, b: 1 } })
   await first.close()
   const second = await runtimeOf([reader], { store: store() })
-  expect(await second.run(reader, 'go', { session: 'ses_1', values: { a: 2 } })).toMatchObject({ output: { a: 2, b: 1 } })
+  expect(await second.run(reader, 'go', { session: 'ses_1', values: { a: 2 } })).toMatchObject({
+    output: { a: 2, b: 1 },
+  })
 })
 
 test('collaboration 81: a hundred workers side by side, each with a key of its own and one they share: nothing is lost', async () => {
@@ -167,7 +186,11 @@ test('collaboration 77: steps, a transferred agent, branches and an agent as a t
     },
     workers: [note('W')],
   })
-  const outer = agent({ name: 'outer', model: scripted(calls(['inner', { request: 'x' }]), 'done'), tools: [asTool(note('inner'))] })
+  const outer = agent({
+    name: 'outer',
+    model: scripted(calls(['inner', { request: 'x' }]), 'done'),
+    tools: [asTool(note('inner'))],
+  })
   const flow = sequential({
     name: 'S',
     agents: [note('A'), lead, parallel({ name: 'P', agents: [note('B1'), note('B2')] }), outer, note('last')],
@@ -175,7 +198,12 @@ test('collaboration 77: steps, a transferred agent, branches and an agent as a t
   const runtime = await runtimeOf([flow])
   expect(await runtime.run(flow, 'go', { values: { given: 1 } })).toMatchObject({ status: 'completed' })
   const before = ['given', 'A', 'W']
-  expect(seen).toMatchObject({ A: ['given'], W: ['given', 'A'], inner: [...before, 'B1', 'B2'], last: [...before, 'B1', 'B2', 'inner'] })
+  expect(seen).toMatchObject({
+    A: ['given'],
+    W: ['given', 'A'],
+    inner: [...before, 'B1', 'B2'],
+    last: [...before, 'B1', 'B2', 'inner'],
+  })
   for (const name of ['B1', 'B2']) expect((seen[name] as string[]).slice(0, 3)).toEqual(before) // of the branch beside it, what was there by then
 })
 

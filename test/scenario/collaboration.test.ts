@@ -12,7 +12,8 @@ import { createRuntime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 const pay = (done: Json[] = []) =>
   tool({
     name: 'pay',
@@ -27,7 +28,15 @@ describe('who sees what', () => {
       name: 'forger',
       description: 'Claims to be another.',
       run: (ctx) => {
-        const claim = { type: 'fact.noted', name: 'Fake', data: 1, activation: 'act_other', run: 'other', path: ['Fake'], agent: 'Fake' }
+        const claim = {
+          type: 'fact.noted',
+          name: 'Fake',
+          data: 1,
+          activation: 'act_other',
+          run: 'other',
+          path: ['Fake'],
+          agent: 'Fake',
+        }
         ctx.emit(claim as unknown as Parameters<typeof ctx.emit>[0])
         return 'done'
       },
@@ -36,7 +45,8 @@ describe('who sees what', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'please')
     const noted: string[] = []
-    for await (const { activation, run: of, event } of run.events()) if (event.type === 'fact.noted') noted.push(activation, of)
+    for await (const { activation, run: of, event } of run.events())
+      if (event.type === 'fact.noted') noted.push(activation, of)
     const { activations } = await run.view()
     expect(noted).toEqual([activations[1]!.activation, run.id])
     expect(activations[1]).toMatchObject({ agent: 'forger', path: ['boss', 'forger'] })
@@ -68,7 +78,11 @@ describe('who sees what', () => {
     const run = await runtime.start(boss, 'please')
     await run.outcome()
     const events = await eventsOf(run)
-    expect(events.filter((event) => event.type === 'activation.started').map((event) => event.agent)).toEqual(['boss', 'w', 'w'])
+    expect(events.filter((event) => event.type === 'activation.started').map((event) => event.agent)).toEqual([
+      'boss',
+      'w',
+      'w',
+    ])
     expect(events.filter((event) => event.type === 'activation.settled')).toHaveLength(3)
   })
 
@@ -161,7 +175,9 @@ describe('asking', () => {
     ]
     for (const ask of asked) await expect(ask()).rejects.toMatchObject(unknown)
     await expect(run.events().next()).rejects.toMatchObject(unknown)
-    await expect(run.decide({ approvalId: 'apr_1', decision: 'approve' })).rejects.toMatchObject({ code: 'approval.unknown' })
+    await expect(run.decide({ approvalId: 'apr_1', decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.unknown',
+    })
   })
 
   test('collaboration 93: a run that has ended is not run again, whatever opens its store', async () => {
@@ -181,7 +197,14 @@ describe('asking', () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['payer', 'pay']), 'final'),
-      workers: [agent({ name: 'payer', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid'), tools: [pay()] })],
+      workers: [
+        agent({
+          name: 'payer',
+          description: 'Pays.',
+          model: scripted(calls(['pay', { n: 1 }]), 'paid'),
+          tools: [pay()],
+        }),
+      ],
     })
     const before = await runtimeOf([boss], { store: store() })
     const run = await before.start(boss, 'please', { runId: 'r1' })
@@ -228,7 +251,12 @@ describe('asking', () => {
       name: 'boss',
       model: scripted(delegates(['payer', 'pay'], ['w1', 'a'], ['w2', 'b']), 'final'),
       workers: [
-        agent({ name: 'payer', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid'), tools: [pay()] }),
+        agent({
+          name: 'payer',
+          description: 'Pays.',
+          model: scripted(calls(['pay', { n: 1 }]), 'paid'),
+          tools: [pay()],
+        }),
         worker('w1'),
         worker('w2'),
       ],
@@ -253,7 +281,9 @@ describe('going on after a change', () => {
       supervisor({
         name: 'boss',
         model: scripted(delegates([name, 'pay']), 'final'),
-        workers: [agent({ name, description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid'), tools: [pay()] })],
+        workers: [
+          agent({ name, description: 'Pays.', model: scripted(calls(['pay', { n: 1 }]), 'paid'), tools: [pay()] }),
+        ],
       })
     const first = team('payer')
     const before = await runtimeOf([first], { store: store() })
@@ -268,7 +298,10 @@ describe('going on after a change', () => {
       status: 'stuck',
       reason: expect.stringMatching(/agent "payer".*not registered/) as string,
     })
-    expect((await renamed.runs())[0]).toMatchObject({ status: 'stuck', reason: expect.stringContaining('"payer"') as string })
+    expect((await renamed.runs())[0]).toMatchObject({
+      status: 'stuck',
+      reason: expect.stringContaining('"payer"') as string,
+    })
     await renamed.close()
     const back = await runtimeOf([first], { store: store() })
     expect(await back.handle('r1').outcome()).toMatchObject({ status: 'completed', output: 'final' })
@@ -278,14 +311,18 @@ describe('going on after a change', () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['payer', 'pay'])),
-      workers: [agent({ name: 'payer', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }])), tools: [pay()] })],
+      workers: [
+        agent({ name: 'payer', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }])), tools: [pay()] }),
+      ],
     })
     const before = await runtimeOf([boss], { store: store() })
     for (const runId of ['bad', 'good']) await waiting(await before.start(boss, 'please', { runId }))
     await before.close()
     const db = new DatabaseSync(store())
     const changed = db
-      .prepare(`UPDATE log SET body = '{"type":"broken' WHERE seq = 1 AND act = (SELECT num FROM activation WHERE id = ?)`)
+      .prepare(
+        `UPDATE log SET body = '{"type":"broken' WHERE seq = 1 AND act = (SELECT num FROM activation WHERE id = ?)`,
+      )
       .run(rootActivation('bad' as RunId))
     expect(changed.changes).toBe(1)
     db.close()
@@ -295,7 +332,10 @@ describe('going on after a change', () => {
   })
 
   test('collaboration 101: a file that is no store is refused and left as it is', async () => {
-    writeFileSync(store(), 'this is not a database at all, it is a text that is long enough to be read as a header\n'.repeat(20))
+    writeFileSync(
+      store(),
+      'this is not a database at all, it is a text that is long enough to be read as a header\n'.repeat(20),
+    )
     await expect(createRuntime({ store: store() })).rejects.toMatchObject({ code: 'store.foreign' })
   })
 })
@@ -303,5 +343,8 @@ describe('going on after a change', () => {
 test('a timer that waits is no reason to wait for somebody', async () => {
   const root = agent({ name: 'root', run: async (ctx) => (await sleep(ctx, 20), 'slept') })
   const runtime = await runtimeOf([root])
-  expect(await (await runtime.start(root, 'go')).until('waiting')).toMatchObject({ status: 'completed', output: 'slept' })
+  expect(await (await runtime.start(root, 'go')).until('waiting')).toMatchObject({
+    status: 'completed',
+    output: 'slept',
+  })
 })

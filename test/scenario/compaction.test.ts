@@ -1,4 +1,7 @@
-/** `compaction`: a conversation that grows too long goes on as a summary and its last messages; others are shown what was said. */
+/**
+ * `compaction`: a conversation that grows too long goes on as a summary and its last messages; others are shown what
+ * was said.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   agent,
@@ -24,7 +27,8 @@ const long = 'x'.repeat(400) // 100 tokens
 const read = tool({ name: 'read', effect: 'read', execute: (input) => `${JSON.stringify(input)}${long}` })
 const reads = (n: number) => calls(['read', { n }, `k${n}`])
 const text = ({ content }: Message): string => (typeof content === 'string' ? content : JSON.stringify(content))
-const isSummary = ({ messages }: ModelRequest): boolean => messages[0] !== undefined && text(messages[0]) === summaryTask
+const isSummary = ({ messages }: ModelRequest): boolean =>
+  messages[0] !== undefined && text(messages[0]) === summaryTask
 /** Reads five times and answers; how it summarizes is another matter. */
 const reader = (summary: (request: ModelRequest) => string = () => 'notes', turns = 5) => {
   let turn = 0
@@ -38,7 +42,8 @@ async function play(compaction: Compaction, more: object = {}, model = reader(),
   const run = await (await runtimeOf([A])).start(A, 'the task', options)
   return { outcome: await run.outcome(), run, model, events: await eventsOf(run) }
 }
-const compacted = (events: Awaited<ReturnType<typeof eventsOf>>) => events.filter(({ type }) => type === 'context.compacted')
+const compacted = (events: Awaited<ReturnType<typeof eventsOf>>) =>
+  events.filter(({ type }) => type === 'context.compacted')
 
 describe('what the model is shown', () => {
   test('its instructions, the task, the summary marked as one, and the last messages; no call without its result', async () => {
@@ -53,7 +58,9 @@ describe('what the model is shown', () => {
       { turn: 6, replaced: 6, kept: 4 },
     ])
     for (const prompt of model.prompts) {
-      const called = prompt.flatMap((message) => (message.role === 'assistant' ? (message.calls ?? []).map(({ id }) => id) : []))
+      const called = prompt.flatMap((message) =>
+        message.role === 'assistant' ? (message.calls ?? []).map(({ id }) => id) : [],
+      )
       expect(prompt.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(called)
     }
   })
@@ -80,7 +87,10 @@ describe('what the model is shown', () => {
   })
 
   test('what was said before the task is summarized, the task stays where it was asked', async () => {
-    const messages: Message[] = [1, 2, 3, 4].map((n) => ({ role: n % 2 === 1 ? 'user' : 'assistant', content: `before ${n} ${long}` }))
+    const messages: Message[] = [1, 2, 3, 4].map((n) => ({
+      role: n % 2 === 1 ? 'user' : 'assistant',
+      content: `before ${n} ${long}`,
+    }))
     const { model } = await play(
       { above: 200, keep: 2, summarize: ({ messages: list }) => `${list.length} messages` },
       {},
@@ -102,15 +112,25 @@ describe('what the model is shown', () => {
     const { model, events } = await play({ above: 250, keep: 3, summarize: () => 'notes' })
     const requested = events.filter((event) => event.type === 'model.requested')
     const shown = model.prompts.map((prompt, i) => {
-      return modelCallContent({ model: requested[i]!.model, tools: model.tools[i]! }, new MessagesContent().of(prompt, digest), digest)
+      return modelCallContent(
+        { model: requested[i]!.model, tools: model.tools[i]! },
+        new MessagesContent().of(prompt, digest),
+        digest,
+      )
     })
-    expect(requested.map(({ contentKey }) => contentKey)).toEqual(shown.map((content) => `sha256-1:${digest(content, 'base64url')}`))
+    expect(requested.map(({ contentKey }) => contentKey)).toEqual(
+      shown.map((content) => `sha256-1:${digest(content, 'base64url')}`),
+    )
     const whole = await play({ above: 1, keep: 50, summarize: () => 'notes' })
     expect([whole.outcome, compacted(whole.events)]).toMatchObject([{ output: 'final' }, []])
   })
 
   test('a summary that does not make it short enough is not made again every turn', async () => {
-    const { events } = await play({ above: 1_000, keep: 2, summarize: () => 'y'.repeat(4_400) }, {}, reader(undefined, 15))
+    const { events } = await play(
+      { above: 1_000, keep: 2, summarize: () => 'y'.repeat(4_400) },
+      {},
+      reader(undefined, 15),
+    )
     expect(compacted(events).length).toBeGreaterThan(0)
     expect(compacted(events).length).toBeLessThanOrEqual(5)
   })
@@ -140,13 +160,18 @@ describe('who summarizes', () => {
     const obeying = scripted((request) =>
       isSummary(request) ? 'notes' : request.tools.length === 0 ? 'with what I have' : reads(request.messages.length),
     )
-    expect((await play({ above: 250, keep: 1 }, { limits: { turns: 6 }, lastAnswer: true }, obeying)).outcome).toMatchObject({
+    expect(
+      (await play({ above: 250, keep: 1 }, { limits: { turns: 6 }, lastAnswer: true }, obeying)).outcome,
+    ).toMatchObject({
       output: 'with what I have',
     })
   })
 
   test('a limit on tokens reserves what it is shown, and what it has not is not asked', async () => {
-    const { outcome, events } = await play({ above: 250, keep: 3, summarize: () => 'notes' }, { limits: { tokens: 100_000 } })
+    const { outcome, events } = await play(
+      { above: 250, keep: 3, summarize: () => 'notes' },
+      { limits: { tokens: 100_000 } },
+    )
     expect(outcome).toMatchObject({ output: 'final' })
     const reserved = events.flatMap((event) => (event.type === 'model.requested' ? [event.reserve?.tokens ?? 0] : []))
     expect(Math.max(...reserved.slice(3)) - Math.min(...reserved.slice(3))).toBeLessThan(20)
@@ -163,7 +188,10 @@ describe('who summarizes', () => {
     expect((await said(run)).filter(({ agent: who, inner }) => who === 'scribe' && inner !== true)).toEqual([])
     const make = (compaction: Compaction) => agent({ name: 'A', model: () => 'x', compaction })
     expect(make({ above: 5, summarize }).related()).toEqual([summarize])
-    expect(new Set([make({ above: 5, summarize }), make({ above: 5 }), make({ above: 6 })].map(({ version }) => version)).size).toBe(3)
+    expect(
+      new Set([make({ above: 5, summarize }), make({ above: 5 }), make({ above: 6 })].map(({ version }) => version))
+        .size,
+    ).toBe(3)
   })
 
   test.each<[string, () => unknown]>([
@@ -175,21 +203,24 @@ describe('who summarizes', () => {
     ],
     ['gives no text', () => 7],
     ['gives an empty one', () => ' '],
-  ])('one that %s: the work goes on uncompacted, the journal has it, and it is not asked again every turn', async (_what, summarize) => {
-    let asked = 0
-    const { outcome, events, model } = await play(
-      { above: 1_000, keep: 3, summarize: () => (asked++, summarize() as string) },
-      {},
-      reader(undefined, 15),
-    )
-    expect(outcome).toMatchObject({ output: 'final' })
-    const failed = events.filter(({ type }) => type === 'hook.failed')
-    expect(failed[0]).toMatchObject({ hook: 'summarize' })
-    expect(failed.length).toBe(asked)
-    expect(asked).toBeLessThanOrEqual(3)
-    expect(compacted(events)).toEqual([])
-    expect(model.prompts.at(-1)).toHaveLength(32)
-  })
+  ])(
+    'one that %s: the work goes on uncompacted, the journal has it, and it is not asked again every turn',
+    async (_what, summarize) => {
+      let asked = 0
+      const { outcome, events, model } = await play(
+        { above: 1_000, keep: 3, summarize: () => (asked++, summarize() as string) },
+        {},
+        reader(undefined, 15),
+      )
+      expect(outcome).toMatchObject({ output: 'final' })
+      const failed = events.filter(({ type }) => type === 'hook.failed')
+      expect(failed[0]).toMatchObject({ hook: 'summarize' })
+      expect(failed.length).toBe(asked)
+      expect(asked).toBeLessThanOrEqual(3)
+      expect(compacted(events)).toEqual([])
+      expect(model.prompts.at(-1)).toHaveLength(32)
+    },
+  )
 
   test('a model that cannot summarize: the same', async () => {
     const model = reader(() => {
@@ -258,8 +289,17 @@ describe('what others are shown', () => {
 
 describe('what is under way', () => {
   /** A mind with something going on, as a leader has that delegates in the background. */
-  function busy(model: ReturnType<typeof scripted>, deliver: (desk: ConversationState) => void, lines: () => readonly string[]) {
-    const options = { name: 'A', model, instructions: 'be brief', compaction: { above: 250, keep: 2, summarize: () => 'notes' } }
+  function busy(
+    model: ReturnType<typeof scripted>,
+    deliver: (desk: ConversationState) => void,
+    lines: () => readonly string[],
+  ) {
+    const options = {
+      name: 'A',
+      model,
+      instructions: 'be brief',
+      compaction: { above: 250, keep: 2, summarize: () => 'notes' },
+    }
     const mind = mindOf('A', options, undefined, undefined)
     const nothing = (): CallResult => ({ content: '' })
     const background: Background = {
@@ -276,7 +316,9 @@ describe('what is under way', () => {
       find: () => ({
         spec: read.spec,
         run: (_ctx: unknown, call: { input: unknown; id: string }): Promise<CallResult> =>
-          Promise.resolve({ content: call.id === 'k1' ? '[d1 works in the background]' : `${JSON.stringify(call.input)}${long}` }),
+          Promise.resolve({
+            content: call.id === 'k1' ? '[d1 works in the background]' : `${JSON.stringify(call.input)}${long}`,
+          }),
       }),
     }
     return new MindAgent({
@@ -300,7 +342,9 @@ describe('what is under way', () => {
       () => (turn < 6 ? [`d1 "w": running (${turn})`] : []),
     )
     expect(await (await runtimeOf([A])).run(A, 'the task')).toMatchObject({ output: 'final' })
-    const notes = model.prompts.map((prompt) => prompt.filter((message) => text(message).startsWith(underWayMark)).map(text))
+    const notes = model.prompts.map((prompt) =>
+      prompt.filter((message) => text(message).startsWith(underWayMark)).map(text),
+    )
     const spoken = [...new Set(notes.flat())]
     expect(spoken.length).toBeGreaterThan(0)
     for (const note of spoken) expect(note).toMatch(/^\[Still under way:\]\n- d1 "w": running \(\d\)$/)
@@ -329,7 +373,9 @@ describe('what is under way', () => {
       compaction: { above: 250, keep: 2, summarize },
     })
     expect(await (await runtimeOf([boss])).run(boss, 'the task')).toMatchObject({ output: 'final' })
-    const underWay = lead.prompts.flatMap((prompt) => prompt.filter((message) => text(message).startsWith(underWayMark)).map(text))
+    const underWay = lead.prompts.flatMap((prompt) =>
+      prompt.filter((message) => text(message).startsWith(underWayMark)).map(text),
+    )
     expect(underWay[0]).toMatch(/^\[Still under way:\]\n- d1 "w": /)
     const last = lead.prompts.at(-1)!
     expect(

@@ -50,7 +50,9 @@ async function play(model: Scripted, isComplete: Completion, more: object = {}, 
 describe('until it passes', () => {
   test('delegation 38: twice refused, then passed: three calls of the model, told why before the second and the third, nothing after it', async () => {
     const model = scripted('one', 'two', 'three', 'never')
-    const { outcome, scored } = await play(model, { scorers: [verdicts('tests', { score: 0, reason: 'two fail' }, false, true)] })
+    const { outcome, scored } = await play(model, {
+      scorers: [verdicts('tests', { score: 0, reason: 'two fail' }, false, true)],
+    })
     expect(outcome).toMatchObject({ status: 'completed', output: 'three' })
     expect(model.prompts).toHaveLength(3)
     expect(scored.map(({ passed }) => passed)).toEqual([false, false, true])
@@ -92,7 +94,9 @@ describe('until it passes', () => {
   })
 
   test('delegation 43: a turn that called is not measured, nor one that a call has ended', async () => {
-    const { scored } = await play(scripted(calls(['look', {}]), { ...calls(['look', {}]), text: 'so far' }, 'done'), { scorers: [yes] })
+    const { scored } = await play(scripted(calls(['look', {}]), { ...calls(['look', {}]), text: 'so far' }, 'done'), {
+      scorers: [yes],
+    })
     expect(scored).toMatchObject([{ turn: 3 }])
     const end = tool({ name: 'end', action: 'return', execute: () => 'by the tool' })
     const ended = await play(scripted(calls(['end', {}])), { scorers: [no] }, { tools: [end] })
@@ -116,33 +120,47 @@ describe('until it passes', () => {
       { role: 'user', content: expect.stringContaining('Your answer is not accepted yet.') as string },
     ])
     const never = scripted(delegates(['w', 'x']), forward)
-    const strict = supervisor({ name: 'boss', model: never, workers: [w], limits: { ownTurns: 3 }, isComplete: { scorers: [no] } })
-    expect(await (await runtimeOf([strict])).run(strict, 'go')).toMatchObject({ status: 'limited', partial: 'source: a' })
+    const strict = supervisor({
+      name: 'boss',
+      model: never,
+      workers: [w],
+      limits: { ownTurns: 3 },
+      isComplete: { scorers: [no] },
+    })
+    expect(await (await runtimeOf([strict])).run(strict, 'go')).toMatchObject({
+      status: 'limited',
+      partial: 'source: a',
+    })
   })
 
   test.each([
     ['conversation', 1],
     ['answers', 1],
     ['brief', 0],
-  ] as const)('what was missing reaches the workers that are asked again, if their context is %s', async (context, times) => {
-    const seen = scripted('W')
-    const reason = {
-      name: 'sources',
-      score: ({ text }: ScorerInput) => ({ score: text.includes('source:') ? 1 : 0, reason: 'name your sources' }),
-    }
-    const model = scripted(delegates(['w', 'first']), 'draft', delegates(['w', 'second']), 'source: a')
-    const boss = supervisor({
-      name: 'boss',
-      model,
-      workers: [agent({ name: 'w', description: 'Works.', model: seen })],
-      isComplete: { scorers: [reason] },
-      delegation: { context },
-    })
-    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'source: a' })
-    const shown = seen.prompts.map((prompt) => prompt.filter(({ content }) => JSON.stringify(content).includes('name your sources')))
-    expect(shown.map(({ length }) => length)).toEqual([0, times])
-    expect(JSON.stringify(seen.prompts)).not.toContain('Your answer is not accepted')
-  })
+  ] as const)(
+    'what was missing reaches the workers that are asked again, if their context is %s',
+    async (context, times) => {
+      const seen = scripted('W')
+      const reason = {
+        name: 'sources',
+        score: ({ text }: ScorerInput) => ({ score: text.includes('source:') ? 1 : 0, reason: 'name your sources' }),
+      }
+      const model = scripted(delegates(['w', 'first']), 'draft', delegates(['w', 'second']), 'source: a')
+      const boss = supervisor({
+        name: 'boss',
+        model,
+        workers: [agent({ name: 'w', description: 'Works.', model: seen })],
+        isComplete: { scorers: [reason] },
+        delegation: { context },
+      })
+      expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'source: a' })
+      const shown = seen.prompts.map((prompt) =>
+        prompt.filter(({ content }) => JSON.stringify(content).includes('name your sources')),
+      )
+      expect(shown.map(({ length }) => length)).toEqual([0, times])
+      expect(JSON.stringify(seen.prompts)).not.toContain('Your answer is not accepted')
+    },
+  )
 
   test('what a scorer is given: the task, the answer as text and as output, the conversation without instructions', async () => {
     const given: ScorerInput[] = []
@@ -154,7 +172,16 @@ describe('until it passes', () => {
     const more = { output, instructions: 'secret', limits: { turns: 9 } }
     const { run } = await play(scripted(calls(['look', {}]), '```json\n{"n":1}\n```'), { scorers: [keeps] }, more)
     expect(given).toMatchObject([
-      { brief: 'go', text: '```json\n{"n":1}\n```', output: { n: 1 }, turn: 2, maxTurns: 9, agent: 'A', path: ['A'], run: run.id },
+      {
+        brief: 'go',
+        text: '```json\n{"n":1}\n```',
+        output: { n: 1 },
+        turn: 2,
+        maxTurns: 9,
+        agent: 'A',
+        path: ['A'],
+        run: run.id,
+      },
     ])
     expect(given[0]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
     expect(JSON.stringify(given)).not.toContain('secret')
@@ -174,7 +201,11 @@ describe('several', () => {
         return score
       },
     })
-    const { scored } = await play(scripted('x'), { scorers: [slow('a', 60, 1), slow('b', 20, 0)] }, { limits: { turns: 1 } })
+    const { scored } = await play(
+      scripted('x'),
+      { scorers: [slow('a', 60, 1), slow('b', 20, 0)] },
+      { limits: { turns: 1 } },
+    )
     expect(most).toBe(2)
     expect(scored).toMatchObject([
       {
@@ -192,7 +223,10 @@ describe('several', () => {
     const begun = Date.now()
     const { promise: both, resolve } = Promise.withResolvers<void>()
     const quick: Scorer = { name: 'quick', score: () => both.then(() => 1) }
-    const { outcome, scored } = await play(scripted('x'), { scorers: [hangs('h', stopped, resolve), quick], strategy: 'any' })
+    const { outcome, scored } = await play(scripted('x'), {
+      scorers: [hangs('h', stopped, resolve), quick],
+      strategy: 'any',
+    })
     expect(Date.now() - begun).toBeLessThan(5_000)
     expect(outcome).toMatchObject({ status: 'completed', output: 'x' })
     expect(scored).toMatchObject([
@@ -221,7 +255,10 @@ describe('several', () => {
   test('delegation 41: all: who hangs past the deadline has failed; what it says later is not heard', async () => {
     const { promise: over, resolve } = Promise.withResolvers<void>()
     let asked = 0
-    const late: Scorer = { name: 'late', score: () => (asked++ === 0 ? over.then(() => 1) : new Promise<number>(() => {})) }
+    const late: Scorer = {
+      name: 'late',
+      score: () => (asked++ === 0 ? over.then(() => 1) : new Promise<number>(() => {})),
+    }
     const model = scripted(
       'x',
       async () => {
@@ -266,15 +303,27 @@ describe('several', () => {
   test('one after the other: the first that decides is the last that is asked', async () => {
     const asked: string[] = []
     const by = (name: string, score: number): Scorer => ({ name, score: () => (asked.push(name), score) })
-    const all = await play(scripted('x'), { scorers: [by('a', 1), by('b', 0), by('c', 1)], parallel: false }, { limits: { turns: 1 } })
+    const all = await play(
+      scripted('x'),
+      { scorers: [by('a', 1), by('b', 0), by('c', 1)], parallel: false },
+      { limits: { turns: 1 } },
+    )
     expect(asked.splice(0)).toEqual(['a', 'b'])
     expect(all.scored).toMatchObject([{ passed: false, results: [{ scorer: 'a' }, { scorer: 'b' }] }])
-    const any = await play(scripted('x'), { scorers: [by('a', 0), by('b', 1), by('c', 1)], parallel: false, strategy: 'any' })
+    const any = await play(scripted('x'), {
+      scorers: [by('a', 0), by('b', 1), by('c', 1)],
+      parallel: false,
+      strategy: 'any',
+    })
     expect(asked.splice(0)).toEqual(['a', 'b'])
     expect(any.scored).toMatchObject([{ passed: true }])
     const whole = await play(scripted('x'), { scorers: [by('a', 1), by('b', 1)], parallel: false })
     expect(whole.scored).toMatchObject([{ passed: true, results: [{ scorer: 'a' }, { scorer: 'b' }] }])
-    const late = await play(scripted('x'), { scorers: [hangs('a'), by('b', 1)], parallel: false, timeoutMs: 50 }, { limits: { turns: 1 } })
+    const late = await play(
+      scripted('x'),
+      { scorers: [hangs('a'), by('b', 1)], parallel: false, timeoutMs: 50 },
+      { limits: { turns: 1 } },
+    )
     expect(late.scored).toMatchObject([
       { passed: false, timedOut: true, results: [{ error: 'it did not finish' }, { error: 'it did not finish' }] },
     ])
@@ -295,9 +344,16 @@ describe('scorers that cannot say', () => {
     ['says no number', () => Number.NaN, /NaN/],
   ])('who %s has said 0, and why stands there', async (_what, score, why) => {
     const model = scripted('x', 'y')
-    const { outcome, scored } = await play(model, { scorers: [{ name: 's', score: score as () => number }] }, { limits: { turns: 2 } })
+    const { outcome, scored } = await play(
+      model,
+      { scorers: [{ name: 's', score: score as () => number }] },
+      { limits: { turns: 2 } },
+    )
     expect(outcome).toMatchObject({ status: 'limited' })
-    expect(scored[0]).toMatchObject({ passed: false, results: [{ score: 0, passed: false, error: expect.stringMatching(why) as string }] })
+    expect(scored[0]).toMatchObject({
+      passed: false,
+      results: [{ score: 0, passed: false, error: expect.stringMatching(why) as string }],
+    })
     expect(words(model.prompts[1]!.at(-1))).toMatch(/s: could not be measured/)
   })
 
@@ -310,7 +366,14 @@ describe('scorers that cannot say', () => {
     const { outcome, events } = await play(scripted('one', 'two'), { scorers: [verdicts('s', 0, 1)], onScored })
     expect(outcome).toMatchObject({ output: 'two' })
     expect(heard).toMatchObject([
-      { turn: 1, agent: 'A', passed: false, timedOut: false, reason: 's: 0 of 1', durationMs: expect.any(Number) as number },
+      {
+        turn: 1,
+        agent: 'A',
+        passed: false,
+        timedOut: false,
+        reason: 's: 0 of 1',
+        durationMs: expect.any(Number) as number,
+      },
       { turn: 2, passed: true },
     ])
     expect(events.filter(({ type }) => type === 'hook.failed')).toMatchObject([{ hook: 'onScored' }])
@@ -323,7 +386,10 @@ describe('models that measure', () => {
       { text: '{"score":0.5,"reason":"no source"}', usage: { input: 7, output: 3 } },
       { text: '{"score":1,"reason":"good"}', usage: { input: 7, output: 3 } },
     )
-    const model = scripted({ text: 'one', usage: { input: 5, output: 2 } }, { text: 'two', usage: { input: 5, output: 2 } })
+    const model = scripted(
+      { text: 'one', usage: { input: 5, output: 2 } },
+      { text: 'two', usage: { input: 5, output: 2 } },
+    )
     const J = judge({ name: 'J', model: brain, criteria: ['names its sources', 'is short'] })
     const { outcome, scored, run, events } = await play(model, { scorers: [J] })
     expect(outcome).toMatchObject({ status: 'completed', output: 'two' })
@@ -336,7 +402,10 @@ describe('models that measure', () => {
       { agent: 'A', calls: 2, input: 10, output: 4 },
       { agent: 'J', calls: 2, input: 14, output: 6 },
     ])
-    expect(events.filter(({ type }) => type === 'worker.started')).toMatchObject([{ purpose: 'score' }, { purpose: 'score' }])
+    expect(events.filter(({ type }) => type === 'worker.started')).toMatchObject([
+      { purpose: 'score' },
+      { purpose: 'score' },
+    ])
     expect(await lines(run)).toEqual([
       'A A says: one',
       'J A/J says: {"score":0.5,"reason":"no source"}',
@@ -369,7 +438,12 @@ describe('models that measure', () => {
       input,
       run: (_ctx, brief) => (given.push(brief), { score: 1, reason: 'ok' }),
     })
-    const broken = agent({ name: 'broken', description: 'Measures.', model: scripted(new Error('boom-secret')), retry: { attempts: 1 } })
+    const broken = agent({
+      name: 'broken',
+      description: 'Measures.',
+      model: scripted(new Error('boom-secret')),
+      retry: { attempts: 1 },
+    })
     const model = scripted('x', 'y')
     const { scored } = await play(model, { scorers: [code, broken] }, { limits: { turns: 3 } })
     expect(given[0]).toEqual({ brief: 'go', text: 'x', output: 'x', turn: 1 })
@@ -384,7 +458,12 @@ describe('models that measure', () => {
 
   test('one that hangs is stopped at the deadline, and is accounted for', async () => {
     const J = judge({ name: 'J', model: () => new Promise<never>(() => {}), criteria: 'x' })
-    const { outcome, scored, run } = await play(scripted('x'), { scorers: [J], timeoutMs: 50 }, { limits: { turns: 3 } }, {})
+    const { outcome, scored, run } = await play(
+      scripted('x'),
+      { scorers: [J], timeoutMs: 50 },
+      { limits: { turns: 3 } },
+      {},
+    )
     expect(outcome).toMatchObject({ status: 'limited' })
     expect(scored[0]).toMatchObject({ timedOut: true, results: [{ scorer: 'J', error: 'it did not finish' }] })
     expect((await run.view()).activations[1]).toMatchObject({ agent: 'J', outcome: { status: 'timed-out' } })
@@ -403,11 +482,15 @@ describe('models that measure', () => {
 
   test('it is registered with its agent and part of its version; a function is so by its name', () => {
     const J = judge({ name: 'J', model: scripted('1'), criteria: 'x' })
-    const make = (isComplete?: Completion) => agent({ name: 'A', model: () => 'x', ...(isComplete === undefined ? {} : { isComplete }) })
+    const make = (isComplete?: Completion) =>
+      agent({ name: 'A', model: () => 'x', ...(isComplete === undefined ? {} : { isComplete }) })
     expect(make({ scorers: [J, yes] }).related()).toEqual([J])
-    const versions = [make(), make({ scorers: [J] }), make({ scorers: [yes] }), make({ scorers: [J], strategy: 'any' })].map(
-      ({ version }) => version,
-    )
+    const versions = [
+      make(),
+      make({ scorers: [J] }),
+      make({ scorers: [yes] }),
+      make({ scorers: [J], strategy: 'any' }),
+    ].map(({ version }) => version)
     expect(new Set(versions).size).toBe(4)
     expect(make({ scorers: [{ name: 'yes', score: () => 0 }] }).version).toBe(versions[2])
   })
@@ -417,7 +500,10 @@ describe('with everything else that stands around an answer', () => {
   test('an answer must fit its schema first; what is measured is what a middleware made of it', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
     const seen: Json[] = []
-    const over: Scorer = { name: 'over', score: ({ output: value }) => (seen.push(value), (value as { n: number }).n > 1) }
+    const over: Scorer = {
+      name: 'over',
+      score: ({ output: value }) => (seen.push(value), (value as { n: number }).n > 1),
+    }
     const model = scripted('none', '{"n":1}', '{"n":2}')
     const middleware = [{ name: 'm', afterModel: ({ text }: { text: string }) => ({ text: text.replace('2', '3') }) }]
     const { outcome } = await play(model, { scorers: [over] }, { output, middleware })
@@ -447,7 +533,10 @@ describe('with everything else that stands around an answer', () => {
         scripted('one', 'two', 'three'),
         { scorers: [verdicts('s', ...scores)] },
         {
-          onIterationComplete: ({ turn, scored }: { turn: number; scored?: Scored }) => (told.push(scored), turn === 1 ? word : undefined),
+          onIterationComplete: ({ turn, scored }: { turn: number; scored?: Scored }) => (
+            told.push(scored),
+            turn === 1 ? word : undefined
+          ),
         },
       )
     expect((await hooked({ continue: false }, 0)).outcome).toMatchObject({
@@ -458,8 +547,14 @@ describe('with everything else that stands around an answer', () => {
     expect(told).toMatchObject([{ passed: false, results: [{ scorer: 's' }] }])
     expect((await hooked({ continue: false }, 1)).outcome).toMatchObject({ status: 'completed', output: 'one' })
     expect((await hooked({ continue: true }, 1)).outcome).toMatchObject({ status: 'completed', output: 'two' })
-    expect((await hooked({ feedback: 'end', continue: false }, 0, 1)).outcome).toMatchObject({ status: 'completed', output: 'two' })
-    expect((await hooked({ feedback: 'end', continue: false }, 0, 0)).outcome).toMatchObject({ status: 'bailed', text: 'two' })
+    expect((await hooked({ feedback: 'end', continue: false }, 0, 1)).outcome).toMatchObject({
+      status: 'completed',
+      output: 'two',
+    })
+    expect((await hooked({ feedback: 'end', continue: false }, 0, 0)).outcome).toMatchObject({
+      status: 'bailed',
+      text: 'two',
+    })
   })
 
   test('a leader, a worker and the lead of a router: each is measured by its own', async () => {
@@ -470,7 +565,12 @@ describe('with everything else that stands around an answer', () => {
       isComplete: { scorers: [verdicts('own', 0, 1)] },
     })
     const lead = scripted(delegates(['w', 'x']), 'half', 'whole')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [w], isComplete: { scorers: [verdicts('boss_s', 0, 1)] } })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [w],
+      isComplete: { scorers: [verdicts('boss_s', 0, 1)] },
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'whole' })
     expect(scoredIn(await eventsOf(run)).map(({ results, passed }) => [results[0]!.scorer, passed])).toEqual([
@@ -487,16 +587,25 @@ describe('with everything else that stands around an answer', () => {
 
   test('what was refused, and why, is no part of what others are shown', async () => {
     const next = scripted('final')
-    const A = agent({ name: 'A', model: scripted('refused words', 'good words'), isComplete: { scorers: [verdicts('s', 0, 1)] } })
+    const A = agent({
+      name: 'A',
+      model: scripted('refused words', 'good words'),
+      isComplete: { scorers: [verdicts('s', 0, 1)] },
+    })
     const flow = sequential({ name: 'flow', agents: [A, agent({ name: 'B', model: next })] })
     await (await runtimeOf([flow])).run(flow, 'go')
     const shown = JSON.stringify(next.prompts[0])
-    expect([shown.includes('good words'), shown.includes('refused words'), shown.includes('not accepted')]).toEqual([true, false, false])
+    expect([shown.includes('good words'), shown.includes('refused words'), shown.includes('not accepted')]).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 })
 
 describe('options that make no sense', () => {
-  const problems = (isComplete: unknown) => agent({ name: 'A', model: () => 'x', isComplete: isComplete as Completion }).problems()
+  const problems = (isComplete: unknown) =>
+    agent({ name: 'A', model: () => 'x', isComplete: isComplete as Completion }).problems()
   test.each<[unknown, string | RegExp]>([
     [{ scorers: [] }, 'agent "A": isComplete.scorers is empty, expected a list of at least one scorer'],
     [{ scorer: [yes] }, /isComplete has no option "scorer": did you mean "scorers"/],
@@ -514,8 +623,12 @@ describe('options that make no sense', () => {
   })
 
   test('a judge without criteria, or with options that it does not have', () => {
-    expect(() => judge({ name: 'J', model: 'x/y', criteria: ' ' })).toThrow(/criteria is the text " ", expected a text or a list of texts/)
+    expect(() => judge({ name: 'J', model: 'x/y', criteria: ' ' })).toThrow(
+      /criteria is the text " ", expected a text or a list of texts/,
+    )
     expect(() => judge({ name: 'J', model: 'x/y', criteria: [] })).toThrow(/criteria is a list/)
-    expect(() => judge({ name: 'J', model: 'x/y', criteria: 'x', output: {} } as never)).toThrow(/has no option "output"/)
+    expect(() => judge({ name: 'J', model: 'x/y', criteria: 'x', output: {} } as never)).toThrow(
+      /has no option "output"/,
+    )
   })
 })

@@ -1,4 +1,7 @@
-/** Content keys: the same call, brief or question has the same key in every run; whatever it depends on changes it (decision 0010). */
+/**
+ * Content keys: the same call, brief or question has the same key in every run; whatever it depends on changes it
+ * (decision 0010).
+ */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Tool } from '../../src/agent/index.ts'
@@ -10,7 +13,8 @@ import { adversarialEngine } from '../../src/contract/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 import { calls, delegates, fastClock, runtimeOf, store, waiting } from './team.ts'
 
-const hasResult = (messages: readonly { readonly role: string }[]): boolean => messages.some(({ role }) => role === 'tool')
+const hasResult = (messages: readonly { readonly role: string }[]): boolean =>
+  messages.some(({ role }) => role === 'tool')
 
 interface Crew {
   readonly order?: Json
@@ -65,7 +69,11 @@ function crew({
 }
 
 /** Plays it to its end: every approval is given, every question answered. */
-async function play(runtime: Runtime, root: ReturnType<typeof crew>, options?: StartOptions): Promise<readonly Recorded[]> {
+async function play(
+  runtime: Runtime,
+  root: ReturnType<typeof crew>,
+  options?: StartOptions,
+): Promise<readonly Recorded[]> {
   const run = await runtime.start(root, 'Go', options)
   await attended(run)
   return recordedOf(run)
@@ -105,14 +113,18 @@ function keysOf(events: readonly Recorded[]): Record<string, string | undefined>
 }
 
 /** Of which kinds the keys of two runs differ. */
-function differing(one: Record<string, string | undefined>, other: Record<string, string | undefined>): readonly string[] {
+function differing(
+  one: Record<string, string | undefined>,
+  other: Record<string, string | undefined>,
+): readonly string[] {
   expect(Object.keys(one)).toEqual(Object.keys(other))
   return [...new Set(Object.keys(one).filter((place) => sameContent(one[place], other[place]) !== true))].map((place) =>
     place.replace(/^(\S+) act_>?/, '$1 '),
   )
 }
 
-const kindsOf = (places: readonly string[]): readonly string[] => [...new Set(places.map((place) => place.split(' ')[0]!))].sort()
+const kindsOf = (places: readonly string[]): readonly string[] =>
+  [...new Set(places.map((place) => place.split(' ')[0]!))].sort()
 
 describe('content keys', () => {
   test('every model call, tool call, worker and question has one; the same work has the same ones in another run and on another engine', async () => {
@@ -149,7 +161,9 @@ describe('content keys', () => {
     expect(warmer).toHaveLength(3)
     const asked = differing(plain, await keys({ brief: 'Pay bob.' }))
     expect(kindsOf(asked)).toEqual(['approval.requested', 'model.requested', 'worker.started'])
-    expect(differing(plain, await keys({}, { user: 'bob' })).map((place) => place.split(' ')[0])).toEqual(['tool.called'])
+    expect(differing(plain, await keys({}, { user: 'bob' })).map((place) => place.split(' ')[0])).toEqual([
+      'tool.called',
+    ])
     expect(kindsOf(differing(plain, await keys({}, { limits: { turns: 17 } })))).toEqual(['worker.started'])
   })
 
@@ -183,12 +197,15 @@ describe('where redaction is on', () => {
     for (const key of Object.values(plain)) expect(text).not.toContain(key!.split(':')[1])
     expect(text).not.toContain(createHash('sha256').update('4711-0815').digest('hex'))
     // nor is there any other digest of what the model was shown
-    expect(events.filter(({ event }) => 'prompt' in event || ('inputHash' in event && event.type !== 'approval.requested'))).toEqual([])
+    expect(
+      events.filter(({ event }) => 'prompt' in event || ('inputHash' in event && event.type !== 'approval.requested')),
+    ).toEqual([])
   })
 
   test('keys compare under one secret, and say nothing under two', async () => {
     const root = crew({ order: pin })
-    const keys = async (more: object) => keysOf(await play(await runtimeOf([root], { redact: { ...redact, ...more } }), root))
+    const keys = async (more: object) =>
+      keysOf(await play(await runtimeOf([root], { redact: { ...redact, ...more } }), root))
     const one = await keys({ secret })
     expect(await keys({ secret })).toEqual(one)
     const other = await keys({ secret: `${secret}, and another` })
@@ -198,7 +215,9 @@ describe('where redaction is on', () => {
     const with4712 = crew({ order: pin, instructions: 'The PIN is 4712-0815.' })
     const [a, b] = await Promise.all(
       [with4711, with4712].map(async (leader) =>
-        keysOf(await play(await runtimeOf([leader], { redact: { values: ['4711-0815', '4712-0815'], secret } }), leader)),
+        keysOf(
+          await play(await runtimeOf([leader], { redact: { values: ['4711-0815', '4712-0815'], secret } }), leader),
+        ),
       ),
     )
     expect(kindsOf(differing(a!, b!))).toEqual(['model.requested'])

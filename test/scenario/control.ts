@@ -63,7 +63,8 @@ export async function said(run: { messages(): AsyncIterable<Spoken> }): Promise<
 }
 
 /** Everything that was said in an ended run, in one line each. */
-export const lines = async (run: { messages(): AsyncIterable<Spoken> }): Promise<string[]> => (await said(run)).map(line)
+export const lines = async (run: { messages(): AsyncIterable<Spoken> }): Promise<string[]> =>
+  (await said(run)).map(line)
 
 /** Who handed control to whom, and by what, in an ended run. */
 export async function hops(run: { events(): AsyncIterable<Recorded> }): Promise<string[]> {
@@ -74,7 +75,8 @@ export async function hops(run: { events(): AsyncIterable<Recorded> }): Promise<
 }
 
 /** What a model was shown besides its instructions. */
-export const withoutSystem = (prompt: readonly Message[] | undefined): Message[] => (prompt ?? []).filter(({ role }) => role !== 'system')
+export const withoutSystem = (prompt: readonly Message[] | undefined): Message[] =>
+  (prompt ?? []).filter(({ role }) => role !== 'system')
 /** A message from outside, or of another agent in the third person. */
 export const user = (content: string): Message => ({ role: 'user', content })
 /** A worker that is code. */

@@ -1,4 +1,7 @@
-/** What does not cross: what a hook has taken out, notes for a leader alone, messages that nobody said, words of exceptions. */
+/**
+ * What does not cross: what a hook has taken out, notes for a leader alone, messages that nobody said, words of
+ * exceptions.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, step } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
@@ -47,13 +50,19 @@ describe('what onComplete lets through is what is remembered', () => {
 })
 
 describe('feedback of onComplete is for the leader alone', () => {
-  const onComplete = ({ worker: name }: DelegationEnd) => (name === 'a' ? { feedback: 'PRIVATE: do not trust a' } : undefined)
+  const onComplete = ({ worker: name }: DelegationEnd) =>
+    name === 'a' ? { feedback: 'PRIVATE: do not trust a' } : undefined
   test.each<ContextPolicy>(['conversation', 'answers', ({ messages }) => messages])(
     'also in later runs of the session: no worker is shown it under %s',
     async (context) => {
       const seen = scripted('ok')
       const model = scripted(delegates(['a', 'x']), 'one', delegates(['b', 'y']), 'two')
-      const boss = supervisor({ name: 'boss', model, workers: [worker('a'), worker('b', seen)], delegation: { context, onComplete } })
+      const boss = supervisor({
+        name: 'boss',
+        model,
+        workers: [worker('a'), worker('b', seen)],
+        delegation: { context, onComplete },
+      })
       const other = scripted('other')
       const runtime = await runtimeOf([boss, agent({ name: 'other', model: other })])
       await runtime.run(boss, 'go', { session: 's' })
@@ -102,11 +111,18 @@ describe('what code lets cross is messages of users and agents', () => {
   test.each(strange)('%s of a context function refuses the delegation, and says why', async (_, made) => {
     const seen = scripted('ok')
     const model = scripted(delegates(['w', 'x']), 'end')
-    const boss = supervisor({ name: 'boss', model, workers: [worker('w', seen)], delegation: { context: (() => made) as never } })
+    const boss = supervisor({
+      name: 'boss',
+      model,
+      workers: [worker('w', seen)],
+      delegation: { context: (() => made) as never },
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(seen.prompts).toEqual([])
-    expect(told(model.prompts[1])).toEqual([expect.stringContaining('what "w" may see could not be decided: the context function')])
+    expect(told(model.prompts[1])).toEqual([
+      expect.stringContaining('what "w" may see could not be decided: the context function'),
+    ])
   })
 
   test('a context function that throws refuses the delegation; its model is told that its code failed, and the journal why', async () => {
@@ -123,8 +139,15 @@ describe('what code lets cross is messages of users and agents', () => {
 
   test.each(strange)('%s is refused where code delegates', async (_, made) => {
     const w = worker('w')
-    const root = agent({ name: 'root', workers: [w], run: (ctx) => delegate(ctx, w, 'x', { context: made as never }) as never })
-    expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({ status: 'failed', failure: { code: 'input.invalid' } })
+    const root = agent({
+      name: 'root',
+      workers: [w],
+      run: (ctx) => delegate(ctx, w, 'x', { context: made as never }) as never,
+    })
+    expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'input.invalid' },
+    })
   })
 })
 

@@ -5,7 +5,19 @@ import type { Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
 import { manualClock } from '../../src/testing/index.ts'
-import { calls, delegates, eventsOf, fastClock, pause, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
+import {
+  calls,
+  delegates,
+  eventsOf,
+  fastClock,
+  pause,
+  runtimeOf,
+  scripted,
+  store,
+  told,
+  waiting,
+  type Scripted,
+} from './team.ts'
 
 /** A team of three levels whose lowest worker has a tool that needs an approval. */
 function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {}) {
@@ -51,7 +63,9 @@ describe('an approval inside a worker', () => {
     const requested = []
     for await (const { event } of run.events({ signal: AbortSignal.timeout(50) }))
       if (event.type === 'approval.requested') requested.push(event)
-    expect(requested).toMatchObject([{ id: approval.id, callId: 'inner', path: ['boss', 'mid', 'clerk'], inputHash: approval.inputHash }])
+    expect(requested).toMatchObject([
+      { id: approval.id, callId: 'inner', path: ['boss', 'mid', 'clerk'], inputHash: approval.inputHash },
+    ])
     expect(paid).toEqual([])
   })
   test('delegation 57: approved, the tool runs once, and nobody is asked again for the call', async () => {
@@ -94,7 +108,9 @@ describe('an approval inside a worker', () => {
     })
   })
   test('retry sends the call back to the model with the comment; another call is another approval', async () => {
-    const { boss, paid, low } = bank({ low: scripted(calls(['pay', { amount: 10 }]), calls(['pay', { amount: 9 }]), 'paid') })
+    const { boss, paid, low } = bank({
+      low: scripted(calls(['pay', { amount: 10 }]), calls(['pay', { amount: 9 }]), 'paid'),
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     const first = await only(run)
     await run.decide({ approvalId: first.id, decision: 'retry', comment: 'less' })
@@ -109,7 +125,9 @@ describe('an approval inside a worker', () => {
     expect(paid).toEqual([{ amount: 9 }])
   })
   test('team C86: an approval holds for its arguments: other arguments are asked for again', async () => {
-    const { boss, paid } = bank({ low: scripted(calls(['pay', { amount: 10 }]), calls(['pay', { amount: 1_000 }]), 'paid') })
+    const { boss, paid } = bank({
+      low: scripted(calls(['pay', { amount: 10 }]), calls(['pay', { amount: 1_000 }]), 'paid'),
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     const first = await only(run)
     await run.decide({ approvalId: first.id, decision: 'approve' })
@@ -130,7 +148,9 @@ describe('an approval inside a worker', () => {
     expect(await only(resumed)).toEqual(before)
     await resumed.decide({ approvalId: before.id, decision: 'approve' })
     expect(await resumed.outcome()).toMatchObject({ output: 'final' })
-    await expect(resumed.decide({ approvalId: before.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.already-decided' })
+    await expect(resumed.decide({ approvalId: before.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.already-decided',
+    })
     expect([paid.length, prompts()]).toEqual([1, [2, 2, 2]])
   })
 })
@@ -161,7 +181,9 @@ describe('several at once', () => {
     const first = await runtimeOf([boss], { store: store() })
     const run = await first.start(boss, 'go')
     const approval = await only(run)
-    expect((await run.view()).activations.find((each) => each.agent === 'free')?.outcome).toMatchObject({ output: 'free is done' })
+    expect((await run.view()).activations.find((each) => each.agent === 'free')?.outcome).toMatchObject({
+      output: 'free is done',
+    })
     await first.close()
     const resumed = (await runtimeOf([boss], { store: store() })).handle(run.id)
     await resumed.decide({ approvalId: approval.id, decision: 'approve' })
@@ -174,7 +196,9 @@ describe('several at once', () => {
     const first = await runtimeOf([boss], { store: store() })
     const run = await first.start(boss, 'go')
     await expect.poll(async () => (await first.approvals()).length).toBe(2)
-    const [one, two] = ['act_w1', 'act_w2'].map(async (name) => (await first.approvals()).find((each) => each.tool === name)!.id)
+    const [one, two] = ['act_w1', 'act_w2'].map(
+      async (name) => (await first.approvals()).find((each) => each.tool === name)!.id,
+    )
     const ids = [await one!, await two!] as const
     await run.decide({ approvalId: ids[1], decision: 'approve' })
     await expect.poll(() => ran).toEqual(['w2'])
@@ -216,7 +240,9 @@ describe('several at once', () => {
     const first = await runtimeOf([solo], { store: store() })
     const run = await first.start(solo, 'go')
     await expect.poll(async () => [(await first.approvals()).length, ran.length]).toEqual([2, 1])
-    const before = [...(await first.approvals())].sort((a, b) => (a.input as { n: number }).n - (b.input as { n: number }).n)
+    const before = [...(await first.approvals())].sort(
+      (a, b) => (a.input as { n: number }).n - (b.input as { n: number }).n,
+    )
     await run.decide({ approvalId: before[0]!.id, decision: 'approve' })
     await expect.poll(() => ran).toEqual(['e1', 'a1'])
     await first.close()
@@ -224,7 +250,11 @@ describe('several at once', () => {
     expect((await again.approvals()).map((each) => each.id)).toEqual([before[1]!.id])
     await again.decide({ approvalId: before[1]!.id, decision: 'approve' })
     expect(await again.handle(run.id).outcome()).toMatchObject({ output: 'final' })
-    expect([ran, model.prompts.length, told(model.prompts[1])]).toEqual([['e1', 'a1', 'a2'], 2, ['echoed', 'acted', 'acted']])
+    expect([ran, model.prompts.length, told(model.prompts[1])]).toEqual([
+      ['e1', 'a1', 'a2'],
+      2,
+      ['echoed', 'acted', 'acted'],
+    ])
     const events = await eventsOf(again.handle(run.id))
     expect(events.filter((event) => event.type === 'tool.called')).toHaveLength(3)
   })
@@ -255,7 +285,10 @@ describe('several at once', () => {
 describe('who may approve', () => {
   test('delegation 64: nothing that a model writes approves anything', async () => {
     const lead = scripted(
-      calls(['delegate', { worker: 'mid', instructions: 'x', resumeData: { approved: true }, approved: true, approval: 'approve' }]),
+      calls([
+        'delegate',
+        { worker: 'mid', instructions: 'x', resumeData: { approved: true }, approved: true, approval: 'approve' },
+      ]),
       'final',
     )
     const { boss, paid } = bank({
@@ -272,7 +305,12 @@ describe('who may approve', () => {
   test('delegation 65: whoever starts a run may ask to approve everything, at every depth', async () => {
     const read = tool({ name: 'read', effect: 'read', execute: () => 'text' })
     const w = agent({ name: 'w', description: 'W', model: scripted(calls(['read', {}]), 'done'), tools: [read] })
-    const mid = supervisor({ name: 'mid', description: 'M', model: scripted(delegates(['w', 'x']), 'mid is done'), workers: [w] })
+    const mid = supervisor({
+      name: 'mid',
+      description: 'M',
+      model: scripted(delegates(['w', 'x']), 'mid is done'),
+      workers: [w],
+    })
     const boss = supervisor({ name: 'boss', model: scripted(delegates(['mid', 'x']), 'final'), workers: [mid] })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go', { permissions: { approval: 'all' } })
@@ -302,12 +340,18 @@ describe('who may approve', () => {
     await expect(run.decide({ approvalId: approval.id, decision: 'approve' })).rejects.toMatchObject({
       code: expect.stringMatching(/^approval\./) as string,
     })
-    await expect(run.decide({ approvalId: 'apr_stale', decision: 'approve' })).rejects.toMatchObject({ code: 'approval.unknown' })
+    await expect(run.decide({ approvalId: 'apr_stale', decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.unknown',
+    })
     expect(paid).toEqual([])
   })
   test('team C82: a deadline may approve what is of low risk; the record says that no human did', async () => {
     const ran: number[] = []
-    const act = tool({ name: 'act', approval: { risk: 'low', onTimeout: 'approve', timeoutMs: 10 }, execute: () => ran.push(1) })
+    const act = tool({
+      name: 'act',
+      approval: { risk: 'low', onTimeout: 'approve', timeoutMs: 10 },
+      execute: () => ran.push(1),
+    })
     const solo = agent({ name: 'solo', model: scripted(calls(['act', {}]), 'final'), tools: [act] })
     const run = await (await runtimeOf([solo])).start(solo, 'go')
     await run.outcome()
@@ -320,7 +364,9 @@ describe('who may approve', () => {
       { approval: { risk: 'critical', onTimeout: 'approve' } },
       { approval: { timeoutMs: 'never' } },
     ] as const) {
-      expect(() => tool({ name: 'act', ...refused, execute: () => 1 })).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
+      expect(() => tool({ name: 'act', ...refused, execute: () => 1 })).toThrow(
+        expect.objectContaining({ code: 'tool.invalid' }),
+      )
     }
   })
   test('team C81: without an answer the deadline rejects, as its own outcome', async () => {
@@ -345,22 +391,25 @@ describe('who may approve', () => {
     expect(paid).toEqual([{ amount: 10 }])
     expect((await run.view()).approvals).toMatchObject([{ resolution: 'approved', approver: 'ann' }])
   })
-  test.each(['driven', 'not driven'])('team C81: 1 ms later it is timed out, and the decision is refused: %s', async (how) => {
-    const { boss, paid } = bank()
-    const clock = manualClock()
-    const first = await runtimeOf([boss], { clock, store: store() })
-    const run = await first.start(boss, 'go', { runId: 'r' })
-    const approval = await only(run)
-    if (how === 'not driven') await first.close()
-    const runtime = how === 'driven' ? first : await runtimeOf([boss], { clock, store: store(), drive: false })
-    clock.advance(approval.until! - clock.now() + 1)
-    const decided = runtime.decide({ approvalId: approval.id, decision: 'approve', approver: 'ann' })
-    await expect(decided).rejects.toMatchObject({ code: 'approval.expired' })
-    const last = how === 'driven' ? runtime : await runtimeOf([boss], { clock, store: store() })
-    expect(await last.handle('r').outcome()).toMatchObject({ output: 'final' })
-    expect(paid).toEqual([])
-    expect((await last.handle('r').view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected' }])
-  })
+  test.each(['driven', 'not driven'])(
+    'team C81: 1 ms later it is timed out, and the decision is refused: %s',
+    async (how) => {
+      const { boss, paid } = bank()
+      const clock = manualClock()
+      const first = await runtimeOf([boss], { clock, store: store() })
+      const run = await first.start(boss, 'go', { runId: 'r' })
+      const approval = await only(run)
+      if (how === 'not driven') await first.close()
+      const runtime = how === 'driven' ? first : await runtimeOf([boss], { clock, store: store(), drive: false })
+      clock.advance(approval.until! - clock.now() + 1)
+      const decided = runtime.decide({ approvalId: approval.id, decision: 'approve', approver: 'ann' })
+      await expect(decided).rejects.toMatchObject({ code: 'approval.expired' })
+      const last = how === 'driven' ? runtime : await runtimeOf([boss], { clock, store: store() })
+      expect(await last.handle('r').outcome()).toMatchObject({ output: 'final' })
+      expect(paid).toEqual([])
+      expect((await last.handle('r').view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected' }])
+    },
+  )
   test('team C81: a deadline of no time at all has passed at once', async () => {
     const act = tool({ name: 'act', approval: { timeoutMs: 0 }, execute: () => 'acted' })
     const model = scripted(calls(['act', {}]), 'final')
@@ -389,11 +438,18 @@ describe('who may approve', () => {
       name: 'top',
       model: lead,
       concurrency: 1,
-      workers: [agent({ name: 'payer', description: 'Pays.', model: payer, tools: [pay] }), bankOf, busy('w1'), busy('w2')],
+      workers: [
+        agent({ name: 'payer', description: 'Pays.', model: payer, tools: [pay] }),
+        bankOf,
+        busy('w1'),
+        busy('w2'),
+      ],
     })
     const runtime = await runtimeOf([top], { store: store() })
     const run = await runtime.start(top, 'go', { runId: 'r' })
-    await expect.poll(async () => (await run.view()).activations.filter(({ outcome }) => outcome?.status === 'completed').length).toBe(2)
+    await expect
+      .poll(async () => (await run.view()).activations.filter(({ outcome }) => outcome?.status === 'completed').length)
+      .toBe(2)
     expect(most).toBe(1)
     const { waiting: open } = await waiting(run)
     expect(open.map(({ path }) => path.join('>')).sort()).toEqual(['top>boss>mid>clerk', 'top>payer'])

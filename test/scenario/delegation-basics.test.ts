@@ -5,7 +5,8 @@ import type { Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 
 describe('delegating', () => {
   test("delegation 1: one delegation, and the answer is the leader's", async () => {
@@ -30,7 +31,11 @@ describe('delegating', () => {
         return name
       })
     const lead = scripted(delegates(['w1', 'a', 'c1'], ['w2', 'b', 'c2']), 'final')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', slow('w1', 60)), worker('w2', slow('w2', 10))] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1', slow('w1', 60)), worker('w2', slow('w2', 10))],
+    })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
     expect(log.slice(0, 2).toSorted()).toEqual(['w1>', 'w2>']) // side by side, so in either order
@@ -114,7 +119,11 @@ describe('delegating', () => {
       additionalProperties: false,
     }
     const lead = scripted(calls(['delegate_finder', { topic: 'x', depth: null }]), 'final')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [agent({ name: 'finder', description: 'Finds.', model: w1, input })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [agent({ name: 'finder', description: 'Finds.', model: w1, input })],
+    })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
     expect(told(lead.prompts[1])).toEqual(['done'])
@@ -129,7 +138,12 @@ describe('delegating', () => {
   })
   test('delegation 7: other tools of the leader stay, beside ours, each name once', async () => {
     const lead = scripted('final')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')], tools: [tool({ name: 'note', execute: () => 1 })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1')],
+      tools: [tool({ name: 'note', execute: () => 1 })],
+    })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['note', 'delegate', 'forward_message'])
@@ -137,18 +151,25 @@ describe('delegating', () => {
   test('delegation 8: ours: a worker without a description is refused, by name (DESIGN §6)', () => {
     const nobody = agent({ name: 'w1', model: () => 'x' })
     expect(() => supervisor({ name: 'boss', model: () => '', workers: [nobody] })).toThrow(
-      expect.objectContaining({ code: 'team.invalid', message: expect.stringMatching(/"w1" has no description/) as string }),
+      expect.objectContaining({
+        code: 'team.invalid',
+        message: expect.stringMatching(/"w1" has no description/) as string,
+      }),
     )
   })
   test('delegation 9: no workers, a bad name and a name twice are refused at once, all problems together', () => {
-    expect(() => supervisor({ name: 'boss', model: () => '', workers: [] })).toThrow(expect.objectContaining({ code: 'team.empty' }))
+    expect(() => supervisor({ name: 'boss', model: () => '', workers: [] })).toThrow(
+      expect.objectContaining({ code: 'team.empty' }),
+    )
     const bad = agent({ name: 'not a name', description: 'x', model: () => '' })
     const define = (): unknown =>
       supervisor({ name: 'boss', model: () => '', workers: [bad, worker('w1'), worker('w1')], limits: { turns: -1 } })
     expect(define).toThrow(
       expect.objectContaining({
         code: 'team.invalid',
-        message: expect.stringMatching(/limits.turns is -1.*\n.*"not a name".*\n.*two workers are called "w1"/) as string,
+        message: expect.stringMatching(
+          /limits.turns is -1.*\n.*"not a name".*\n.*two workers are called "w1"/,
+        ) as string,
       }),
     )
   })
@@ -241,10 +262,16 @@ describe('what crosses', () => {
     const { waiting: open } = await waiting(run)
     await run.decide({ approvalId: open[1]!.id, decision: 'approve' })
     await expect
-      .poll(async () => (await run.view()).activations.some(({ path, outcome }) => path.at(-1) === 'w2' && outcome?.status === 'completed'))
+      .poll(async () =>
+        (await run.view()).activations.some(
+          ({ path, outcome }) => path.at(-1) === 'w2' && outcome?.status === 'completed',
+        ),
+      )
       .toBe(true)
     await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
-    await expect.poll(async () => (await runtime.approvals()).map(({ input }) => (input as { worker: string }).worker)).toEqual(['w3'])
+    await expect
+      .poll(async () => (await runtime.approvals()).map(({ input }) => (input as { worker: string }).worker))
+      .toEqual(['w3'])
     await run.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({ output: 'one' })
     expect(third.prompts[0]!.map(({ content }) => content)).toEqual([
@@ -336,7 +363,10 @@ describe('who works', () => {
       model: scripted(delegates(['w1', 'deep']), 'inner is done'),
       workers: [worker('w1')],
     })
-    const lead = scripted(calls(['delegate_adder', { a: 1, b: 2 }], ['delegate', { worker: 'inner', instructions: 'x' }]), 'final')
+    const lead = scripted(
+      calls(['delegate_adder', { a: 1, b: 2 }], ['delegate', { worker: 'inner', instructions: 'x' }]),
+      'final',
+    )
     const boss = supervisor({ name: 'boss', model: lead, workers: [adder, inner] })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
@@ -344,9 +374,15 @@ describe('who works', () => {
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['delegate', 'delegate_adder', 'forward_message'])
   })
   test('two different agents under one name are refused when their team is made, and in two teams when the runtime is', async () => {
-    const leads = (name: string) => supervisor({ name, description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
-    const refused = expect.objectContaining({ code: 'team.invalid', message: 'two different agents are called "w1"' }) as Error
-    expect(() => supervisor({ name: 'boss', model: () => 'x', workers: [leads('inner'), worker('w1')] })).toThrow(refused)
+    const leads = (name: string) =>
+      supervisor({ name, description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
+    const refused = expect.objectContaining({
+      code: 'team.invalid',
+      message: 'two different agents are called "w1"',
+    }) as Error
+    expect(() => supervisor({ name: 'boss', model: () => 'x', workers: [leads('inner'), worker('w1')] })).toThrow(
+      refused,
+    )
     await expect(runtimeOf([leads('boss'), leads('other')])).rejects.toThrow(refused)
   })
   test('the same agent may work under several leaders', async () => {

@@ -1,4 +1,7 @@
-/** What crosses to a worker besides its brief: messages that a filter lets through, metadata that a hook adds: spec delegation 15 to 18, M20. */
+/**
+ * What crosses to a worker besides its brief: messages that a filter lets through, metadata that a hook adds: spec
+ * delegation 15 to 18, M20.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -15,7 +18,8 @@ async function led(delegation: Delegation, lead: Scripted, workers: readonly Age
 }
 
 describe('filterMessages', () => {
-  const two = (): Scripted => scripted({ ...delegates(['w1', 'first']), text: 'Let me see.' }, delegates(['w2', 'second']), 'final')
+  const two = (): Scripted =>
+    scripted({ ...delegates(['w1', 'first']), text: 'Let me see.' }, delegates(['w2', 'second']), 'final')
   test('delegation 15: what it keeps stands between the own system text and the prompt, which is last', async () => {
     const w2 = scripted('out')
     const second = agent({ name: 'w2', description: 'Works.', instructions: 'Own.', model: w2 })
@@ -60,14 +64,21 @@ describe('filterMessages', () => {
     const w1 = scripted('never')
     const lead = scripted(delegates(['w1', 'x']), 'final')
     const { events } = await led({ filterMessages: broken }, lead, [worker('w1', w1)])
-    expect([told(lead.prompts[1]), w1.prompts]).toEqual([['[not delegated: filterMessages failed: its code failed]'], []])
-    expect(events.filter((event) => event.type === 'hook.failed' || event.type === 'delegation.refused')).toHaveLength(2)
+    expect([told(lead.prompts[1]), w1.prompts]).toEqual([
+      ['[not delegated: filterMessages failed: its code failed]'],
+      [],
+    ])
+    expect(events.filter((event) => event.type === 'hook.failed' || event.type === 'delegation.refused')).toHaveLength(
+      2,
+    )
   })
   test('delegation 16: lenient: it fails closed, the prompt alone crosses', async () => {
     const w1 = scripted('out')
-    const { events } = await led({ filterMessages: broken, hookErrors: 'lenient' }, scripted(delegates(['w1', 'x']), 'final'), [
-      worker('w1', w1),
-    ])
+    const { events } = await led(
+      { filterMessages: broken, hookErrors: 'lenient' },
+      scripted(delegates(['w1', 'x']), 'final'),
+      [worker('w1', w1)],
+    )
     expect(w1.prompts[0]).toEqual([{ role: 'user', content: 'x' }])
     expect(events.filter((event) => event.type === 'hook.failed')).toMatchObject([{ hook: 'filterMessages' }])
   })
@@ -79,20 +90,27 @@ describe('filterMessages', () => {
     ['an agent that is no name', [{ role: 'assistant', text: 'x', agent: 7 }]],
   ])('delegation 16: a filter that lets %s through has failed', async (_what, word) => {
     const w1 = scripted('out')
-    const { events } = await led({ filterMessages: () => word as never }, scripted(delegates(['w1', 'x']), 'final'), [worker('w1', w1)])
+    const { events } = await led({ filterMessages: () => word as never }, scripted(delegates(['w1', 'x']), 'final'), [
+      worker('w1', w1),
+    ])
     expect([w1.prompts, events.filter((event) => event.type === 'hook.failed').length]).toEqual([[], 1])
   })
   test('delegation 17: no messages and an empty prompt: refused', async () => {
     const w1 = scripted('never')
     const lead = scripted(delegates(['w1', 'x']), 'final')
     await led({ onStart: () => ({ prompt: '' }), filterMessages: () => [] }, lead, [worker('w1', w1)])
-    expect([told(lead.prompts[1]), w1.prompts]).toEqual([[expect.stringMatching(/not delegated: "w1" would be given nothing to do/)], []])
+    expect([told(lead.prompts[1]), w1.prompts]).toEqual([
+      [expect.stringMatching(/not delegated: "w1" would be given nothing to do/)],
+      [],
+    ])
   })
   test('delegation 17: an empty prompt with messages: what was said speaks for itself', async () => {
     const w1 = scripted('out')
-    await led({ onStart: () => ({ prompt: '' }), filterMessages: ({ messages }) => messages }, scripted(delegates(['w1', 'x']), 'final'), [
-      worker('w1', w1),
-    ])
+    await led(
+      { onStart: () => ({ prompt: '' }), filterMessages: ({ messages }) => messages },
+      scripted(delegates(['w1', 'x']), 'final'),
+      [worker('w1', w1)],
+    )
     expect(w1.prompts[0]).toEqual([{ role: 'user', content: 'go' }])
   })
 })
@@ -100,8 +118,13 @@ describe('filterMessages', () => {
 describe('metadata', () => {
   const seen: Record<string, Json>[] = []
   const look = (as: string) =>
-    tool({ name: 'look', effect: 'read', execute: (_input, io) => (seen.push({ [as]: io.caller.metadata ?? null }), 'seen') })
-  const looker = (name: string) => agent({ name, description: 'Looks.', model: scripted(calls(['look', {}]), 'done'), tools: [look(name)] })
+    tool({
+      name: 'look',
+      effect: 'read',
+      execute: (_input, io) => (seen.push({ [as]: io.caller.metadata ?? null }), 'seen'),
+    })
+  const looker = (name: string) =>
+    agent({ name, description: 'Looks.', model: scripted(calls(['look', {}]), 'done'), tools: [look(name)] })
   const metadata: Delegation['onStart'] = ({ worker: name }) => ({ metadata: { desk: name } })
 
   test('delegation 18: each worker sees its own beside what the caller gave, the leader neither', async () => {
@@ -114,7 +137,9 @@ describe('metadata', () => {
       tools: [look('boss')],
       delegation: { onStart: metadata },
     })
-    const run = await (await runtimeOf([boss])).start(boss, 'go', { user: 'ann', metadata: { tenant: 't1', desk: 'front' } })
+    const run = await (
+      await runtimeOf([boss])
+    ).start(boss, 'go', { user: 'ann', metadata: { tenant: 't1', desk: 'front' } })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(seen.toSorted((one, other) => Object.keys(one)[0]!.localeCompare(Object.keys(other)[0]!))).toEqual([
       { boss: { tenant: 't1', desk: 'front' } },
@@ -145,12 +170,20 @@ describe('metadata', () => {
     const mid = supervisor({
       name: 'mid',
       description: 'Leads.',
-      model: scripted(delegates(['leads', 'a'], ['flow', 'b']), calls(['orchestrated', {}], ['called', { request: 'x' }]), 'mid ends'),
+      model: scripted(
+        delegates(['leads', 'a'], ['flow', 'b']),
+        calls(['orchestrated', {}], ['called', { request: 'x' }]),
+        'mid ends',
+      ),
       workers: [leads, flow],
       tools: [orchestrated, asTool(called)],
       delegation: { onStart: ({ caller }) => void heard.push(caller.metadata as Json) },
     })
-    const { outcome } = await led({ onStart: () => ({ metadata: { desk: { no: 7 } } }) }, scripted(delegates(['mid', 'x']), 'final'), [mid])
+    const { outcome } = await led(
+      { onStart: () => ({ metadata: { desk: { no: 7 } } }) },
+      scripted(delegates(['mid', 'x']), 'final'),
+      [mid],
+    )
     expect(outcome).toMatchObject({ output: 'final' })
     const at = { desk: { no: 7 } }
     expect(Object.assign({}, ...seen)).toEqual({ coder: [at, at], inFlow: [at, at], called: [at, at], tool: [at, at] })
@@ -191,7 +224,10 @@ describe('metadata', () => {
         await ctx.next(() => false)
       },
     })
-    const delegation: Delegation = { onStart: metadata, onComplete: ({ worker: name, bail }) => (name === 'w1' ? bail() : undefined) }
+    const delegation: Delegation = {
+      onStart: metadata,
+      onComplete: ({ worker: name, bail }) => (name === 'w1' ? bail() : undefined),
+    }
     const boss = supervisor({ name: 'boss', model: lead, workers: [w1, w2] as readonly Agent[], delegation })
     const first = await runtimeOf([boss], { store: store() })
     const run = await first.start(boss, 'go', { metadata: { tenant: 't1' } })

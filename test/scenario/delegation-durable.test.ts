@@ -1,4 +1,7 @@
-/** Delegation over restarts and crashes, retries, typed answers, recruits, adopted tools: spec delegation 84 to 86, L8, L10; collaboration 1, 2, 107, 108; team C45, C54. */
+/**
+ * Delegation over restarts and crashes, retries, typed answers, recruits, adopted tools: spec delegation 84 to 86, L8,
+ * L10; collaboration 1, 2, 107, 108; team C45, C54.
+ */
 import { tool as aiTool } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -6,7 +9,18 @@ import * as v from 'valibot'
 import { agent, tool } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { calls, delegates, eventsOf, fastClock, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
+import {
+  calls,
+  delegates,
+  eventsOf,
+  fastClock,
+  runtimeOf,
+  scripted,
+  store,
+  told,
+  waiting,
+  type Scripted,
+} from './team.ts'
 
 const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>
   agent({ name, description: `Does what ${name} does.`, model })
@@ -71,7 +85,10 @@ describe('one mind', () => {
       }),
     })
     const run = await (await runtimeOf([solo], { clock: fastClock() })).start(solo, 'hi')
-    expect(await run.outcome()).toMatchObject({ status: 'failed', failure: { code: 'model.failed', details: { attempts: 3 } } })
+    expect(await run.outcome()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model.failed', details: { attempts: 3 } },
+    })
     expect(tries).toBe(3)
   })
   test('team C45: a tool that fails twice and then works was run three times, and the model sees only the result', async () => {
@@ -84,7 +101,9 @@ describe('one mind', () => {
         return 'ok'
       },
     })
-    const run = await (await runtimeOf([agent({ name: 'A', model, tools: [flaky] })], { clock: fastClock() })).start('A', 'hi')
+    const run = await (
+      await runtimeOf([agent({ name: 'A', model, tools: [flaky] })], { clock: fastClock() })
+    ).start('A', 'hi')
     await run.outcome()
     expect([tries, told(model.prompts[1])]).toEqual([3, ['ok']])
     expect((await run.view()).failedAttempts).toHaveLength(2)
@@ -96,7 +115,8 @@ describe('one mind', () => {
       name: 'A',
       model: scripted(() => {
         at.push(clock.now())
-        if (at.length === 1) throw new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 70_000 }))
+        if (at.length === 1)
+          throw new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 70_000 }))
         return 'ok'
       }),
     })
@@ -121,10 +141,9 @@ describe('one mind', () => {
       expect.stringMatching(/arguments of "note" do not fit: "n": .*3/),
       '[tool "note" failed: disk full]',
     ])
-    expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused').map((event) => event.failure.code)).toEqual([
-      'tool.unknown',
-      'tool.invalid-input',
-    ])
+    expect(
+      (await eventsOf(run)).filter((event) => event.type === 'tool.refused').map((event) => event.failure.code),
+    ).toEqual(['tool.unknown', 'tool.invalid-input'])
   })
   test("a typed answer is corrected at most twice, by a note of the user's role", async () => {
     const model = scripted('not json', '```json\n{"n": "one"}\n```', 'Here:\n```json\n{"n": 1}\n```\nDone.')
@@ -134,7 +153,10 @@ describe('one mind', () => {
     expect(model.prompts[1]!.at(-1)!.content).toMatch(/not have the required form: the answer is not JSON/)
     const stubborn = scripted('no')
     const other = agent({ name: 'B', model: stubborn, output: z.object({ n: z.number() }) })
-    expect(await (await runtimeOf([other])).run(other, 'hi')).toMatchObject({ status: 'failed', failure: { code: 'output.invalid' } })
+    expect(await (await runtimeOf([other])).run(other, 'hi')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'output.invalid' },
+    })
     expect(stubborn.prompts).toHaveLength(3)
   })
   test('tools of the AI SDK work as they are; zod and valibot too; the key travels', async () => {
@@ -163,7 +185,12 @@ describe('one mind', () => {
 describe('over restarts', () => {
   test('L8: what was delegated and forwarded is the same after a restart, and nobody works twice', async () => {
     const w1 = scripted('WOUT')
-    const lead = scripted(delegates(['w1', 'x']), calls(['gate', {}]), calls(['forward_message', { worker: 'w1' }]), 'never')
+    const lead = scripted(
+      delegates(['w1', 'x']),
+      calls(['gate', {}]),
+      calls(['forward_message', { worker: 'w1' }]),
+      'never',
+    )
     const boss = supervisor({ name: 'boss', model: lead, tools: [gate], workers: [worker('w1', w1)] })
     const first = await runtimeOf([boss], { store: store() })
     const run = await first.start(boss, 'go')
@@ -175,7 +202,8 @@ describe('over restarts', () => {
     expect([w1.prompts.length, lead.prompts.length]).toEqual([1, 3])
   })
   test('delegation 10: a run that has begun keeps its team, whoever was added or removed meanwhile', async () => {
-    const lead = () => scripted(delegates(['w1', 'x']), calls(['gate', {}]), calls(['forward_message', { worker: 'w1' }]))
+    const lead = () =>
+      scripted(delegates(['w1', 'x']), calls(['gate', {}]), calls(['forward_message', { worker: 'w1' }]))
     const script = lead()
     const before = supervisor({ name: 'boss', model: script, tools: [gate], workers: [worker('w1'), worker('w2')] })
     const first = await runtimeOf([before], { store: store() })
@@ -191,7 +219,8 @@ describe('over restarts', () => {
   test('delegation 85: a failed try is made again after a restart; a recorded failure is final', async () => {
     let tries = 0
     const w1 = scripted(() => {
-      if (++tries === 1) throw new FailureError(failure('model.unavailable', 'down', 'transport', { retryAfterMs: 300 }))
+      if (++tries === 1)
+        throw new FailureError(failure('model.unavailable', 'down', 'transport', { retryAfterMs: 300 }))
       return 'up again'
     })
     const lead = scripted(delegates(['w1', 'x']), 'final')
@@ -214,7 +243,11 @@ describe('over restarts', () => {
     })
     const lead = scripted(delegates(['w1', 'x']), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
-    const first = await runtimeOf([boss], { store: store(), leaseMs: 100, crash: (point) => armed && point === 'commit.before' })
+    const first = await runtimeOf([boss], {
+      store: store(),
+      leaseMs: 100,
+      crash: (point) => armed && point === 'commit.before',
+    })
     const run = await first.start(boss, 'go')
     await expect.poll(() => keys.length).toBe(1)
     await first.close()
@@ -236,11 +269,16 @@ describe('recruiting', () => {
       ...(maxTeamSize === undefined ? {} : { maxTeamSize }),
     })
   const enumOf = (lead: Scripted, turn: number, verb: string): unknown =>
-    (lead.tools[turn]!.find((spec) => spec.name === verb)?.parameters as { properties?: { worker?: { enum?: Json } } } | undefined)
-      ?.properties?.worker?.enum
+    (
+      lead.tools[turn]!.find((spec) => spec.name === verb)?.parameters as
+        { properties?: { worker?: { enum?: Json } } } | undefined
+    )?.properties?.worker?.enum
   test('L10: a specialist joins, is offered from the next turn on, and works', async () => {
     const lead = scripted(
-      calls(['recruit', { worker: 'lawyer', reason: 'a contract' }], ['delegate', { worker: 'lawyer', instructions: 'too early' }]),
+      calls(
+        ['recruit', { worker: 'lawyer', reason: 'a contract' }],
+        ['delegate', { worker: 'lawyer', instructions: 'too early' }],
+      ),
       delegates(['lawyer', 'x']),
       'final',
     )
@@ -249,13 +287,23 @@ describe('recruiting', () => {
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect([0, 1].map((turn) => enumOf(lead, turn, 'delegate'))).toEqual([['w1'], ['w1', 'lawyer']])
     expect([0, 1].map((turn) => enumOf(lead, turn, 'recruit'))).toEqual([['lawyer', 'chemist'], ['chemist']])
-    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/"lawyer" has joined/), expect.stringMatching(/no worker "lawyer"/)])
+    expect(told(lead.prompts[1])).toEqual([
+      expect.stringMatching(/"lawyer" has joined/),
+      expect.stringMatching(/no worker "lawyer"/),
+    ])
     expect(told(lead.prompts[2])).toEqual(['lawyer is done'])
     expect((await run.view()).recruits).toMatchObject([{ worker: 'lawyer', reason: 'a contract' }])
   })
   test('refused: unknown, already there, team full, without a reason', async () => {
     const recruit = (worker: string, reason = 'why') => calls(['recruit', { worker, reason }])
-    const lead = scripted(recruit('ghost'), recruit('lawyer', ''), recruit('lawyer'), recruit('lawyer'), recruit('chemist'), 'final')
+    const lead = scripted(
+      recruit('ghost'),
+      recruit('lawyer', ''),
+      recruit('lawyer'),
+      recruit('lawyer'),
+      recruit('chemist'),
+      'final',
+    )
     const boss = setting(lead, 2)
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(lead.prompts.slice(1).map((prompt) => told(prompt)[0])).toEqual([

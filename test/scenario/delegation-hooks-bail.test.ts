@@ -1,4 +1,7 @@
-/** A hook that ends its leader's work, wherever the others stand, and a leader that is cancelled: spec delegation 31, 46; DESIGN §6 "bail". */
+/**
+ * A hook that ends its leader's work, wherever the others stand, and a leader that is cancelled: spec delegation 31,
+ * 46; DESIGN §6 "bail".
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import { asTool } from '../../src/flow/index.ts'
@@ -20,7 +23,8 @@ const endless = (name: string) =>
     name,
     description: 'Never ends.',
     model: scripted(
-      ({ signal }) => new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+      ({ signal }) =>
+        new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
     ),
   })
 
@@ -40,7 +44,11 @@ describe('bail', () => {
     const { heard, onComplete } = bailing()
     const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'never')
     const { outcome, run } = await led({ onComplete }, lead, [worker('w1'), endless('w2')])
-    expect(outcome).toMatchObject({ status: 'bailed', text: 'w1 result', message: 'onComplete of d1 ("w1") ended the work' })
+    expect(outcome).toMatchObject({
+      status: 'bailed',
+      text: 'w1 result',
+      message: 'onComplete of d1 ("w1") ended the work',
+    })
     expect([lead.prompts.length, heard]).toEqual([1, ['w1 completed', 'w2 cancelled']])
     const view = await run.view()
     expect(view.status).toBe('bailed')
@@ -50,7 +58,10 @@ describe('bail', () => {
       ['w2', 'cancelled'],
     ])
     expect((await lines(run)).at(-1)).toBe('boss boss bailed')
-    expect((await run.delegations()).map(({ label, status }) => `${label} ${status}`).toSorted()).toEqual(['d1 completed', 'd2 cancelled'])
+    expect((await run.delegations()).map(({ label, status }) => `${label} ${status}`).toSorted()).toEqual([
+      'd1 completed',
+      'd2 cancelled',
+    ])
   })
   test.each<[string, (end: DelegationEnd) => unknown, string]>([
     ['an answer', (end) => end.bail('mine'), 'mine'],
@@ -60,12 +71,21 @@ describe('bail', () => {
     ['an empty answer', (end) => end.bail(''), 'w1 result'],
     ['no result', () => ({ bail: true, result: '' }), 'w1 result'],
   ])('with %s: the text is never empty', async (_what, word, text) => {
-    const { outcome } = await led({ onComplete: bailing(word).onComplete }, scripted(delegates(['w1', 'a'])), [worker('w1')])
+    const { outcome } = await led({ onComplete: bailing(word).onComplete }, scripted(delegates(['w1', 'a'])), [
+      worker('w1'),
+    ])
     expect(outcome).toMatchObject({ status: 'bailed', text })
   })
   test('bail: false, or a hook that throws after it, ends nothing', async () => {
-    for (const word of [() => ({ bail: false }), (end: DelegationEnd) => (end.bail(), Promise.reject(new Error('no')))]) {
-      const { outcome } = await led({ onComplete: bailing(word).onComplete }, scripted(delegates(['w1', 'a']), 'final'), [worker('w1')])
+    for (const word of [
+      () => ({ bail: false }),
+      (end: DelegationEnd) => (end.bail(), Promise.reject(new Error('no'))),
+    ]) {
+      const { outcome } = await led(
+        { onComplete: bailing(word).onComplete },
+        scripted(delegates(['w1', 'a']), 'final'),
+        [worker('w1')],
+      )
       expect(outcome).toMatchObject({ status: 'completed', output: 'final' })
     }
   })
@@ -79,9 +99,14 @@ describe('bail', () => {
   test('who waits for a permit never begins, and onComplete does not hear of it', async () => {
     const { heard, onComplete } = bailing()
     const w2 = scripted('never')
-    const { outcome, events } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [worker('w1'), worker('w2', w2)], {
-      concurrency: 1,
-    })
+    const { outcome, events } = await led(
+      { onComplete },
+      scripted(delegates(['w1', 'a'], ['w2', 'b'])),
+      [worker('w1'), worker('w2', w2)],
+      {
+        concurrency: 1,
+      },
+    )
     expect([outcome.status, w2.prompts, heard]).toEqual(['bailed', [], ['w1 completed']])
     expect(events.find((event) => event.type === 'delegation.refused')).toMatchObject({
       worker: 'w2',
@@ -99,15 +124,26 @@ describe('bail', () => {
       },
       filterMessages: ({ worker: name, messages }) => (filtered.push(name), messages),
     }
-    const { outcome } = await led(delegation, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [worker('w1'), worker('w2', w2)])
+    const { outcome } = await led(delegation, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [
+      worker('w1'),
+      worker('w2', w2),
+    ])
     expect([outcome.status, w2.prompts, heard, filtered]).toEqual(['bailed', [], ['w1 completed'], ['w1']])
   })
   test('who waits for a human is stopped, and nothing is asked any more', async () => {
     const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
-    const asker = agent({ name: 'w2', description: 'Pays.', model: scripted(calls(['pay', {}]), 'never'), tools: [pay] })
+    const asker = agent({
+      name: 'w2',
+      description: 'Pays.',
+      model: scripted(calls(['pay', {}]), 'never'),
+      tools: [pay],
+    })
     const gate = scripted(async () => (await pause(60), 'w1 result'))
     const { heard, onComplete } = bailing()
-    const { outcome, run } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [worker('w1', gate), asker])
+    const { outcome, run } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [
+      worker('w1', gate),
+      asker,
+    ])
     expect([outcome.status, heard]).toEqual(['bailed', ['w1 completed', 'w2 cancelled']])
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
   })
@@ -117,7 +153,9 @@ describe('bail', () => {
     const slow = tool({
       name: 'slow',
       execute: (_input, io) =>
-        new Promise((_resolve, reject) => io.signal.addEventListener('abort', () => (signals.push('slow'), reject(new Error('aborted'))))),
+        new Promise((_resolve, reject) =>
+          io.signal.addEventListener('abort', () => (signals.push('slow'), reject(new Error('aborted')))),
+        ),
     })
     const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
     const lead = scripted(calls(['slow', {}], ['pay', {}], ['delegate', { worker: 'w1', instructions: 'a' }]), 'never')
@@ -138,7 +176,12 @@ describe('bail', () => {
   })
   test('a delegation that waits for its own approval never begins', async () => {
     const { onComplete, heard } = bailing()
-    const typed = agent({ name: 'typed', description: 'Types.', input: { type: 'object', properties: {} }, model: scripted('never') })
+    const typed = agent({
+      name: 'typed',
+      description: 'Types.',
+      input: { type: 'object', properties: {} },
+      model: scripted('never'),
+    })
     const boss = supervisor({
       name: 'boss',
       model: scripted(calls(['delegate_typed', {}], ['delegate', { worker: 'w1', instructions: 'a' }])),
@@ -154,11 +197,15 @@ describe('bail', () => {
     const run = await (await runtimeOf([boss])).start(boss, 'go', { permissions: { approval: ['delegate_typed'] } })
     expect(await run.outcome()).toMatchObject({ status: 'bailed', text: 'w1 result' })
     expect(heard).toEqual(['w1 completed'])
-    expect((await run.view()).approvals).toMatchObject([{ tool: 'delegate_typed', open: false, resolution: 'cancelled' }])
+    expect((await run.view()).approvals).toMatchObject([
+      { tool: 'delegate_typed', open: false, resolution: 'cancelled' },
+    ])
   })
   test('a forward in the same turn does not win over it', async () => {
     const { onComplete } = bailing((end) => end.bail('enough'))
-    const lead = scripted(calls(['delegate', { worker: 'w1', instructions: 'a' }], ['forward_message', { worker: 'w1' }]))
+    const lead = scripted(
+      calls(['delegate', { worker: 'w1', instructions: 'a' }], ['forward_message', { worker: 'w1' }]),
+    )
     const { outcome, events } = await led({ onComplete }, lead, [worker('w1')])
     expect(outcome).toMatchObject({ status: 'bailed', text: 'enough' })
     expect(events.some((event) => event.type === 'output.forwarded')).toBe(false)
@@ -166,7 +213,10 @@ describe('bail', () => {
   test('of two hooks that end the work the first one counts', async () => {
     const slow = scripted(async () => (await pause(60), 'late'))
     const onComplete = (end: DelegationEnd) => end.bail(end.worker)
-    const { outcome } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [worker('w1', slow), worker('w2')])
+    const { outcome } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [
+      worker('w1', slow),
+      worker('w2'),
+    ])
     expect(outcome).toMatchObject({ status: 'bailed', text: 'w2' })
   })
   test('a leader above is told what its worker was ended with, and goes on', async () => {
@@ -181,7 +231,9 @@ describe('bail', () => {
     const lead = scripted(delegates(['mid', 'a']), 'final')
     const { outcome, run } = await led({}, lead, [mid] as never)
     expect(outcome).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual(['[worker "mid" was ended early: onComplete of d1 ("w1") ended the work]\nenough'])
+    expect(told(lead.prompts[1])).toEqual([
+      '[worker "mid" was ended early: onComplete of d1 ("w1") ended the work]\nenough',
+    ])
     expect(lead.prompts[1]!.at(-1)).not.toHaveProperty('isError')
     const heard = await lines(run)
     expect(heard).toContain('mid boss/mid bailed')

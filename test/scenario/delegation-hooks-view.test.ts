@@ -1,4 +1,7 @@
-/** What applications see of delegations: one row each, at any depth, whatever the leaders' models were told: spec delegation M7, 27; part 3 "Truthful outcomes". */
+/**
+ * What applications see of delegations: one row each, at any depth, whatever the leaders' models were told: spec
+ * delegation M7, 27; part 3 "Truthful outcomes".
+ */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, delegate, tool } from '../../src/agent/index.ts'
@@ -37,7 +40,12 @@ describe('delegations()', () => {
         usage: { input: 7, output: 3 },
       }),
     })
-    const typed = agent({ name: 'typed', description: 'Adds.', input: z.object({ n: z.number() }), run: (_ctx, { n }) => n + 1 })
+    const typed = agent({
+      name: 'typed',
+      description: 'Adds.',
+      input: z.object({ n: z.number() }),
+      run: (_ctx, { n }) => n + 1,
+    })
     const mid = supervisor({
       name: 'mid',
       description: 'Leads.',
@@ -46,7 +54,10 @@ describe('delegations()', () => {
     })
     const boss = supervisor({
       name: 'boss',
-      model: scripted(calls(['delegate', { worker: 'mid', instructions: 'go on' }, 'b1'], ['delegate_typed', { n: 1 }, 'b2']), 'final'),
+      model: scripted(
+        calls(['delegate', { worker: 'mid', instructions: 'go on' }, 'b1'], ['delegate_typed', { n: 1 }, 'b2']),
+        'final',
+      ),
       workers: [mid, typed],
       delegation: { onComplete: () => ({ result: 'overridden' }) },
     })
@@ -109,10 +120,22 @@ describe('delegations()', () => {
     expect(row('leaf').tools.toSorted((one, other) => one.callId.localeCompare(other.callId))).toEqual([
       { tool: 'note', callId: 'k1', input: { n: 1 }, result: { noted: { n: 1 } }, isError: false },
       { tool: 'breaks', callId: 'k2', input: {}, result: 'failed: disk full', isError: true },
-      { tool: 'ghost', callId: 'k3', input: {}, result: expect.stringMatching(/no tool "ghost"/) as string, isError: true },
+      {
+        tool: 'ghost',
+        callId: 'k3',
+        input: {},
+        result: expect.stringMatching(/no tool "ghost"/) as string,
+        isError: true,
+      },
     ])
     expect(row('mid').tools).toEqual([
-      { tool: 'delegate', callId: 'm1', input: { worker: 'leaf', instructions: 'deep' }, result: 'leaf answer', isError: false },
+      {
+        tool: 'delegate',
+        callId: 'm1',
+        input: { worker: 'leaf', instructions: 'deep' },
+        result: 'leaf answer',
+        isError: false,
+      },
     ])
     expect(row('mid').usage!.map(({ agent: name }) => name)).toEqual(expect.arrayContaining(['mid', 'leaf']))
     expect(row('leaf').usage).toMatchObject([{ agent: 'leaf', calls: 2 }])
@@ -120,7 +143,10 @@ describe('delegations()', () => {
     expect(delegationsOf(await recordedOf(run))).toEqual(rows)
   })
   test('says which were refused and why, by their names', async () => {
-    const lead = scripted(delegates(['ghost', 'a', 'c1'], ['w1', '', 'c2'], ['w1', 'b', 'c3'], ['w2', 'c', 'c4']), 'final')
+    const lead = scripted(
+      delegates(['ghost', 'a', 'c1'], ['w1', '', 'c2'], ['w1', 'b', 'c3'], ['w2', 'c', 'c4']),
+      'final',
+    )
     const boss = supervisor({
       name: 'boss',
       model: lead,
@@ -131,7 +157,13 @@ describe('delegations()', () => {
     await run.outcome()
     // what is no delegation, because its arguments say nothing, has a name and no row
     expect(
-      (await inOrder(run)).map(({ label, worker: name, callId, status, failure }) => [label, name, callId, status, failure?.code]),
+      (await inOrder(run)).map(({ label, worker: name, callId, status, failure }) => [
+        label,
+        name,
+        callId,
+        status,
+        failure?.code,
+      ]),
     ).toEqual([
       ['d1', 'ghost', 'c1', 'refused', 'delegation.unknown-worker'],
       ['d3', 'w1', 'c3', 'refused', 'delegation.refused'],
@@ -139,8 +171,18 @@ describe('delegations()', () => {
     ])
   })
   test('tells those at work from those who wait, and hooks that failed before there was a worker', async () => {
-    const pay = tool({ name: 'pay', approval: true, input: z.object({ n: z.number() }), execute: ({ n }) => `paid ${n}` })
-    const payer = agent({ name: 'payer', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }, 'k1']), 'paid it'), tools: [pay] })
+    const pay = tool({
+      name: 'pay',
+      approval: true,
+      input: z.object({ n: z.number() }),
+      execute: ({ n }) => `paid ${n}`,
+    })
+    const payer = agent({
+      name: 'payer',
+      description: 'Pays.',
+      model: scripted(calls(['pay', { n: 1 }, 'k1']), 'paid it'),
+      tools: [pay],
+    })
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['payer', 'a'], ['w2', 'b']), 'final'),
@@ -152,7 +194,11 @@ describe('delegations()', () => {
       waiting: [approval],
     } = await waiting(run)
     expect(
-      (await inOrder(run)).map(({ worker: name, status, hookFailures }) => [name, status, hookFailures.map(({ hook }) => hook)]),
+      (await inOrder(run)).map(({ worker: name, status, hookFailures }) => [
+        name,
+        status,
+        hookFailures.map(({ hook }) => hook),
+      ]),
     ).toEqual([
       ['payer', 'waiting', ['onStart']],
       ['w2', 'failed', ['onStart']],
@@ -179,7 +225,9 @@ describe('delegations()', () => {
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await run.outcome()
-    expect((await run.delegations()).map(({ label, callId, worker: name, output }) => [label, callId, name, output])).toEqual([
+    expect(
+      (await run.delegations()).map(({ label, callId, worker: name, output }) => [label, callId, name, output]),
+    ).toEqual([
       ['d1', 'c1', 'low', 'one'],
       ['d2', 'c1', 'mid', 'mid answer'],
       ['d1', 'c1', 'low', 'two'],
@@ -190,17 +238,25 @@ describe('delegations()', () => {
     const ends: number[] = []
     const boss = supervisor({
       name: 'boss',
-      model: scripted(calls(['delegate', { worker: 'w1', instructions: 'a' }], ['delegate', { worker: 'w2', instructions: 'b' }]), 'final'),
+      model: scripted(
+        calls(['delegate', { worker: 'w1', instructions: 'a' }], ['delegate', { worker: 'w2', instructions: 'b' }]),
+        'final',
+      ),
       workers: [worker('w1', flaky), worker('w2')],
       concurrency: 1,
       delegation: {
-        workers: { w1: { retry: { attempts: 2, backoffMs: 1, jitter: false, when: () => true } }, w2: { background: true } },
+        workers: {
+          w1: { retry: { attempts: 2, backoffMs: 1, jitter: false, when: () => true } },
+          w2: { background: true },
+        },
         onComplete: ({ worker: name, attempt }) => void (name === 'w1' && ends.push(attempt)),
       },
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect((await inOrder(run)).map(({ label, status, attempts, output }) => [label, status, attempts, output])).toEqual([
+    expect(
+      (await inOrder(run)).map(({ label, status, attempts, output }) => [label, status, attempts, output]),
+    ).toEqual([
       ['d1', 'completed', 2, 'up again'],
       ['d2', 'completed', 1, 'w2 result'],
     ])
@@ -213,9 +269,17 @@ describe('delegations()', () => {
     })
   })
   test('who works in another way has none: members of flows, agents as tools, workers of code', async () => {
-    const leader = agent({ name: 'leader', workers: [worker('w1')], run: async (ctx) => (await delegate(ctx, worker('w1'), 'x')).status })
+    const leader = agent({
+      name: 'leader',
+      workers: [worker('w1')],
+      run: async (ctx) => (await delegate(ctx, worker('w1'), 'x')).status,
+    })
     const flow = sequential({ name: 'flow', agents: [worker('first'), worker('second')] })
-    const solo = agent({ name: 'solo', model: scripted(calls(['third', { request: 'x' }]), 'final'), tools: [asTool(worker('third'))] })
+    const solo = agent({
+      name: 'solo',
+      model: scripted(calls(['third', { request: 'x' }]), 'final'),
+      tools: [asTool(worker('third'))],
+    })
     const runtime = await runtimeOf([leader, flow, solo])
     for (const root of ['leader', 'flow', 'solo']) {
       const run = await runtime.start(root, 'go')

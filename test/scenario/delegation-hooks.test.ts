@@ -1,4 +1,7 @@
-/** What a leader's hooks may say around a delegation, and what becomes of it: spec delegation 21 to 23, 26 to 29, 31 to 33, 44. */
+/**
+ * What a leader's hooks may say around a delegation, and what becomes of it: spec delegation 21 to 23, 26 to 29, 31 to
+ * 33, 44.
+ */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, tool } from '../../src/agent/index.ts'
@@ -12,7 +15,19 @@ import {
   type DelegationMessages,
   type DelegationStart,
 } from '../../src/supervisor/index.ts'
-import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
+import {
+  calls,
+  delegates,
+  eventsOf,
+  fatal,
+  pause,
+  runtimeOf,
+  scripted,
+  store,
+  told,
+  waiting,
+  type Scripted,
+} from './team.ts'
 import { withoutSystem, worker } from './control.ts'
 
 const failedHooks = (events: readonly JournalEvent[]) => events.filter((event) => event.type === 'hook.failed')
@@ -59,7 +74,14 @@ describe('onStart', () => {
   test('delegation 22: another prompt is the last message, added instructions follow its own, the turns hold also above its own', async () => {
     const note = tool({ name: 'note', effect: 'read', execute: () => 'noted' })
     const busy = scripted(calls(['note', {}]), calls(['note', {}]), calls(['note', {}]), 'done')
-    const w1 = agent({ name: 'w1', description: 'Works.', instructions: 'Own text.', model: busy, tools: [note], limits: { turns: 2 } })
+    const w1 = agent({
+      name: 'w1',
+      description: 'Works.',
+      instructions: 'Own text.',
+      model: busy,
+      tools: [note],
+      limits: { turns: 2 },
+    })
     const played = await led(
       { onStart: () => ({ prompt: 'other', instructions: 'Added text.', turns: 4 }) },
       scripted(delegates(['w1', 'first']), 'final'),
@@ -86,7 +108,11 @@ describe('onStart', () => {
   })
   test('what it is told: whose call it is, and the conversation without machinery', async () => {
     const starts: DelegationStart[] = []
-    const lead = scripted({ ...delegates(['w1', 'first', 'c1']), text: 'Let me see.' }, delegates(['w2', 'second', 'c2']), 'final')
+    const lead = scripted(
+      { ...delegates(['w1', 'first', 'c1']), text: 'Let me see.' },
+      delegates(['w2', 'second', 'c2']),
+      'final',
+    )
     const boss = supervisor({
       name: 'boss',
       instructions: 'secret',
@@ -126,7 +152,11 @@ describe('onStart', () => {
     })
     const inputs: (Json | undefined)[] = [{ n: 2 }, { n: 0 }]
     const played = await led(
-      { onStart: ({ input, delegation }) => ({ input: delegation === 'd1' ? { n: (input as { n: number }).n + 1 } : inputs[1]! }) },
+      {
+        onStart: ({ input, delegation }) => ({
+          input: delegation === 'd1' ? { n: (input as { n: number }).n + 1 } : inputs[1]!,
+        }),
+      },
       scripted(calls(['delegate_adder', { n: 1 }], ['delegate_adder', { n: 1 }]), 'final'),
       [adder] as never,
     )
@@ -141,7 +171,9 @@ describe('a hook that fails', () => {
   }
   test('delegation 26: a failed onStart, strict: nobody works, a failed result, and the journal has it', async () => {
     const w1 = scripted('never')
-    const played = await led({ onStart: broken('start') }, scripted(delegates(['w1', 'a', 'c1']), 'final'), [worker('w1', w1)])
+    const played = await led({ onStart: broken('start') }, scripted(delegates(['w1', 'a', 'c1']), 'final'), [
+      worker('w1', w1),
+    ])
     expect(played.told).toEqual(['[not delegated: onStart failed: its code failed]']) // the journal has what it threw
     expect(w1.prompts).toEqual([])
     expect(failedHooks(played.events)).toMatchObject([
@@ -150,9 +182,11 @@ describe('a hook that fails', () => {
   })
   test('delegation 26: a failed onStart, lenient: it goes on as it was asked, and the journal has it', async () => {
     const w1 = scripted('out')
-    const played = await led({ onStart: broken('start'), hookErrors: 'lenient' }, scripted(delegates(['w1', 'as asked']), 'final'), [
-      worker('w1', w1),
-    ])
+    const played = await led(
+      { onStart: broken('start'), hookErrors: 'lenient' },
+      scripted(delegates(['w1', 'as asked']), 'final'),
+      [worker('w1', w1)],
+    )
     expect([played.told, w1.prompts[0]!.at(-1)]).toEqual([['out'], { role: 'user', content: 'as asked' }])
     expect(failedHooks(played.events)).toMatchObject([{ hook: 'onStart' }])
   })
@@ -172,23 +206,36 @@ describe('a hook that fails', () => {
     expect(failedHooks(played.events)).toHaveLength(1)
   })
   test('a failed onComplete, strict: a good result becomes a failed one, and nothing of it is passed on', async () => {
-    const lead = scripted(delegates(['w1', 'a']), calls(['forward_message', { worker: 'w1' }]), delegates(['w2', 'b']), 'final')
+    const lead = scripted(
+      delegates(['w1', 'a']),
+      calls(['forward_message', { worker: 'w1' }]),
+      delegates(['w2', 'b']),
+      'final',
+    )
     const w2 = scripted('w2 result')
     const onComplete = ({ worker: name }: DelegationEnd) => (name === 'w1' ? broken('complete')() : undefined)
-    const played = await led({ onComplete, context: 'conversation' }, lead, [worker('w1', scripted('leaky')), worker('w2', w2)])
+    const played = await led({ onComplete, context: 'conversation' }, lead, [
+      worker('w1', scripted('leaky')),
+      worker('w2', w2),
+    ])
     expect(played.told).toEqual(['[what "w1" answered is withheld: onComplete failed: its code failed]'])
     expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/there is no output of "w1" to forward/)])
     expect(JSON.stringify([lead.prompts, w2.prompts])).not.toContain('leaky')
   })
   test('a failed onComplete, lenient: the result is told as it is', async () => {
-    const played = await led({ onComplete: broken('complete'), hookErrors: 'lenient' }, scripted(delegates(['w1', 'a']), 'final'))
+    const played = await led(
+      { onComplete: broken('complete'), hookErrors: 'lenient' },
+      scripted(delegates(['w1', 'a']), 'final'),
+    )
     expect([played.told, failedHooks(played.events).length]).toEqual([['w1 result'], 1])
   })
   test.each(['strict', 'lenient'] as const)(
     'delegation 33: a failed onComplete of a failed delegation, %s: the failure is told, the hook is noted beside it',
     async (hookErrors) => {
       const lead = scripted(delegates(['w1', 'a']), 'final')
-      const played = await led({ onComplete: broken('complete'), hookErrors }, lead, [worker('w1', scripted(fatal('down')))])
+      const played = await led({ onComplete: broken('complete'), hookErrors }, lead, [
+        worker('w1', scripted(fatal('down'))),
+      ])
       expect(played.told).toEqual(['[worker "w1" failed: its model could not answer]'])
       expect(await played.run.delegations()).toMatchObject([
         {
@@ -211,7 +258,10 @@ describe('onComplete', () => {
     const w2 = scripted('w2 result')
     const onComplete = ({ worker: name }: DelegationEnd) => (name === 'w1' ? { result: 'clean' } : undefined)
     const lead = scripted(delegates(['w1', 'a']), delegates(['w2', 'b']), calls(['forward_message', { worker: 'w1' }]))
-    const played = await led({ context: 'answers', onComplete }, lead, [worker('w1', scripted('raw')), worker('w2', w2)])
+    const played = await led({ context: 'answers', onComplete }, lead, [
+      worker('w1', scripted('raw')),
+      worker('w2', w2),
+    ])
     expect(played.outcome).toMatchObject({ status: 'completed', output: 'clean' })
     expect(JSON.stringify(w2.prompts)).toContain('clean')
     expect(JSON.stringify(w2.prompts)).not.toContain('raw')
@@ -222,13 +272,20 @@ describe('onComplete', () => {
   })
   test('delegation 28: another result of a failure is told, and it stays a failure with its cause', async () => {
     const lead = scripted(delegates(['w1', 'a']), 'final')
-    const played = await led({ onComplete: () => ({ result: 'try w2' }) }, lead, [worker('w1', scripted(fatal('down')))])
+    const played = await led({ onComplete: () => ({ result: 'try w2' }) }, lead, [
+      worker('w1', scripted(fatal('down'))),
+    ])
     expect(lead.prompts[1]!.at(-1)).toMatchObject({ role: 'tool', content: 'try w2', isError: true })
-    expect(await played.run.delegations()).toMatchObject([{ status: 'failed', outcome: { failure: { message: 'down' } } }])
+    expect(await played.run.delegations()).toMatchObject([
+      { status: 'failed', outcome: { failure: { message: 'down' } } },
+    ])
   })
   test('delegation 29: feedback is there in the very next model call, as a user', async () => {
     const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), delegates(['w1', 'c']), 'final')
-    await led({ onComplete: ({ delegation }) => (delegation === 'd1' ? { feedback: 'check the sources' } : undefined) }, lead)
+    await led(
+      { onComplete: ({ delegation }) => (delegation === 'd1' ? { feedback: 'check the sources' } : undefined) },
+      lead,
+    )
     expect(withoutSystem(lead.prompts[1]).map(({ role, content }) => [role, content])).toEqual([
       ['user', 'go'],
       ['assistant', ''],
@@ -245,7 +302,10 @@ describe('onComplete', () => {
       { text: 'final', usage: { input: 2, output: 1 } },
     )
     const w2 = worker('w2', scripted({ text: 'w2 result', usage: { input: 7, output: 3 } }))
-    const played = await led({ onComplete: (end) => void ends.push(end) }, lead, [worker('w1', scripted(fatal('boom-secret'))), w2])
+    const played = await led({ onComplete: (end) => void ends.push(end) }, lead, [
+      worker('w1', scripted(fatal('boom-secret'))),
+      w2,
+    ])
     ends.sort((one, other) => one.delegation.localeCompare(other.delegation))
     expect(ends).toMatchObject([
       {
@@ -262,7 +322,13 @@ describe('onComplete', () => {
   })
   test("results: 'full' tells the model what the worker's tools came to; 'report' only the hook", async () => {
     const note = tool({ name: 'note', effect: 'read', execute: () => 'noted' })
-    const w1 = () => agent({ name: 'w1', description: 'Works.', model: scripted(calls(['note', { n: 1 }, 'k1']), 'out'), tools: [note] })
+    const w1 = () =>
+      agent({
+        name: 'w1',
+        description: 'Works.',
+        model: scripted(calls(['note', { n: 1 }, 'k1']), 'out'),
+        tools: [note],
+      })
     const said: number[] = []
     const onComplete = ({ said: report = [] }: DelegationEnd) => void said.push(report.length)
     const full = await led({ results: 'full', onComplete }, scripted(delegates(['w1', 'a']), 'final'), [w1()])
@@ -323,13 +389,20 @@ describe('once', () => {
         else if (typeof value === 'string') (given as Record<string, unknown>)[name] = 'spoilt'
       }
     }
-    const keptOf = ({ messages, ...rest }: DelegationMessages, change: (given: object) => void): DelegationMessages['messages'] => {
+    const keptOf = (
+      { messages, ...rest }: DelegationMessages,
+      change: (given: object) => void,
+    ): DelegationMessages['messages'] => {
       const kept = structuredClone(messages)
       change({ messages, ...rest })
       return kept
     }
     const played = await led(
-      { onStart: (start) => spoil(start), filterMessages: (given) => keptOf(given, spoil), onComplete: (end) => spoil(end) },
+      {
+        onStart: (start) => spoil(start),
+        filterMessages: (given) => keptOf(given, spoil),
+        onComplete: (end) => spoil(end),
+      },
       scripted(delegates(['w1', 'a']), 'final'),
       [worker('w1', w1)],
     )
@@ -339,7 +412,9 @@ describe('once', () => {
   test('delegation M21: hooks belong to one level: a leader below has its own', async () => {
     const asked: string[] = []
     const w1 = worker('w1')
-    const hooks = (who: string): DelegationHooks => ({ onStart: ({ worker: name }) => void asked.push(`${who} > ${name}`) })
+    const hooks = (who: string): DelegationHooks => ({
+      onStart: ({ worker: name }) => void asked.push(`${who} > ${name}`),
+    })
     const mid = supervisor({
       name: 'mid',
       description: 'Leads.',
@@ -347,7 +422,12 @@ describe('once', () => {
       workers: [w1],
       delegation: hooks('mid'),
     })
-    const low = supervisor({ name: 'low', description: 'Leads.', model: scripted(delegates(['w1', 'x']), 'low ends'), workers: [w1] })
+    const low = supervisor({
+      name: 'low',
+      description: 'Leads.',
+      model: scripted(delegates(['w1', 'x']), 'low ends'),
+      workers: [w1],
+    })
     await led(hooks('boss'), scripted(delegates(['mid', 'a']), delegates(['low', 'b']), 'final'), [mid, low] as never)
     expect(asked).toEqual(['boss > mid', 'mid > w1', 'boss > low'])
   })
@@ -362,7 +442,8 @@ test('options of hooks that make no sense are refused together', () => {
     references: { above: 0, under: 1 },
     onstart: () => {},
   }
-  const make = () => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('w1')], delegation: wrong as never })
+  const make = () =>
+    supervisor({ name: 'boss', model: scripted('x'), workers: [worker('w1')], delegation: wrong as never })
   for (const what of [
     /onStart is .*expected a function/,
     /filterMessages is/,

@@ -47,7 +47,9 @@ describe('asking for a value', () => {
     await run.answer({ interruptId: first.id, value: 1 })
     const second = await question(runtime, run.id)
     expect(second.id).not.toBe(first.id)
-    await expect(run.answer({ interruptId: first.id, value: 3 })).rejects.toMatchObject({ code: 'interrupt.already-answered' })
+    await expect(run.answer({ interruptId: first.id, value: 3 })).rejects.toMatchObject({
+      code: 'interrupt.already-answered',
+    })
     await run.answer({ interruptId: second.id, value: 2 })
     await run.outcome()
     expect(told(low.prompts[1])).toEqual([[1, 2]])
@@ -57,7 +59,9 @@ describe('asking for a value', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await question(runtime, run.id)
-    await expect(run.answer({ interruptId: 'int_unknown', value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
+    await expect(run.answer({ interruptId: 'int_unknown', value: 1 })).rejects.toMatchObject({
+      code: 'interrupt.unknown',
+    })
     expect((await run.view()).status).toBe('waiting')
   })
   test('an answer that does not fit is asked for again; a deadline has a value in its place', async () => {

@@ -10,7 +10,11 @@ const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>
   agent({ name, description: `Does what ${name} does.`, model })
 const running = async (runtime: Runtime, id: string, agents: number): Promise<void> => {
   await expect
-    .poll(async () => (await runtime.handle(id).view()).activations.filter((each) => each.open.some((op) => op.kind !== 'worker')).length)
+    .poll(
+      async () =>
+        (await runtime.handle(id).view()).activations.filter((each) => each.open.some((op) => op.kind !== 'worker'))
+          .length,
+    )
     .toBe(agents)
 }
 
@@ -18,7 +22,10 @@ describe('usage', () => {
   test('delegation 32: rolls up once, with a row per agent', async () => {
     const boss = supervisor({
       name: 'boss',
-      model: scripted({ ...delegates(['w1', 'x']), usage: { input: 3, output: 1 } }, { text: 'final', usage: { input: 2, output: 1 } }),
+      model: scripted(
+        { ...delegates(['w1', 'x']), usage: { input: 3, output: 1 } },
+        { text: 'final', usage: { input: 2, output: 1 } },
+      ),
       workers: [worker('w1', scripted({ text: 'out', usage: { input: 7, output: 3 } }))],
       limits: { tokens: 100_000 },
     })
@@ -45,7 +52,11 @@ describe('failures', () => {
     const told44: Json[][] = []
     for (const streamed of [false, true]) {
       const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final')
-      const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted(fatal('boom-secret'))), worker('w2')] })
+      const boss = supervisor({
+        name: 'boss',
+        model: lead,
+        workers: [worker('w1', scripted(fatal('boom-secret'))), worker('w2')],
+      })
       const runtime = await runtimeOf([boss])
       const stream = streamed ? runtime.stream(boss, 'go') : undefined
       for await (const _item of stream ?? []);
@@ -104,22 +115,33 @@ describe('an empty output is no answer', () => {
       workers: [agent({ name: 'w', description: 'W', run })],
       run: async (_ctx, _brief, team) => (await team.delegate('w', 'x'), team.forward('w')),
     })
-    expect(await (await runtimeOf([code])).run(code, 'go')).toMatchObject({ status: 'failed', failure: { code: 'work.rejected' } })
+    expect(await (await runtimeOf([code])).run(code, 'go')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'work.rejected' },
+    })
   })
 })
 
 test('a worker that ran out of time has timed out: in its view, in its journal, for hooks, in the list of delegations and for its leader', async () => {
   const slow = scripted(
-    ({ signal }) => new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    ({ signal }) =>
+      new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
   )
   const lead = scripted(delegates(['w', 'x']), 'final')
   const heard: string[] = []
   const onComplete = ({ status }: DelegationEnd): void => void heard.push(status)
-  const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w', slow)], delegation: { timeoutMs: 50, onComplete } })
+  const boss = supervisor({
+    name: 'boss',
+    model: lead,
+    workers: [worker('w', slow)],
+    delegation: { timeoutMs: 50, onComplete },
+  })
   const run = await (await runtimeOf([boss])).start(boss, 'go')
   await run.outcome()
   const view = (await run.view()).activations.find(({ agent: name }) => name === 'w')
-  const settled = (await eventsOf(run)).flatMap((event) => (event.type === 'activation.settled' ? [event.outcome.status] : []))
+  const settled = (await eventsOf(run)).flatMap((event) =>
+    event.type === 'activation.settled' ? [event.outcome.status] : [],
+  )
   expect([view?.state, (await run.delegations())[0]!.status, heard[0], settled[0]]).toEqual(Array(4).fill('timed-out'))
   expect(told(lead.prompts[1])).toEqual([expect.stringContaining('ran out of time')])
 })
@@ -130,13 +152,16 @@ describe('limits', () => {
   test.each([
     ['', '[worker "w1" stopped at its limit of turns: 2 turns are used up]'],
     ['half done', '[worker "w1" stopped at its limit of turns: 2 turns are used up]\nIts answer so far:\nhalf done'],
-  ])('delegation 45: a worker at its limit of turns, having said %j, is marked with what it said', async (text, marker) => {
-    const lead = scripted(delegates(['w1', 'x']), 'final')
-    const w1 = agent({ name: 'w1', description: 'Works.', model: busy(text), tools: [note], limits: { turns: 2 } })
-    const boss = supervisor({ name: 'boss', model: lead, workers: [w1] })
-    await (await runtimeOf([boss])).run(boss, 'go')
-    expect(told(lead.prompts[1])).toEqual([marker])
-  })
+  ])(
+    'delegation 45: a worker at its limit of turns, having said %j, is marked with what it said',
+    async (text, marker) => {
+      const lead = scripted(delegates(['w1', 'x']), 'final')
+      const w1 = agent({ name: 'w1', description: 'Works.', model: busy(text), tools: [note], limits: { turns: 2 } })
+      const boss = supervisor({ name: 'boss', model: lead, workers: [w1] })
+      await (await runtimeOf([boss])).run(boss, 'go')
+      expect(told(lead.prompts[1])).toEqual([marker])
+    },
+  )
   test('collaboration 115: two turns, both results delivered, then one limit', async () => {
     const model = busy('thinking')
     const w1 = agent({ name: 'w1', model, tools: [note], limits: { turns: 2 } })
@@ -148,16 +173,32 @@ describe('limits', () => {
   test('a limit on the whole tree counts the workers, and the leader says what it had', async () => {
     const lead = scripted({ ...delegates(['w1', 'x']), text: 'so far' })
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')], limits: { turns: 3 } })
-    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'limited', limit: 'turns', partial: 'so far' })
+    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({
+      status: 'limited',
+      limit: 'turns',
+      partial: 'so far',
+    })
     expect(lead.prompts).toHaveLength(2)
   })
   test('delegation 47: who delegate to each other end at the depth, with the path, and the tree has a budget', async () => {
     const model = (name: string) =>
       scripted(({ messages }) =>
-        messages.at(-1)!.role === 'tool' ? `${name}: ${JSON.stringify(told(messages))}` : delegates([name === 'a' ? 'b' : 'a', 'go on']),
+        messages.at(-1)!.role === 'tool'
+          ? `${name}: ${JSON.stringify(told(messages))}`
+          : delegates([name === 'a' ? 'b' : 'a', 'go on']),
       )
-    const a: ReturnType<typeof supervisor> = supervisor({ name: 'a', description: 'A', model: model('a'), workers: () => [b] })
-    const b: ReturnType<typeof supervisor> = supervisor({ name: 'b', description: 'B', model: model('b'), workers: () => [a] })
+    const a: ReturnType<typeof supervisor> = supervisor({
+      name: 'a',
+      description: 'A',
+      model: model('a'),
+      workers: () => [b],
+    })
+    const b: ReturnType<typeof supervisor> = supervisor({
+      name: 'b',
+      description: 'B',
+      model: model('b'),
+      workers: () => [a],
+    })
     const runtime = await runtimeOf([a])
     const run = await runtime.start(a, 'go')
     expect(await run.outcome()).toMatchObject({
@@ -166,7 +207,9 @@ describe('limits', () => {
     })
     const events = await eventsOf(run)
     expect(events.filter((event) => event.type === 'activation.started')).toHaveLength(5)
-    expect(events.filter((event) => event.type === 'delegation.refused')).toMatchObject([{ failure: { code: 'delegation.depth' } }])
+    expect(events.filter((event) => event.type === 'delegation.refused')).toMatchObject([
+      { failure: { code: 'delegation.depth' } },
+    ])
     const shallow = await runtimeOf([a])
     const tight = await shallow.start(a, 'go', { limits: { depth: 1, turns: 3 } })
     expect(await tight.outcome()).toMatchObject({ status: 'limited', limit: 'turns' })
@@ -212,7 +255,9 @@ describe('leaving and cancelling', () => {
   const hanging = (stopped: string[], name: string) =>
     scripted(
       ({ signal }) =>
-        new Promise<string>((_, reject) => signal.addEventListener('abort', () => (stopped.push(name), reject(signal.reason as Error)))),
+        new Promise<string>((_, reject) =>
+          signal.addEventListener('abort', () => (stopped.push(name), reject(signal.reason as Error))),
+        ),
     )
   test('delegation 46: a cancel reaches every worker; nobody is asked again and nothing counts as success', async () => {
     const stopped: string[] = []
@@ -229,7 +274,11 @@ describe('leaving and cancelling', () => {
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(stopped.sort()).toEqual(['w1', 'w2'])
     expect(lead.prompts).toHaveLength(1)
-    expect((await run.view()).activations.map((each) => each.outcome?.status)).toEqual(['cancelled', 'cancelled', 'cancelled'])
+    expect((await run.view()).activations.map((each) => each.outcome?.status)).toEqual([
+      'cancelled',
+      'cancelled',
+      'cancelled',
+    ])
   })
   test('delegation 48, collaboration 12: leaving an owned run cancels its workers; another run works', async () => {
     const stopped: string[] = []
@@ -242,7 +291,8 @@ describe('leaving and cancelling', () => {
     const runtime = await runtimeOf([boss, other])
     const stream = runtime.stream(boss, 'go')
     for await (const item of stream)
-      if (item.type === 'event' && item.event.event.type === 'model.requested' && item.event.activation.includes('>')) break
+      if (item.type === 'event' && item.event.event.type === 'model.requested' && item.event.activation.includes('>'))
+        break
     expect(await stream.outcome()).toMatchObject({ status: 'cancelled' })
     expect(stopped).toEqual(['w1'])
     expect(await runtime.run(other, 'go')).toMatchObject({ status: 'completed' })
@@ -257,7 +307,11 @@ describe('watching', () => {
       for (const text of words) emit?.({ type: 'text.delta', id: '0', text })
       return words.join('')
     })
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'x']), 'final'), workers: [worker('w1', talker)] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['w1', 'x']), 'final'),
+      workers: [worker('w1', talker)],
+    })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     let text = ''
@@ -269,7 +323,12 @@ describe('watching', () => {
   })
   test('delegation 50: three levels: every activation has its whole path, and its events are in order', async () => {
     const w = worker('w')
-    const low = supervisor({ name: 'low', description: 'Low.', model: scripted(delegates(['w', 'x', 'c3']), 'low is done'), workers: [w] })
+    const low = supervisor({
+      name: 'low',
+      description: 'Low.',
+      model: scripted(delegates(['w', 'x', 'c3']), 'low is done'),
+      workers: [w],
+    })
     const mid = supervisor({
       name: 'mid',
       description: 'Mid.',
@@ -280,7 +339,12 @@ describe('watching', () => {
     const run = await (await runtimeOf([top])).start(top, 'go')
     await run.outcome()
     const { activations } = await run.view()
-    expect(activations.map((each) => each.path)).toEqual([['top'], ['top', 'mid'], ['top', 'mid', 'low'], ['top', 'mid', 'low', 'w']])
+    expect(activations.map((each) => each.path)).toEqual([
+      ['top'],
+      ['top', 'mid'],
+      ['top', 'mid', 'low'],
+      ['top', 'mid', 'low', 'w'],
+    ])
     const seqs = new Map<string, number[]>()
     const started: (string | undefined)[] = []
     for await (const { activation, seq, event } of run.events()) {
@@ -313,7 +377,11 @@ describe('forwarding', () => {
       ),
       'never',
     )
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted('out-1')), worker('w2', slow)] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1', scripted('out-1')), worker('w2', slow)],
+    })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'out-1' })
     expect([log, lead.prompts.length]).toEqual([['slow'], 1])
   })
@@ -323,7 +391,9 @@ describe('forwarding', () => {
       const lead = scripted(calls(['forward_message', input]), 'final')
       const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')] })
       expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
-      expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/no output of ".*" to forward. No worker has answered yet/)])
+      expect(told(lead.prompts[1])).toEqual([
+        expect.stringMatching(/no output of ".*" to forward. No worker has answered yet/),
+      ])
     },
   )
   test('delegation 80: a failed worker has no output to forward', async () => {
@@ -336,19 +406,26 @@ describe('forwarding', () => {
     [{ delegation: 'd1' }, 'first'],
     [{ delegation: 'd2' }, 'second'],
     [{ delegation: 'c1' }, 'first'],
-  ])('delegation 82: of two delegations to one worker, %j forwards the %s, whichever ended first', async (input, output) => {
-    const w1 = scripted(async ({ messages }) => {
-      const first = messages.at(-1)!.content === 'first'
-      await pause(first ? 20 : 1)
-      return first ? 'first' : 'second'
-    })
-    const lead = scripted(delegates(['w1', 'first', 'c1'], ['w1', 'second', 'c2']), calls(['forward_message', input]))
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
-    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output })
-  })
+  ])(
+    'delegation 82: of two delegations to one worker, %j forwards the %s, whichever ended first',
+    async (input, output) => {
+      const w1 = scripted(async ({ messages }) => {
+        const first = messages.at(-1)!.content === 'first'
+        await pause(first ? 20 : 1)
+        return first ? 'first' : 'second'
+      })
+      const lead = scripted(delegates(['w1', 'first', 'c1'], ['w1', 'second', 'c2']), calls(['forward_message', input]))
+      const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
+      expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output })
+    },
+  )
   test("an output that does not fit the leader's own form is refused as content", async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
-    const lead = scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }]), '```json\n{"n": 1}\n```')
+    const lead = scripted(
+      delegates(['w1', 'x']),
+      calls(['forward_message', { worker: 'w1' }]),
+      '```json\n{"n": 1}\n```',
+    )
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')], output })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: { n: 1 } })
     expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/cannot be your answer/)])
@@ -380,14 +457,21 @@ describe('code that leads', () => {
       name: 'chief',
       workers: [w1, w2],
       run: async (ctx, brief) => {
-        const all = await Promise.all([delegate(ctx, w1, `${brief} 1`), delegate(ctx, w1, `${brief} 2`), delegate(ctx, w2, 'x')])
+        const all = await Promise.all([
+          delegate(ctx, w1, `${brief} 1`),
+          delegate(ctx, w1, `${brief} 2`),
+          delegate(ctx, w2, 'x'),
+        ])
         return all.map((outcome) => (outcome.status === 'completed' ? outcome.output : outcome.status))
       },
     })
     expect(await (await runtimeOf([chief])).run(chief, 'go')).toMatchObject({ output: ['one', 'two', 'failed'] })
   })
   test('what it throws is its failure, exactly', async () => {
-    const chief = agent({ name: 'chief', run: () => Promise.reject(new FailureError(failure('work.rejected', 'not today', 'rejected'))) })
+    const chief = agent({
+      name: 'chief',
+      run: () => Promise.reject(new FailureError(failure('work.rejected', 'not today', 'rejected'))),
+    })
     expect(await (await runtimeOf([chief])).run(chief, 'go')).toMatchObject({
       status: 'failed',
       failure: { code: 'work.rejected', message: 'not today', class: 'rejected' },
@@ -400,11 +484,18 @@ describe('code that leads', () => {
       model: scripted(calls(['note', {}]), 'done'),
       tools: [tool({ name: 'note', execute: () => 'noted' })],
     })
-    const chief = agent({ name: 'chief', workers: [w1], run: (ctx) => delegate(ctx, w1, 'go', { permissions: { tools: ['*'] } }) })
+    const chief = agent({
+      name: 'chief',
+      workers: [w1],
+      run: (ctx) => delegate(ctx, w1, 'go', { permissions: { tools: ['*'] } }),
+    })
     const run = await (await runtimeOf([chief])).start(chief, 'go', { permissions: { deny: ['note'] } })
     await run.outcome()
     expect(await eventsOf(run)).toContainEqual(
-      expect.objectContaining({ type: 'tool.refused', failure: expect.objectContaining({ code: 'permission.denied' }) as unknown }),
+      expect.objectContaining({
+        type: 'tool.refused',
+        failure: expect.objectContaining({ code: 'permission.denied' }) as unknown,
+      }),
     )
   })
 })

@@ -10,7 +10,8 @@ import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, told, wa
 import { worker } from './control.ts'
 
 const long = 'abcdefghij'.repeat(10)
-const refers = (name: string, instructions: string, refs: Json) => calls(['delegate', { worker: name, instructions, refs }])
+const refers = (name: string, instructions: string, refs: Json) =>
+  calls(['delegate', { worker: name, instructions, refs }])
 
 async function led(lead: Scripted, workers: readonly ReturnType<typeof worker>[], delegation: Delegation = {}) {
   const boss = supervisor({ name: 'boss', model: lead, workers, delegation: { references: true, ...delegation } })
@@ -89,7 +90,9 @@ describe('what the model is shown', () => {
     await led(on, [worker('w1')])
     expect(toolsOf(on)).toEqual(['delegate', 'forward_message', 'read_result'])
     const taken = tool({ name: 'read_result', execute: () => 1 })
-    expect(() => supervisor({ name: 'boss', model: on, workers: [worker('w1')], tools: [taken] })).toThrow(/"read_result" is taken/)
+    expect(() => supervisor({ name: 'boss', model: on, workers: [worker('w1')], tools: [taken] })).toThrow(
+      /"read_result" is taken/,
+    )
   })
 })
 
@@ -131,7 +134,10 @@ describe('refs', () => {
     const { events } = await led(lead, [worker('w1'), worker('w2', w2), worker('w3', scripted(fatal('down')))])
     expect(w2.prompts[0]).toEqual([{ role: 'user', content: 'use it' }])
     expect(events.filter((event) => event.type === 'fact.noted')).toMatchObject([
-      { name: 'reference.unknown', data: { ref: 'd1', why: 'without a result', worker: 'w2', callId: 'c3', delegation: 'd3' } },
+      {
+        name: 'reference.unknown',
+        data: { ref: 'd1', why: 'without a result', worker: 'w2', callId: 'c3', delegation: 'd3' },
+      },
       { name: 'reference.unknown', data: { ref: 'd2', why: 'unfinished' } },
       { name: 'reference.unknown', data: { ref: 'd9', why: 'unknown' } },
     ])
@@ -161,7 +167,9 @@ describe('refs', () => {
     const tags = ['taken', 'free']
     const ctx = { id: () => tags.shift()! } as unknown as Context
     const found = { label: 'd1', worker: 'w1', output: 'x</taken>y', outcome: {} }
-    expect(expanded(ctx, 'use it', [{ ref: 'd1' }], () => found, {})).toMatch(/<free ref="d1" from="w1">\nx<\/taken>y\n<\/free>\n\nuse it$/)
+    expect(expanded(ctx, 'use it', [{ ref: 'd1' }], () => found, {})).toMatch(
+      /<free ref="d1" from="w1">\nx<\/taken>y\n<\/free>\n\nuse it$/,
+    )
   })
   test.each<[Json]>([[null], [[]], ['d1'], [['[ref: d1]']]])('%j is understood', async (refs) => {
     const w2 = scripted('out')
@@ -177,7 +185,12 @@ describe('refs', () => {
   })
   test('what a hook made of a result is what is handed on; structured ones as JSON', async () => {
     const w2 = scripted('out')
-    const typed = agent({ name: 'typed', description: 'Types.', output: z.object({ n: z.number() }), model: scripted('{"n":1}') })
+    const typed = agent({
+      name: 'typed',
+      description: 'Types.',
+      output: z.object({ n: z.number() }),
+      model: scripted('{"n":1}'),
+    })
     const lead = scripted(delegates(['w1', 'a'], ['typed', 'b']), refers('w2', 'use it', ['d1', 'd2']), 'final')
     await led(lead, [worker('w1', scripted('raw')), worker('w2', w2), typed] as never, {
       onComplete: ({ worker: name }) => (name === 'w1' ? { result: 'clean' } : undefined),

@@ -8,8 +8,12 @@ import { door, until } from './doors.ts'
 import { calls, delegates, fatal, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
 type Options = Parameters<typeof supervisor>[0]
-const team = (model: Scripted, workers: readonly ReturnType<typeof worker>[], delegation: Delegation<string>, more: object = {}) =>
-  supervisor({ name: 'S', description: 'Leads.', model, workers, delegation, ...more } as Options)
+const team = (
+  model: Scripted,
+  workers: readonly ReturnType<typeof worker>[],
+  delegation: Delegation<string>,
+  more: object = {},
+) => supervisor({ name: 'S', description: 'Leads.', model, workers, delegation, ...more } as Options)
 const shut = (name: string) => {
   const gate = door()
   return { ...gate, open: () => gate.open(), agent: worker(name, scripted(gate.before(`${name} late`))) }
@@ -17,7 +21,11 @@ const shut = (name: string) => {
 /** A hook that keeps what it hears. */
 function listening() {
   const heard: string[] = []
-  return { heard, onComplete: ({ delegation, worker: name, status }: DelegationEnd) => void heard.push(`${delegation} ${name} ${status}`) }
+  return {
+    heard,
+    onComplete: ({ delegation, worker: name, status }: DelegationEnd) =>
+      void heard.push(`${delegation} ${name} ${status}`),
+  }
 }
 
 describe('a leader that ends while others work in the background', () => {
@@ -39,7 +47,10 @@ describe('a leader that ends while others work in the background', () => {
     const slow = shut('slow')
     const { heard, onComplete } = listening()
     const model = scripted(delegates(['quick', 'go'], ['slow', 'go']), calls(['forward_message', { worker: 'quick' }]))
-    const S = team(model, [worker('quick'), slow.agent], { background: { workers: ['slow'], whenDone: 'stop' }, onComplete })
+    const S = team(model, [worker('quick'), slow.agent], {
+      background: { workers: ['slow'], whenDone: 'stop' },
+      onComplete,
+    })
     expect(await (await runtimeOf([S])).run(S, 'hi')).toMatchObject({ status: 'completed', output: 'quick result' })
     expect(heard).toEqual(['d1 quick completed', 'd2 slow cancelled'])
   })
@@ -84,14 +95,19 @@ describe('a leader that ends while others work in the background', () => {
 
   test('delegation 54, 31: a thread that was at work when a hook bailed is given back at once', async () => {
     const slow = shut('slow')
-    const onComplete = ({ worker: name }: DelegationEnd) => (name === 'quick' ? { bail: { answer: 'enough' } } : undefined)
+    const onComplete = ({ worker: name }: DelegationEnd) =>
+      name === 'quick' ? { bail: { answer: 'enough' } } : undefined
     const delegation: Delegation<string> = {
       background: ['quick', 'slow'],
       memory: { thread: 't' },
       workers: { quick: { memory: 'isolated' } },
       onComplete,
     }
-    const inner = team(scripted(delegates(['quick', 'go'], ['slow', 'go']), 'meanwhile'), [worker('quick'), slow.agent], delegation)
+    const inner = team(
+      scripted(delegates(['quick', 'go'], ['slow', 'go']), 'meanwhile'),
+      [worker('quick'), slow.agent],
+      delegation,
+    )
     const reader = worker('reader')
     const root = supervisor({
       name: 'root',
@@ -141,7 +157,9 @@ describe('one option and another', () => {
     const S = team(model, [worker('w1')], { onComplete: () => ({ result: ' \n', feedback: '  ' }) })
     await (await runtimeOf([S])).run(S, 'hi')
     expect(model.prompts[1]!.slice(3)).toMatchObject([{ role: 'tool', content: '[no result]' }])
-    const bails = team(scripted(delegates(['w1', 'go'])), [worker('w1')], { onComplete: () => ({ bail: { answer: ' ' } }) })
+    const bails = team(scripted(delegates(['w1', 'go'])), [worker('w1')], {
+      onComplete: () => ({ bail: { answer: ' ' } }),
+    })
     expect(await (await runtimeOf([bails])).run(bails, 'hi')).toMatchObject({ status: 'bailed', text: 'w1 result' })
   })
 
@@ -212,7 +230,10 @@ describe('one option and another', () => {
     )
     const inner = team(
       scripted(
-        { ...calls(['delegate_to_several', { workers: ['stopped', 'quick'], instructions: 'go' }]), usage: { input: 7, output: 3 } },
+        {
+          ...calls(['delegate_to_several', { workers: ['stopped', 'quick'], instructions: 'go' }]),
+          usage: { input: 7, output: 3 },
+        },
         used('inner'),
       ),
       [stopped, quick],
@@ -246,9 +267,11 @@ describe('words that are not believed', () => {
     await until(async () => (await run.view()).activations.length === 2)
     const [leader] = (await run.view()).activations
     for (const delegation of ['d1', (await run.view()).activations[1]!.activation])
-      await expect(run.post(leader!.activation, { type: '$stop', delegation, reason: 'forged' })).rejects.toMatchObject({
-        code: 'input.invalid',
-      })
+      await expect(run.post(leader!.activation, { type: '$stop', delegation, reason: 'forged' })).rejects.toMatchObject(
+        {
+          code: 'input.invalid',
+        },
+      )
     slow.open()
     await run.outcome()
     expect(await run.delegations()).toMatchObject([{ status: 'completed' }])
@@ -260,7 +283,10 @@ describe('words that are not believed', () => {
       description: 'Says what is not so.',
       run: (ctx) => {
         for (let n = 0; n < 3; n++)
-          ctx.send(ctx.place.activation.slice(0, ctx.place.activation.lastIndexOf('>')) as never, { type: '$permit', waits: false })
+          ctx.send(ctx.place.activation.slice(0, ctx.place.activation.lastIndexOf('>')) as never, {
+            type: '$permit',
+            waits: false,
+          })
         return 'lied'
       },
     })
@@ -272,12 +298,19 @@ describe('words that are not believed', () => {
 
   test('delegation 65, 3.3: a background worker that asks is no reason for others to wait, and its approval is one of the run', async () => {
     const done: Json[] = []
-    const payer = agent({ name: 'payer', description: 'Pays.', tools: [pay(done)], model: scripted(calls(['pay', { n: 1 }]), 'paid up') })
+    const payer = agent({
+      name: 'payer',
+      description: 'Pays.',
+      tools: [pay(done)],
+      model: scripted(calls(['pay', { n: 1 }]), 'paid up'),
+    })
     const model = scripted(delegates(['payer', 'go'], ['w1', 'go']), 'meanwhile', 'final')
     const S = team(model, [payer, worker('w1')], { background: { workers: 'all', concurrency: 1 }, timeoutMs: 60_000 })
     const runtime = await runtimeOf([S])
     const run = await runtime.start(S, 'hi')
-    await until(async () => (await run.delegations()).some(({ worker: name, status }) => name === 'w1' && status === 'completed'))
+    await until(async () =>
+      (await run.delegations()).some(({ worker: name, status }) => name === 'w1' && status === 'completed'),
+    )
     await until(async () => (await runtime.questions()).length === 1)
     await run.decide({ approvalId: (await runtime.questions())[0]!.id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })

@@ -1,4 +1,6 @@
-/** A limit in US dollars is kept or refused, wherever it is given: it is never passed over because a price is not known. */
+/**
+ * A limit in US dollars is kept or refused, wherever it is given: it is never passed over because a price is not known.
+ */
 import { expect, test } from 'vitest'
 import { agent, delegate, type Agent } from '../../src/agent/index.ts'
 import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -7,7 +9,10 @@ import { team } from '../../src/team/index.ts'
 import { delegates, runtimeOf, scripted } from './team.ts'
 
 let asked = 0
-const unpriced = { id: 'x/y', call: () => Promise.reject(new Error(`call ${++asked} of a model that must not be asked`)) }
+const unpriced = {
+  id: 'x/y',
+  call: () => Promise.reject(new Error(`call ${++asked} of a model that must not be asked`)),
+}
 const worker = (name = 'w'): Agent => agent({ name, description: 'W', model: unpriced })
 const cap = { limits: { usd: 0.01 } }
 const lead = () => scripted(delegates(['w', 'x']), 'done')
@@ -23,15 +28,40 @@ const makers: readonly (readonly [string, () => Agent, option: string])[] = [
     () => supervisor({ name: 's', model: lead(), workers: [worker()], delegation: { workers: { w: cap } } }),
     'delegation.workers.w.limits.usd',
   ],
-  ['the delegations of code', () => supervisor({ name: 's', run: () => 1, workers: [worker()], delegation: cap }), 'delegation.limits.usd'],
-  ['an agent as a tool', () => agent({ name: 's', model: lead(), tools: [asTool(worker(), cap)] }), 'tools.w.limits.usd'],
+  [
+    'the delegations of code',
+    () => supervisor({ name: 's', run: () => 1, workers: [worker()], delegation: cap }),
+    'delegation.limits.usd',
+  ],
+  [
+    'an agent as a tool',
+    () => agent({ name: 's', model: lead(), tools: [asTool(worker(), cap)] }),
+    'tools.w.limits.usd',
+  ],
   ['the members of a fixed order', () => sequential({ name: 's', agents: [worker()], edge: cap }), 'edge.limits.usd'],
-  ['one member of it', () => parallel({ name: 's', agents: [worker()], edge: { agents: { w: cap } } }), 'edge.agents.w.limits.usd'],
-  ['the workers of a router', () => router({ name: 's', model: lead(), workers: [worker()], transfer: cap }), 'transfer.limits.usd'],
-  ['a round table', () => roundtable({ name: 's', agents: [worker()], speaker: 'round-robin', edge: cap }), 'edge.limits.usd'],
+  [
+    'one member of it',
+    () => parallel({ name: 's', agents: [worker()], edge: { agents: { w: cap } } }),
+    'edge.agents.w.limits.usd',
+  ],
+  [
+    'the workers of a router',
+    () => router({ name: 's', model: lead(), workers: [worker()], transfer: cap }),
+    'transfer.limits.usd',
+  ],
+  [
+    'a round table',
+    () => roundtable({ name: 's', agents: [worker()], speaker: 'round-robin', edge: cap }),
+    'edge.limits.usd',
+  ],
   [
     'a role of a planned team',
-    () => team({ name: 's', planner: { subtasks: [{ id: '1', description: 'x' }] }, roles: { w: { agent: worker(), ...cap } } }),
+    () =>
+      team({
+        name: 's',
+        planner: { subtasks: [{ id: '1', description: 'x' }] },
+        roles: { w: { agent: worker(), ...cap } },
+      }),
     'roles.w.limits.usd',
   ],
 ]
@@ -39,7 +69,9 @@ const makers: readonly (readonly [string, () => Agent, option: string])[] = [
 test.each(makers)('a cap in dollars on %s is refused at build where a price is not known', async (_, make, option) => {
   await expect((async () => runtimeOf([make()]))()).rejects.toMatchObject({
     code: 'budget.no-price',
-    message: expect.stringContaining(`${option} cannot be kept, because the price of "x/y" (agent "w") is not known`) as string,
+    message: expect.stringContaining(
+      `${option} cannot be kept, because the price of "x/y" (agent "w") is not known`,
+    ) as string,
   })
 })
 
@@ -68,6 +100,9 @@ test('a cap that only code gives, while it runs, lets no model be asked whose pr
   const w = worker()
   const root = agent({ name: 's', workers: [w], run: async (ctx) => (await delegate(ctx, w, 'x', cap)) as never })
   const outcome = await (await runtimeOf([root])).run(root, 'go')
-  expect(outcome).toMatchObject({ status: 'completed', output: { status: 'failed', failure: { code: 'budget.no-price' } } })
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    output: { status: 'failed', failure: { code: 'budget.no-price' } },
+  })
   expect(asked).toBe(0)
 })

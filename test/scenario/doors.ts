@@ -1,4 +1,7 @@
-/** Work that a test lets end when it likes: a door that is shut until it is opened; and waiting for something to come true. */
+/**
+ * Work that a test lets end when it likes: a door that is shut until it is opened; and waiting for something to come
+ * true.
+ */
 import { expect } from 'vitest'
 import type { ModelRequest } from '../../src/model/index.ts'
 

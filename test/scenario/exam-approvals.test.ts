@@ -1,4 +1,7 @@
-/** Approvals as an outsider tries them: the same person twice, grants of somebody else's session, decisions of the wrong shape, a deadline that is no human's no, arguments that change on the way. Spec team. */
+/**
+ * Approvals as an outsider tries them: the same person twice, grants of somebody else's session, decisions of the wrong
+ * shape, a deadline that is no human's no, arguments that change on the way. Spec team R-15, R-16.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -85,7 +88,11 @@ describe('a grant', () => {
   async function afterGrant(oversight: Oversight) {
     const done: Json[] = []
     const look = tool({ name: 'look', approval: true, execute: (input) => (done.push(input), 'seen') })
-    const root = agent({ name: 'root', model: scripted(calls(['look', {}]), 'one', calls(['look', {}]), 'two'), tools: [look] })
+    const root = agent({
+      name: 'root',
+      model: scripted(calls(['look', {}]), 'one', calls(['look', {}]), 'two'),
+      tools: [look],
+    })
     const runtime = await runtimeOf([root])
     const first = await runtime.start(root, 'go', { session: 's' })
     const open = await only(first)
@@ -120,7 +127,10 @@ describe('who may decide', () => {
     })
     const run = await (
       await runtimeOf([boss])
-    ).start(boss, 'go', { permissions: { approval: ['delegate'] }, oversight: { approval: { approvers: [{ who: ['ann'] }] } } })
+    ).start(boss, 'go', {
+      permissions: { approval: ['delegate'] },
+      oversight: { approval: { approvers: [{ who: ['ann'] }] } },
+    })
     const open = await only(run)
     expect(open).toMatchObject({ tool: 'delegate', approvers: ['ann'] })
     await expect(run.decide({ approvalId: open.id, decision: 'approve', approver: 'eve' })).rejects.toMatchObject({
@@ -148,7 +158,10 @@ describe('a decision', () => {
     ['a comment that is a number', { approvalId: '?', decision: 'reject', comment: 1 }],
     ['an approver that is an object', { approvalId: '?', decision: 'approve', approver: { name: 'ann' } }],
     ['an approver that is null', { approvalId: '?', decision: 'approve', approver: null }],
-    ['what it was decided on', { approvalId: '?', decision: 'approve', on: { tool: 'pay', toolVersion: '1', inputHash: 'x' } }],
+    [
+      'what it was decided on',
+      { approvalId: '?', decision: 'approve', on: { tool: 'pay', toolVersion: '1', inputHash: 'x' } },
+    ],
     ['a grant with a no', { approvalId: '?', decision: 'reject', grant: 'session' }],
     ['a grant where nothing can be granted', { approvalId: '?', decision: 'approve', grant: 'session' }],
     ['a grant for ever', { approvalId: '?', decision: 'approve', grant: 'for ever' }],
@@ -170,12 +183,21 @@ describe('a decision', () => {
     const runtime = await runtimeOf([root])
     const [one, other] = [await runtime.start(root, 'go'), await runtime.start(root, 'go')]
     const [first, second] = [await only(one), await only(other)]
-    await expect(one.decide({ approvalId: second.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.unknown' })
-    await expect(runtime.decide({ approvalId: 'apr_nobody', decision: 'approve' })).rejects.toMatchObject({ code: 'approval.unknown' })
+    await expect(one.decide({ approvalId: second.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.unknown',
+    })
+    await expect(runtime.decide({ approvalId: 'apr_nobody', decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.unknown',
+    })
     await one.decide({ approvalId: first.id, decision: 'reject' })
-    await expect(one.decide({ approvalId: first.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.already-decided' })
+    await expect(one.decide({ approvalId: first.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.already-decided',
+    })
     await other.decide({ approvalId: second.id, decision: 'approve' })
-    expect([await one.outcome(), await other.outcome()]).toMatchObject([{ output: { approved: false } }, { output: { approved: true } }])
+    expect([await one.outcome(), await other.outcome()]).toMatchObject([
+      { output: { approved: false } },
+      { output: { approved: true } },
+    ])
   })
   test('of two at the same time one counts, and the other is told', async () => {
     const root = asks({})
@@ -187,7 +209,9 @@ describe('a decision', () => {
       runtime.decide({ approvalId: id, decision: 'reject', approver: 'bob' }),
     ])
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-    expect(both.find((each) => each.status === 'rejected')).toMatchObject({ reason: { code: 'approval.already-decided' } })
+    expect(both.find((each) => each.status === 'rejected')).toMatchObject({
+      reason: { code: 'approval.already-decided' },
+    })
     const winner = both[0].status === 'fulfilled'
     expect(await run.outcome()).toMatchObject({ output: { approved: winner, approver: winner ? 'ann' : 'bob' } })
   })
@@ -197,9 +221,15 @@ describe('R-16: a deadline is never a human’s no', () => {
   const gone: Oversight = { mode: 'in-command', approval: { timeoutMs: 0 } }
   test('where a beginning is not approved in time, whoever gave the work is told so', async () => {
     const inner = agent({ name: 'inner', description: 'In.', run: () => 'done' })
-    const boss = agent({ name: 'boss', workers: [inner], run: async (ctx) => (await delegate(ctx, inner, 'go')) as unknown as Json })
+    const boss = agent({
+      name: 'boss',
+      workers: [inner],
+      run: async (ctx) => (await delegate(ctx, inner, 'go')) as unknown as Json,
+    })
     const { outcome, events } = await unanswered(boss, gone)
-    expect(events.filter((event) => event.type === 'approval.resolved')).toMatchObject([{ resolution: 'timed-out-rejected' }])
+    expect(events.filter((event) => event.type === 'approval.resolved')).toMatchObject([
+      { resolution: 'timed-out-rejected' },
+    ])
     expect(outcome).toMatchObject({
       output: { failure: { code: 'work.rejected', class: 'timeout', retryable: false, details: { how: 'timed-out' } } },
     })
@@ -207,10 +237,16 @@ describe('R-16: a deadline is never a human’s no', () => {
   test('where a result is not approved in time it has failed by its deadline, and where a human says no by theirs', async () => {
     const writer = agent({ name: 'writer', run: () => 'text', assess: () => ({ confidence: 0.1 }) })
     const { outcome } = await unanswered(writer, { approval: { timeoutMs: 0 } })
-    expect(outcome).toMatchObject({ failure: { code: 'work.rejected', class: 'timeout', details: { how: 'timed-out' } } })
+    expect(outcome).toMatchObject({
+      failure: { code: 'work.rejected', class: 'timeout', details: { how: 'timed-out' } },
+    })
     const no = await overseen(writer, {}, inOrder({ decision: 'reject', comment: 'poor' }))
     expect(no.outcome).toMatchObject({
-      failure: { code: 'work.rejected', class: 'rejected', details: { how: 'rejected', approver: 'ann', comment: 'poor' } },
+      failure: {
+        code: 'work.rejected',
+        class: 'rejected',
+        details: { how: 'rejected', approver: 'ann', comment: 'poor' },
+      },
     })
   })
   test('where a call is not approved in time the model is told that nobody did', async () => {
@@ -245,7 +281,11 @@ describe('R-16: what is sent back', () => {
       [{ rounds: 1 }, 1],
       [{ rounds: 0 }, 0],
     ] as const) {
-      const send = tool({ name: 'send', input: { type: 'object', properties: { n: { type: 'number' } } }, execute: () => 'sent' })
+      const send = tool({
+        name: 'send',
+        input: { type: 'object', properties: { n: { type: 'number' } } },
+        execute: () => 'sent',
+      })
       const model = scripted(...[1, 2, 3, 4].map((n) => calls(['send', { n }])), 'end')
       const root = agent({ name: 'root', model, tools: [send] })
       const { asked, outcome } = await overseen(root, approval === undefined ? {} : { approval }, (_asked, n) =>
@@ -294,8 +334,18 @@ describe('R-16: an approval holds for what was seen', () => {
   test('a tool that is orchestration, in another version after a restart, is not run under the old approval: it is asked for again', async () => {
     const ran: string[] = []
     const made = (version: string) => {
-      const plan = tool({ name: 'plan', version, approval: true, run: async () => (ran.push(version), await Promise.resolve('planned')) })
-      return agent({ name: 'root', version: '1', model: scripted(...(version === '1' ? [calls(['plan', {}])] : []), 'end'), tools: [plan] })
+      const plan = tool({
+        name: 'plan',
+        version,
+        approval: true,
+        run: async () => (ran.push(version), await Promise.resolve('planned')),
+      })
+      return agent({
+        name: 'root',
+        version: '1',
+        model: scripted(...(version === '1' ? [calls(['plan', {}])] : []), 'end'),
+        tools: [plan],
+      })
     }
     const before = await runtimeOf([made('1')], { store: store() })
     const run = await before.start('root', 'go')
@@ -314,8 +364,16 @@ describe('R-16: an approval holds for what was seen', () => {
   test('an agent as a tool begins once it was approved, with what was approved, and is not asked about twice', async () => {
     const got: Json[] = []
     const inner = agent({ name: 'inner', description: 'In.', run: (_ctx, brief) => (got.push(brief), 'ok') })
-    const root = agent({ name: 'root', model: scripted(calls(['inner', { request: 'a' }]), 'end'), tools: [asTool(inner)] })
-    const { lines } = await overseen(root, { mode: 'in-command' }, inOrder({ decision: 'edit', input: { request: 'b' } }))
+    const root = agent({
+      name: 'root',
+      model: scripted(calls(['inner', { request: 'a' }]), 'end'),
+      tools: [asTool(inner)],
+    })
+    const { lines } = await overseen(
+      root,
+      { mode: 'in-command' },
+      inOrder({ decision: 'edit', input: { request: 'b' } }),
+    )
     expect([lines, got]).toEqual([['call inner by root'], ['b']])
   })
 
@@ -333,7 +391,11 @@ describe('R-16: an approval holds for what was seen', () => {
     const { asked } = await overseen(
       root,
       undefined,
-      inOrder({ decision: 'edit', input: { amount: 'x' } }, { decision: 'edit', input: 5 }, { decision: 'edit', input: { amount: 5 } }),
+      inOrder(
+        { decision: 'edit', input: { amount: 'x' } },
+        { decision: 'edit', input: 5 },
+        { decision: 'edit', input: { amount: 5 } },
+      ),
     )
     expect([asked.length, done]).toEqual([3, [{ amount: 5 }]])
     const never = agent({ name: 'root', model: scripted(calls(['pay', { amount: 1 }]), 'end'), tools: [paying(done)] })
@@ -343,22 +405,29 @@ describe('R-16: an approval holds for what was seen', () => {
 })
 
 describe('deadlines', () => {
-  test.each([0, -1, -1e9])('of %s ms has passed at once, and whatever approves by deadline does so', async (timeoutMs) => {
-    const run = async (more: Partial<ApprovalRequest>) => {
-      const root = asks({ timeoutMs, ...more })
-      return (await runtimeOf([root])).run(root, 'go')
-    }
-    expect(await run({})).toMatchObject({ output: { approved: false, how: 'timed-out' } })
-    expect(await run({ risk: 'low', onTimeout: 'approve' })).toMatchObject({ output: { approved: true, by: 'deadline' } })
-    expect(await run({ rules: { timeoutMs: 600_000 } })).toMatchObject({ output: { how: 'timed-out' } })
-  })
+  test.each([0, -1, -1e9])(
+    'of %s ms has passed at once, and whatever approves by deadline does so',
+    async (timeoutMs) => {
+      const run = async (more: Partial<ApprovalRequest>) => {
+        const root = asks({ timeoutMs, ...more })
+        return (await runtimeOf([root])).run(root, 'go')
+      }
+      expect(await run({})).toMatchObject({ output: { approved: false, how: 'timed-out' } })
+      expect(await run({ risk: 'low', onTimeout: 'approve' })).toMatchObject({
+        output: { approved: true, by: 'deadline' },
+      })
+      expect(await run({ rules: { timeoutMs: 600_000 } })).toMatchObject({ output: { how: 'timed-out' } })
+    },
+  )
   test('C82: by name: a deadline approves what is sensitive in no mode, whoever asks for it', async () => {
     for (const mode of ['in-command', 'in-the-loop'] as const) {
       const send = tool({ name: 'send_it', execute: () => 'sent' })
       const model = scripted(calls(['send_it', {}]), 'end')
       const root = agent({ name: 'root', model, tools: [send] })
       const { events } = await unanswered(root, { mode, approval: { timeoutMs: 0, onTimeout: 'approve' } })
-      expect(events.filter((event) => event.type === 'approval.resolved')).toMatchObject([{ resolution: 'timed-out-rejected' }])
+      expect(events.filter((event) => event.type === 'approval.resolved')).toMatchObject([
+        { resolution: 'timed-out-rejected' },
+      ])
       expect(events.some((event) => event.type === 'tool.called')).toBe(false)
     }
   })
@@ -371,7 +440,9 @@ describe('decisions in a run that is held', () => {
     const root = supervisor({
       name: 'boss',
       model: scripted(delegates(['inner', 'go']), 'final'),
-      workers: [agent({ name: 'inner', description: 'In.', model: scripted(calls(['look', {}]), 'end'), tools: [look] })],
+      workers: [
+        agent({ name: 'inner', description: 'In.', model: scripted(calls(['look', {}]), 'end'), tools: [look] }),
+      ],
     })
     const run = await (await runtimeOf([root])).start(root, 'go')
     const { id } = await only(run)

@@ -1,4 +1,7 @@
-/** What a human gives in somebody's place fits what those promise: of a whole run, of a worker at work, of a task that nobody has begun. Spec team C73; DESIGN §5. */
+/**
+ * What a human gives in somebody's place fits what those promise: of a whole run, of a worker at work, of a task that
+ * nobody has begun. Spec team C73; DESIGN §5.
+ */
 import { expect, test } from 'vitest'
 import { agent, supervisor, team } from '../../src/index.ts'
 import { hanging, heldAlone } from './held.ts'
@@ -9,8 +12,18 @@ const wrong = { code: 'input.invalid', message: expect.stringContaining('output 
 
 test('team C73: a run and a worker with an output schema: what does not fit is refused and changes nothing; what fits is taken', async () => {
   const held = hanging('{"price": 1}')
-  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
-  const boss = supervisor({ name: 'boss', model: scripted(delegates(['pricer', 'x', 'c1']), '{"price": 2}'), workers: [pricer], output })
+  const pricer = agent({
+    name: 'pricer',
+    description: 'Says prices.',
+    model: scripted(({ signal }) => held.work(signal)),
+    output,
+  })
+  const boss = supervisor({
+    name: 'boss',
+    model: scripted(delegates(['pricer', 'x', 'c1']), '{"price": 2}'),
+    workers: [pricer],
+    output,
+  })
   const runtime = await runtimeOf([boss])
   const run = await runtime.start(boss, 'go')
   await heldAlone(run, held)
@@ -26,7 +39,12 @@ test('team C73: a run and a worker with an output schema: what does not fit is r
 
 test('team C73: a task that nobody has begun: what does not fit its role is refused', async () => {
   const held = hanging('{"price": 1}')
-  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
+  const pricer = agent({
+    name: 'pricer',
+    description: 'Says prices.',
+    model: scripted(({ signal }) => held.work(signal)),
+    output,
+  })
   const subtasks = [
     { id: 'one', description: 'one', role: 'pricer' },
     { id: 'two', description: 'two', role: 'pricer', dependencies: ['one'] },
@@ -45,7 +63,12 @@ test('team C73: a task that nobody has begun: what does not fit its role is refu
 
 test('a process that knows no agents takes what it is given: nobody is there who could look', async () => {
   const held = hanging('{"price": 1}')
-  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
+  const pricer = agent({
+    name: 'pricer',
+    description: 'Says prices.',
+    model: scripted(({ signal }) => held.work(signal)),
+    output,
+  })
   const before = await runtimeOf([pricer], { store: store() })
   const run = await before.start(pricer, 'go', { runId: 'run_p' })
   await heldAlone(run, held)

@@ -1,9 +1,22 @@
 /**
- * People in every place at once, and code that asks people: answers in every order, over processes, over a new segment of the journal, while the run is taken over. Issue 7 "human()", "Interrupt
- * ergonomics"; spec team 1.16, C79, C81, C89, C90.
+ * People in every place at once, and code that asks people: answers in every order, over processes, over a new segment
+ * of the journal, while the run is taken over. Issue 7 "human()", "Interrupt ergonomics"; spec team 1.16, C79, C81,
+ * C89, C90.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, human, parallel, roundtable, sequential, supervisor, team, tool, type Agent, type Json } from '../../src/index.ts'
+import {
+  agent,
+  asTool,
+  human,
+  parallel,
+  roundtable,
+  sequential,
+  supervisor,
+  team,
+  tool,
+  type Agent,
+  type Json,
+} from '../../src/index.ts'
 import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { calls, delegates, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
@@ -21,7 +34,9 @@ async function asked(runtime: Runtime, run: Run | Run<unknown>, count: number): 
 describe('people in every place', () => {
   /** What a model is told of an answer that says nothing is the leader's to say. */
   const isTold = (output: Json | undefined, value: Json): void =>
-    value === '' || value === null ? expect(output).toContain('told') : expect(output).toBe(`told ${JSON.stringify([value])}`)
+    value === '' || value === null
+      ? expect(output).toContain('told')
+      : expect(output).toBe(`told ${JSON.stringify([value])}`)
   test.each(falsy)(
     'the answer %j is an answer: of a worker, an agent as a tool, a step, a branch, a speaker, a task, in the background',
     async (value) => {
@@ -47,7 +62,10 @@ describe('people in every place', () => {
             agent({
               name: 'boss',
               description: 'x',
-              model: model(calls(['ann', { request: 'x' }, 't1']), ({ messages }) => `told ${JSON.stringify(told(messages))}`),
+              model: model(
+                calls(['ann', { request: 'x' }, 't1']),
+                ({ messages }) => `told ${JSON.stringify(told(messages))}`,
+              ),
               tools: [asTool(ann)],
             }),
           ({ output }) => isTold(output, value),
@@ -71,7 +89,10 @@ describe('people in every place', () => {
               speaker: 'round-robin',
               maxRounds: 2,
             }),
-          ({ output }) => expect(value === '' || value === null ? [value, 'a'] : [value, JSON.stringify(value)]).toContainEqual(output),
+          ({ output }) =>
+            expect(value === '' || value === null ? [value, 'a'] : [value, JSON.stringify(value)]).toContainEqual(
+              output,
+            ),
         ],
         [
           'task',
@@ -92,7 +113,10 @@ describe('people in every place', () => {
         await run.answer({ interruptId: open.get('ann')!, value, by: 'ann' })
         const outcome = await run.outcome()
         // a team that has nothing but an answer that says nothing has nothing to answer with
-        expect([where, outcome.status]).toEqual([where, where === 'task' && (value === '' || value === null) ? 'failed' : 'completed'])
+        expect([where, outcome.status]).toEqual([
+          where,
+          where === 'task' && (value === '' || value === null) ? 'failed' : 'completed',
+        ])
         is(outcome as never)
       }
     },
@@ -116,7 +140,9 @@ describe('people in every place', () => {
     ] as const)
       await run.answer({ interruptId: open.get(name)!, value })
     expect(await run.outcome()).toMatchObject({ output: [1, 2, 'cleo: 3'] })
-    await expect(run.answer({ interruptId: open.get('ann')!, value: 9 })).rejects.toMatchObject({ code: expect.any(String) as string })
+    await expect(run.answer({ interruptId: open.get('ann')!, value: 9 })).rejects.toMatchObject({
+      code: expect.any(String) as string,
+    })
   })
 
   test('a leader who is a person, above a planned team with a person in it; wrong words are asked for again and nothing is lost', async () => {
@@ -221,7 +247,8 @@ describe('code that asks', () => {
       const now = await open(left)
       expect(now.get(what)).toBe(first.get(what)) // C90: the same question
       if (what === 'ship') await runtime.decide({ approvalId: now.get(what)!, decision: 'approve', approver: 'ann' })
-      else if (what === 'burn') await runtime.decide({ approvalId: now.get(what)!, decision: 'reject', approver: 'bob', comment: 'no' })
+      else if (what === 'burn')
+        await runtime.decide({ approvalId: now.get(what)!, decision: 'reject', approver: 'bob', comment: 'no' })
       else await runtime.answer({ interruptId: now.get(what)!, value: what === 'one' ? 0 : null })
       left--
       if (left > 0) await open(left)
@@ -281,9 +308,13 @@ describe('code that asks', () => {
     const ids = new Set<string>()
     for (let n = 0; n < 6; n++) {
       await expect
-        .poll(async () => (await runtime.questions({ run: run.id })).filter(({ id }) => !ids.has(id)).length, { timeout: 10_000 })
+        .poll(async () => (await runtime.questions({ run: run.id })).filter(({ id }) => !ids.has(id)).length, {
+          timeout: 10_000,
+        })
         .toBe(1)
-      const [{ id, kind } = {} as never] = (await runtime.questions({ run: run.id })).filter((each) => !ids.has(each.id))
+      const [{ id, kind } = {} as never] = (await runtime.questions({ run: run.id })).filter(
+        (each) => !ids.has(each.id),
+      )
       ids.add(id)
       if (kind === 'approval') await run.decide({ approvalId: id, decision: n === 2 ? 'reject' : 'approve' })
       else await run.answer({ interruptId: id, value: n })

@@ -1,4 +1,7 @@
-/** Oversight where several work at once, where it nests, and where somebody proposes what is to be done: the same questions, each once, with what speaks for them. Spec team, X28 to X37. */
+/**
+ * Oversight where several work at once, where it nests, and where somebody proposes what is to be done: the same
+ * questions, each once, with what speaks for them. Spec team R-14, R-15, X28 to X37.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -36,7 +39,11 @@ describe('several at once', () => {
       input: { type: 'object', properties: { n: { type: 'number' } } },
       execute: (input: Json) => (done.push(input), 'sent'),
     } as never)
-    const root = agent({ name: 'root', model: scripted(calls(['send', { n: 1 }], ['send', { n: 2 }]), 'end'), tools: [send] })
+    const root = agent({
+      name: 'root',
+      model: scripted(calls(['send', { n: 1 }], ['send', { n: 2 }]), 'end'),
+      tools: [send],
+    })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go', { oversight: {} })
     await expect.poll(async () => (await runtime.approvals()).length).toBe(2)
@@ -51,7 +58,8 @@ describe('several at once', () => {
     const runtime = await runtimeOf([flow])
     const run = await runtime.start(flow, 'go', { oversight: command })
     await expect.poll(async () => (await runtime.approvals()).length).toBe(3)
-    for (const { id } of (await runtime.approvals()).toReversed()) await run.decide({ approvalId: id, decision: 'approve' })
+    for (const { id } of (await runtime.approvals()).toReversed())
+      await run.decide({ approvalId: id, decision: 'approve' })
     expect((await run.outcome()).status).toBe('completed')
   })
 })
@@ -59,7 +67,13 @@ describe('several at once', () => {
 describe('nesting', () => {
   const send = () => tool({ name: 'send_mail', execute: () => 'sent' })
   const inner = (more: object = {}): Agent =>
-    agent({ name: 'inner', description: 'In.', model: scripted(calls(['send_mail', {}]), 'done'), tools: [send()], ...more })
+    agent({
+      name: 'inner',
+      description: 'In.',
+      model: scripted(calls(['send_mail', {}]), 'done'),
+      tools: [send()],
+      ...more,
+    })
   /** A supervisor over a team over a flow over an agent as a tool. */
   const deep = (ofFlow: object = {}, ofInner: object = {}): Agent => {
     const caller = agent({
@@ -97,12 +111,17 @@ describe('nesting', () => {
     ['in-the-loop', 'on-the-loop', 'on-the-loop', ['call send_mail']],
     ['on-the-loop', 'on-the-loop', 'in-command', ['call send_mail']],
     ['in-the-loop', 'in-command', 'on-the-loop', ['work before', 'work caller', 'call inner', 'call send_mail']],
-  ])('X37: a run %s, a flow in it %s, an agent in that %s: the strictest above each holds', async (run, flow, last, due) => {
-    const { lines } = await overseen(deep({ oversight: { mode: flow } }, { oversight: { mode: last } }), { mode: run })
-    // whoever is looked at more closely than its caller is asked about itself
-    const expected = last === 'in-command' && flow !== 'in-command' ? ['work inner', ...due] : due
-    expect(lines.map((line) => line.split(' by ')[0])).toEqual(expected)
-  })
+  ])(
+    'X37: a run %s, a flow in it %s, an agent in that %s: the strictest above each holds',
+    async (run, flow, last, due) => {
+      const { lines } = await overseen(deep({ oversight: { mode: flow } }, { oversight: { mode: last } }), {
+        mode: run,
+      })
+      // whoever is looked at more closely than its caller is asked about itself
+      const expected = last === 'in-command' && flow !== 'in-command' ? ['work inner', ...due] : due
+      expect(lines.map((line) => line.split(' by ')[0])).toEqual(expected)
+    },
+  )
   test('a refused beginning deep below is told up, and nothing of it is done', async () => {
     const { outcome, events } = await overseen(deep(), command, noTo('caller', 'not now'))
     expect(events.some((event) => event.type === 'tool.called')).toBe(false)
@@ -141,7 +160,8 @@ describe('R-14: what is proposed', () => {
       const look = tool({ name: 'look', execute: () => 'seen', ...(costUsd === undefined ? {} : { costUsd }) })
       return agent({ name: 'root', model: scripted(calls(['look', {}]), 'end'), tools: [look] })
     }
-    const asked = async (costUsd: number | undefined) => (await overseen(root(costUsd), { escalate: { costAboveUsd: 0 } })).asked.length
+    const asked = async (costUsd: number | undefined) =>
+      (await overseen(root(costUsd), { escalate: { costAboveUsd: 0 } })).asked.length
     expect([await asked(undefined), await asked(0), await asked(0.001)]).toEqual([0, 0, 1])
   })
   test('a rule of a tool that throws asks, in every mode', async () => {
@@ -165,14 +185,24 @@ describe('R-14: failures in a row, whoever leads', () => {
   test('agents as tools count, and the next of them is asked about', async () => {
     const root = agent({
       name: 'root',
-      model: scripted(calls(['a', { request: 'x' }]), calls(['b', { request: 'x' }]), calls(['c', { request: 'x' }]), 'end'),
+      model: scripted(
+        calls(['a', { request: 'x' }]),
+        calls(['b', { request: 'x' }]),
+        calls(['c', { request: 'x' }]),
+        'end',
+      ),
       tools: [asTool(bad('a')), asTool(bad('b')), asTool(worker('c'))],
     })
     const { raised } = await overseen(root, limit)
     expect(hits(raised)).toEqual(['work c'])
   })
   test('of a leader its own workers count, not those of another', async () => {
-    const low = supervisor({ name: 'low', description: 'Low.', model: scripted(delegates(['a', 'go']), 'low'), workers: [bad('a')] })
+    const low = supervisor({
+      name: 'low',
+      description: 'Low.',
+      model: scripted(delegates(['a', 'go']), 'low'),
+      workers: [bad('a')],
+    })
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['low', 'go']), delegates(['b', 'go']), delegates(['c', 'go']), 'final'),
@@ -199,12 +229,21 @@ describe('whoever hands on, or works in turns', () => {
   test('a router and a round table in command: each beginning is asked, each time', async () => {
     const desk = router({ name: 'desk', model: leadTo('a', 'a'), workers: [worker('a')] })
     expect((await overseen(desk, command)).lines).toHaveLength(2)
-    const table = roundtable({ name: 'table', agents: [worker('a'), worker('b')], speaker: 'round-robin', maxRounds: 2 })
+    const table = roundtable({
+      name: 'table',
+      agents: [worker('a'), worker('b')],
+      speaker: 'round-robin',
+      maxRounds: 2,
+    })
     expect((await overseen(table, command)).lines.map((line) => line.split(' by ')[0])).toEqual(['work a', 'work b'])
   })
   test('reflection in command: each try is asked', async () => {
     let n = 0
-    const tried = reflect(worker('inner'), { name: 'again', judge: () => ({ score: n++ === 0 ? 0.1 : 1 }), memory: false } as never)
+    const tried = reflect(worker('inner'), {
+      name: 'again',
+      judge: () => ({ score: n++ === 0 ? 0.1 : 1 }),
+      memory: false,
+    } as never)
     expect((await overseen(tried, command)).lines.length).toBeGreaterThanOrEqual(2)
   })
   test('C87: a result sent back under a router and in a flow is made again where it was made, and asked again under a new id', async () => {
@@ -231,7 +270,9 @@ describe('C78: a mode that there is not', () => {
       const root = worker('a')
       const runtime = await runtimeOf([root])
       await expect(runtime.start(root, 'go', { oversight: { mode } } as never)).rejects.toThrow(/oversight\.mode/)
-      await expect(runtimeOf([agent({ name: 'b', model: scripted('x'), oversight: { mode } } as never)])).rejects.toThrow(/oversight\.mode/)
+      await expect(
+        runtimeOf([agent({ name: 'b', model: scripted('x'), oversight: { mode } } as never)]),
+      ).rejects.toThrow(/oversight\.mode/)
       expect((await runtime.runs()).length).toBe(0)
     },
   )

@@ -1,4 +1,7 @@
-/** Teams in teams, below supervisors, in flows and as tools; with people outside who mean one of them. Spec team 1.7 to 1.9, DESIGN "any of them can be a worker of any other". */
+/**
+ * Teams in teams, below supervisors, in flows and as tools; with people outside who mean one of them. Spec team 1.7 to
+ * 1.9, DESIGN "any of them can be a worker of any other".
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, delegate, interrupt, sequential, supervisor } from '../../src/index.ts'
 import { isTeammate, teammate, type Agent } from '../../src/agent/index.ts'
@@ -24,7 +27,14 @@ const crew = (
   doings: Readonly<Record<string, Doing>>,
   subtasks: readonly Subtask[],
   more: Partial<TeamOptions<string>> = {},
-): Agent => team({ name, description: `The ${name}.`, roles: { generalist: doer(doings, `${name}_doer`) }, planner: { subtasks }, ...more })
+): Agent =>
+  team({
+    name,
+    description: `The ${name}.`,
+    roles: { generalist: doer(doings, `${name}_doer`) },
+    planner: { subtasks },
+    ...more,
+  })
 
 const holds: Doing = async (ctx, brief) => `heard ${asText(await interrupt(ctx, brief.split('\n')[0]!))}`
 async function letGo(run: Run, ...tasks: readonly string[]): Promise<void> {
@@ -90,7 +100,10 @@ describe('a team as a role of a team', () => {
     const outer = crew('outer', {}, [task('z', { role: 'inner' })], { roles: { inner, generalist: doer({}) } })
     const run = await start(outer)
     await waiting(run)
-    expect(await run.recruit({ description: 'outer help' })).toMatchObject({ admitted: true, member: 'dynamic_generalist_1' })
+    expect(await run.recruit({ description: 'outer help' })).toMatchObject({
+      admitted: true,
+      member: 'dynamic_generalist_1',
+    })
     expect(await run.recruit({ description: 'inner help', team: 'inner' })).toMatchObject({
       admitted: true,
       member: 'dynamic_generalist_1',
@@ -159,7 +172,9 @@ describe('a team as a role of a team', () => {
     const outcome = await run.outcome()
     expect(outcome.status).toBe('completed')
     expect(resultsOf(outcome)).toMatchObject({ coverage: { succeeded: 1, planned: 2 }, partial: true })
-    expect((await eventsOf(run)).filter(({ type }) => type === 'plan.created')).toHaveLength(1 + resultsOf(outcome).tasks[0]!.attempts)
+    expect((await eventsOf(run)).filter(({ type }) => type === 'plan.created')).toHaveLength(
+      1 + resultsOf(outcome).tasks[0]!.attempts,
+    )
   })
 
   test('a cancel reaches everybody of both; nobody is left at work in either view', async () => {
@@ -178,11 +193,18 @@ describe('a team as a role of a team', () => {
     }
     expect(await run.post({ to: '*', content: 'late' })).toBe('closed')
     expect(await run.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
-    expect(await run.retire({ member: 'generalist_1', team: 'inner' })).toMatchObject({ retired: false, reason: 'closed' })
+    expect(await run.retire({ member: 'generalist_1', team: 'inner' })).toMatchObject({
+      retired: false,
+      reason: 'closed',
+    })
   })
 
   test('a supervisor as a member: whom it delegates to is no member, and says so; its own tools may write', async () => {
-    const helper = agent({ name: 'helper', description: 'Helps.', run: async (ctx: Context) => String(isTeammate(ctx)) })
+    const helper = agent({
+      name: 'helper',
+      description: 'Helps.',
+      run: async (ctx: Context) => String(isTeammate(ctx)),
+    })
     const boss = supervisor({
       name: 'boss',
       description: 'Leads.',
@@ -203,7 +225,11 @@ describe('a team as a role of a team', () => {
 describe('a team below others', () => {
   test('as a worker of a supervisor, twice: outside, its name alone is not enough while both go on', async () => {
     const inner = crew('inner', { x: holds }, [task('x')])
-    const root = supervisor({ name: 'root', workers: [inner], model: scripted(delegates(['inner', 'one'], ['inner', 'two']), 'all done') })
+    const root = supervisor({
+      name: 'root',
+      workers: [inner],
+      model: scripted(delegates(['inner', 'one'], ['inner', 'two']), 'all done'),
+    })
     const run = await start(root)
     await waiting(run)
     const both = (await run.view()).teams
@@ -216,7 +242,9 @@ describe('a team below others', () => {
     for (let left = 2; left > 0; left--) {
       const { questions } = await waiting(run)
       await run.answer({ interruptId: questions[0]!.id, value: 'go' })
-      await expect.poll(async () => (await run.view()).teams.filter(({ state }) => state === 'completed').length).toBe(3 - left)
+      await expect
+        .poll(async () => (await run.view()).teams.filter(({ state }) => state === 'completed').length)
+        .toBe(3 - left)
     }
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all done' })
     const [one, two] = (await run.view()).teams
@@ -260,7 +288,9 @@ describe('a team below others', () => {
   })
 
   test('delegated to by code: the outcome has the results of the plan', async () => {
-    const inner = crew('inner', { x: async () => ({ success: false, error: 'no' }) }, [task('x'), task('y')], { retry: { backoffMs: 0 } })
+    const inner = crew('inner', { x: async () => ({ success: false, error: 'no' }) }, [task('x'), task('y')], {
+      retry: { backoffMs: 0 },
+    })
     const root = agent({
       name: 'root',
       workers: [inner],
@@ -274,7 +304,13 @@ describe('a team below others', () => {
 
 describe('humans inside', () => {
   test('a member that waits for an approval holds no place: with one place, everybody else goes on and ends', async () => {
-    const subtasks = [task('hold'), task('b'), task('c'), task('d', { dependencies: ['b', 'c'] }), task('e', { dependencies: ['hold'] })]
+    const subtasks = [
+      task('hold'),
+      task('b'),
+      task('c'),
+      task('d', { dependencies: ['b', 'c'] }),
+      task('e', { dependencies: ['hold'] }),
+    ]
     const run = await start(crew('outer', { hold: holds }, subtasks, { concurrency: 1 }))
     await waiting(run)
     const statuses = async (): Promise<unknown> => (await run.view()).teams[0]!.plan.tasks.map(({ status }) => status)
@@ -303,7 +339,11 @@ describe('humans inside', () => {
   })
 
   test('stop: a name that two teams have at work is refused with both; an activation is enough; a task that nobody works on says so', async () => {
-    const inner = crew('inner', { x: holds, same: holds }, [task('x'), task('same'), task('later', { dependencies: ['x'] })])
+    const inner = crew('inner', { x: holds, same: holds }, [
+      task('x'),
+      task('same'),
+      task('later', { dependencies: ['x'] }),
+    ])
     const outer = crew('outer', { same: holds }, [task('z', { role: 'inner' }), task('same')], {
       roles: { inner, generalist: doer({ same: holds }) },
     })

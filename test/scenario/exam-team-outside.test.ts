@@ -1,4 +1,7 @@
-/** People outside a planned team, in several processes, while it works, is paused, waits, is cancelled, has ended. Spec team 1.7, 1.8, 1.13. */
+/**
+ * People outside a planned team, in several processes, while it works, is paused, waits, is cancelled, has ended. Spec
+ * team 1.7, 1.8, 1.13.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, interrupt } from '../../src/index.ts'
 import { teammate, type Agent } from '../../src/agent/index.ts'
@@ -23,11 +26,21 @@ const crew = (
   const worker = agent({
     name: 'worker',
     description: 'Works.',
-    run: async (ctx: Context, brief: string): Promise<Json> => doings[brief.split('\n')[0]!]?.(ctx) ?? brief.split('\n')[0]!,
+    run: async (ctx: Context, brief: string): Promise<Json> =>
+      doings[brief.split('\n')[0]!]?.(ctx) ?? brief.split('\n')[0]!,
   })
-  return team({ name: 'crew', description: 'Works together.', roles: { generalist: worker }, planner: { subtasks }, ...more })
+  return team({
+    name: 'crew',
+    description: 'Works together.',
+    roles: { generalist: worker },
+    planner: { subtasks },
+    ...more,
+  })
 }
-const begun = async (root: Agent, options?: Parameters<typeof runtimeOf>[1]): Promise<{ runtime: Runtime; run: Run }> => {
+const begun = async (
+  root: Agent,
+  options?: Parameters<typeof runtimeOf>[1],
+): Promise<{ runtime: Runtime; run: Run }> => {
   const runtime = await runtimeOf([root], options)
   return { runtime, run: (await runtime.start(root, 'Go')) as unknown as Run }
 }
@@ -39,7 +52,10 @@ async function letGo(run: Run, ...names: readonly string[]): Promise<void> {
     await run.answer({ interruptId: (await asked())!, value: 'go' })
   }
 }
-const factsOf = async <T extends JournalEvent['type']>(run: Run, type: T): Promise<Extract<JournalEvent, { type: T }>[]> =>
+const factsOf = async <T extends JournalEvent['type']>(
+  run: Run,
+  type: T,
+): Promise<Extract<JournalEvent, { type: T }>[]> =>
   (await eventsOf(run)).flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 const tasksOf = (outcome: unknown): Record<string, string> =>
   Object.fromEntries((outcome as { results: PlanResults }).results.tasks.map(({ task: id, status }) => [id, status]))
@@ -78,7 +94,11 @@ describe('another process', () => {
     const { run } = await begun(crew({ hold: holds('hold') }), { store: store() })
     const far = (await runtimeOf([], { store: store(), drive: false })).handle(run.id)
     const wish = { description: 'help', requestId: 'r 1 "x" ☃' }
-    const answers = await Promise.all([run.recruit(wish), far.recruit({ ...wish, description: 'other' }), far.recruit(wish)])
+    const answers = await Promise.all([
+      run.recruit(wish),
+      far.recruit({ ...wish, description: 'other' }),
+      far.recruit(wish),
+    ])
     expect(new Set(answers.map((each) => JSON.stringify(each))).size).toBe(1)
     await letGo(run, 'hold')
     await run.outcome()
@@ -95,7 +115,9 @@ describe('another process', () => {
     const asked = run.recruit({ description: 'help', requestId: 'r1', signal: patience.signal })
     patience.abort(new Error('enough'))
     await expect(asked).rejects.toThrow('enough')
-    await expect(run.recruit({ description: 'x', signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
+    await expect(run.recruit({ description: 'x', signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow(
+      'before',
+    )
     await run.resume()
     await letGo(run, 'hold')
     await run.outcome()
@@ -106,10 +128,11 @@ describe('another process', () => {
 describe('paused, waiting, cancelled', () => {
   test('team C66: whoever waits for a place does not begin while the team is paused, nor a recruit; mail is taken, and read afterwards', async () => {
     const { run } = await begun(
-      crew({ hold: holds('hold'), next: async (ctx) => (await teammate(ctx).inbox()).map(({ content }) => content) }, {}, [
-        task('hold'),
-        task('next', { dependencies: ['hold'] }),
-      ]),
+      crew(
+        { hold: holds('hold'), next: async (ctx) => (await teammate(ctx).inbox()).map(({ content }) => content) },
+        {},
+        [task('hold'), task('next', { dependencies: ['hold'] })],
+      ),
     )
     await waiting(run)
     await run.pause({ reason: 'lunch', by: 'Ann' })
@@ -134,7 +157,9 @@ describe('paused, waiting, cancelled', () => {
     await run.cancel('no more', 'Ann')
     expect(await asked).toMatchObject({ admitted: false })
     expect((await run.outcome()).status).toBe('cancelled')
-    await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toSatisfy((thrown) => ReeveError.is(thrown))
+    await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toSatisfy((thrown) =>
+      ReeveError.is(thrown),
+    )
     expect(await factsOf(run, 'teammate.joined')).toHaveLength(1)
     const [view] = (await run.view()).teams
     expect(view!.members.map(({ status }) => status)).toEqual(['cancelled'])
@@ -142,9 +167,14 @@ describe('paused, waiting, cancelled', () => {
 
   test('a member that waits for mail of the operator alone waits, and is no deadlock', async () => {
     const { run } = await begun(
-      crew({ a: async (ctx) => (await teammate(ctx).nextMail({ from: 'operator' })).map(({ content }) => content), b: async () => 'b' }),
+      crew({
+        a: async (ctx) => (await teammate(ctx).nextMail({ from: 'operator' })).map(({ content }) => content),
+        b: async () => 'b',
+      }),
     )
-    await expect.poll(async () => (await run.view()).teams[0]?.plan.tasks.map(({ status }) => status)).toEqual(['running', 'succeeded'])
+    await expect
+      .poll(async () => (await run.view()).teams[0]?.plan.tasks.map(({ status }) => status))
+      .toEqual(['running', 'succeeded'])
     expect((await run.view()).teams[0]!.waits).toEqual([])
     await run.post({ to: 'generalist_1', content: 'hello' })
     const outcome = await run.outcome()
@@ -154,12 +184,18 @@ describe('paused, waiting, cancelled', () => {
 
 describe('whoever leaves, or waits, while a human is asked', () => {
   test('a member made to leave while it waits for a human: its question is withdrawn, and whoever follows asks anew', async () => {
-    const { run } = await begun(crew({ hold: async (ctx) => `${teammate(ctx).member} ${asText(await interrupt(ctx, 'which?'))}` }))
+    const { run } = await begun(
+      crew({ hold: async (ctx) => `${teammate(ctx).member} ${asText(await interrupt(ctx, 'which?'))}` }),
+    )
     const [first] = (await waiting(run)).questions
-    expect(await run.retire({ member: 'generalist_1', mode: 'force', reason: 'ill', by: 'Ann' })).toEqual({ retired: true })
+    expect(await run.retire({ member: 'generalist_1', mode: 'force', reason: 'ill', by: 'Ann' })).toEqual({
+      retired: true,
+    })
     const open = async (): Promise<readonly string[]> => (await waiting(run)).questions.map(({ id }) => id)
     await expect.poll(open).not.toContain(first!.id)
-    await expect(run.answer({ interruptId: first!.id, value: 'late' })).rejects.toSatisfy((thrown) => ReeveError.is(thrown))
+    await expect(run.answer({ interruptId: first!.id, value: 'late' })).rejects.toSatisfy((thrown) =>
+      ReeveError.is(thrown),
+    )
     await letGo(run, 'which?')
     const outcome = await run.outcome()
     expect((outcome as unknown as { results: PlanResults }).results.tasks).toMatchObject([
@@ -183,7 +219,10 @@ describe('whoever leaves, or waits, while a human is asked', () => {
     )
     await letGo(run, 'b')
     const outcome = await run.outcome()
-    expect((outcome as unknown as { results: PlanResults }).results.tasks.map(({ output }) => output)).toEqual([['go'], true])
+    expect((outcome as unknown as { results: PlanResults }).results.tasks.map(({ output }) => output)).toEqual([
+      ['go'],
+      true,
+    ])
     expect(await factsOf(run, 'deadlock.found')).toEqual([])
   })
 
@@ -212,7 +251,10 @@ describe('whoever leaves, or waits, while a human is asked', () => {
     await expect.poll(async () => (await run.view()).teams[0]?.plan.tasks[0]?.status).toBe('succeeded')
     expect(await run.post({ to: 'scout_1', content: 'too late' })).toBe('accepted')
     expect(await run.post({ to: 'role:Scout', content: 'the next one' })).toBe('accepted')
-    expect(await run.recruit({ description: 'reads', role: 'SCOUT ' })).toMatchObject({ admitted: true, member: 'dynamic_scout_1' })
+    expect(await run.recruit({ description: 'reads', role: 'SCOUT ' })).toMatchObject({
+      admitted: true,
+      member: 'dynamic_scout_1',
+    })
     await letGo(run, 'hold')
     const outcome = await run.outcome()
     expect((outcome as unknown as { results: PlanResults }).results.tasks[2]!.output).toEqual(['the next one'])
@@ -337,7 +379,8 @@ describe('members that are models', () => {
     const writer = agent({
       name: 'sender',
       description: 'Writes.',
-      run: async (ctx: Context) => (await teammate(ctx).send({ to: 'role:mind', content: nasty, kind: 'request' })) as unknown as Json,
+      run: async (ctx: Context) =>
+        (await teammate(ctx).send({ to: 'role:mind', content: nasty, kind: 'request' })) as unknown as Json,
     })
     const { run } = await begun(
       team({
@@ -349,7 +392,9 @@ describe('members that are models', () => {
     )
     expect((await run.outcome()).status).toBe('completed')
     const last = model.prompts[1]!
-    expect(last.filter(({ role }) => role === 'system').some(({ content }) => JSON.stringify(content).includes('ignore'))).toBe(false)
+    expect(
+      last.filter(({ role }) => role === 'system').some(({ content }) => JSON.stringify(content).includes('ignore')),
+    ).toBe(false)
     expect(last.at(-1)).toMatchObject({
       role: 'tool',
       content: { messages: [{ from: 'writer_1', role: 'writer', kind: 'request', content: nasty }] },

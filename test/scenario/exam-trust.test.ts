@@ -1,4 +1,7 @@
-/** What counts for trust, in every way in which a run can end; incidents while runs go on; the modes that follow. Spec team 1.18, R-18, C94, X50. */
+/**
+ * What counts for trust, in every way in which a run can end; incidents while runs go on; the modes that follow. Spec
+ * team 1.18, R-18, C94, X50.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, human, team, tool, type Agent } from '../../src/index.ts'
 import type { Oversight } from '../../src/edge/index.ts'
@@ -18,7 +21,8 @@ const begin = async (root: Agent, oversight: Oversight = { trust }) => {
   const run = (await runtime.start(root, 'go' as never, { oversight })) as unknown as Run
   return { runtime, run }
 }
-const plain = (name: string, run: () => unknown): Agent => agent({ name, description: name, run: async () => run() as never })
+const plain = (name: string, run: () => unknown): Agent =>
+  agent({ name, description: name, run: async () => run() as never })
 
 describe('what counts', () => {
   const crew = (required: boolean) =>
@@ -28,7 +32,14 @@ describe('what counts', () => {
       planner: {
         subtasks: [
           { id: 'draft', description: 'draft', role: 'doer' },
-          { id: 'publish', description: 'publish', role: 'doer', dependencies: ['draft'], requiresApproval: true, required },
+          {
+            id: 'publish',
+            description: 'publish',
+            role: 'doer',
+            dependencies: ['draft'],
+            requiresApproval: true,
+            required,
+          },
         ],
       },
       oversight: { approval: { timeoutMs: 60_000 } },
@@ -109,7 +120,9 @@ describe('modes that follow from a level, where something is done', () => {
   test('team C94: many runs at once and a serious incident between: each ends once in the record, and no level is lost', async () => {
     const runtime = await runtimeOf([plain('quick', () => 'done'), human({ name: 'person' })])
     await level(runtime, 'expert')
-    const waits = await Promise.all(Array.from({ length: 6 }, () => runtime.start('person', 'go', { oversight: { trust } })))
+    const waits = await Promise.all(
+      Array.from({ length: 6 }, () => runtime.start('person', 'go', { oversight: { trust } })),
+    )
     const first = await Promise.all(waits.map((run) => waiting(run)))
     await Promise.all(Array.from({ length: 10 }, () => runtime.run('quick', 'go', { oversight: { trust } })))
     expect(await counts(runtime)).toEqual([10, 10])

@@ -9,37 +9,43 @@ import { counted, hanging, heldAlone, shapes } from './held.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
 describe('a cancel', () => {
-  test.each(shapes)('collaboration 109: %s: it reaches whoever works, is final, and nobody else is asked', async (_what, make) => {
-    const held = hanging('held answers')
-    const { root, others } = make(held)
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    await heldAlone(run, held)
-    const before = counted(others)
-    await run.cancel('enough', 'ann')
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
-    expect(held.seen).toEqual({ times: 1, aborts: 1 })
-    expect(counted(others)).toEqual(before)
-    const { activations } = await run.view()
-    expect(activations.filter(({ outcome }) => outcome === undefined)).toEqual([])
-    expect(activations.findLast(({ agent: name }) => name === 'held')).toMatchObject({ state: 'cancelled' })
-    await expect(run.resume()).rejects.toMatchObject({ code: 'run.ended' })
-    expect((await eventsOf(run)).filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
-  })
+  test.each(shapes)(
+    'collaboration 109: %s: it reaches whoever works, is final, and nobody else is asked',
+    async (_what, make) => {
+      const held = hanging('held answers')
+      const { root, others } = make(held)
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await heldAlone(run, held)
+      const before = counted(others)
+      await run.cancel('enough', 'ann')
+      expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
+      expect(held.seen).toEqual({ times: 1, aborts: 1 })
+      expect(counted(others)).toEqual(before)
+      const { activations } = await run.view()
+      expect(activations.filter(({ outcome }) => outcome === undefined)).toEqual([])
+      expect(activations.findLast(({ agent: name }) => name === 'held')).toMatchObject({ state: 'cancelled' })
+      await expect(run.resume()).rejects.toMatchObject({ code: 'run.ended' })
+      expect((await eventsOf(run)).filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
+    },
+  )
 
-  test.each(shapes)('collaboration 109: %s: paused, then cancelled: it ends at once and does no more', async (_what, make) => {
-    const held = hanging('held answers')
-    const { root, others } = make(held)
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    await heldAlone(run, held)
-    await run.pause({ at: 'now' })
-    await run.until('waiting')
-    const before = counted(others)
-    await run.cancel('enough')
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
-    expect([held.seen.times, ...counted(others)]).toEqual([1, ...before])
-  })
+  test.each(shapes)(
+    'collaboration 109: %s: paused, then cancelled: it ends at once and does no more',
+    async (_what, make) => {
+      const held = hanging('held answers')
+      const { root, others } = make(held)
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await heldAlone(run, held)
+      await run.pause({ at: 'now' })
+      await run.until('waiting')
+      const before = counted(others)
+      await run.cancel('enough')
+      expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
+      expect([held.seen.times, ...counted(others)]).toEqual([1, ...before])
+    },
+  )
 
   test('collaboration 109: what was done at any depth is undone, the innermost first', async () => {
     const undone: string[] = []

@@ -1,5 +1,6 @@
 /**
- * Spec collaboration, section H, where control is handed on: agents as tools that ask, and several questions at once. Ids are ours and stay the same while a question is open.
+ * Spec collaboration, section H, where control is handed on: agents as tools that ask, and several questions at once.
+ * Ids are ours and stay the same while a question is open.
  */
 import { describe, expect, test } from 'vitest'
 import { tool, transferTo } from '../../src/agent/index.ts'
@@ -17,7 +18,11 @@ describe('agents as tools', () => {
   function thorough(name: string) {
     const looked: Json[] = []
     const look = tool({ name: 'look', execute: () => (looked.push(name), 'looked') })
-    const model = scripted(calls(['look', {}]), calls(['ask', {}]), ({ messages }) => `heard ${messages.at(-1)!.content as string}`)
+    const model = scripted(
+      calls(['look', {}]),
+      calls(['ask', {}]),
+      ({ messages }) => `heard ${messages.at(-1)!.content as string}`,
+    )
     return { looked, model, inner: mind(name, model, { tools: [look, askTool()] }) }
   }
 
@@ -43,28 +48,34 @@ describe('agents as tools', () => {
   test.each([
     ['the second first', [1, 0], 'one process'],
     ['the first first', [0, 1], 'two processes'],
-  ] as const)('collaboration 89: two calls of one agent both ask; %s; the other stays open as it is: %s', async (_what, order, how) => {
-    const inner = code('inner', async (ctx, brief) => `${String(brief)}: ${(await interrupt(ctx, brief as Json)) as string}`)
-    const lead = scripted(calls(['inner', { request: 'a' }, ''], ['inner', { request: 'b' }, '']), 'final')
-    const outer = mind('outer', lead, { tools: [asTool(inner)] })
-    let runtime = await runtimeOf([outer], { store: store() })
-    let run: Run<unknown> = await runtime.start(outer, 'go', { runId: 'r1' })
-    const both = await open(runtime, run, 2)
-    expect(new Set(both.map(({ id }) => id)).size).toBe(2)
-    expect(new Set(both.map(({ activation }) => activation)).size).toBe(2) // collaboration 104: the model gave both calls no id
-    await answer(run, both[order[0]]!, order[0])
-    expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
-    if (how === 'two processes') {
-      await runtime.close()
-      runtime = await runtimeOf([outer], { store: store() })
-      run = runtime.handle('r1')
-    }
-    expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
-    await answer(run, both[order[1]]!, order[1])
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual(['a: 0', 'b: 1'])
-    expect(lead.prompts).toHaveLength(2)
-  })
+  ] as const)(
+    'collaboration 89: two calls of one agent both ask; %s; the other stays open as it is: %s',
+    async (_what, order, how) => {
+      const inner = code(
+        'inner',
+        async (ctx, brief) => `${String(brief)}: ${(await interrupt(ctx, brief as Json)) as string}`,
+      )
+      const lead = scripted(calls(['inner', { request: 'a' }, ''], ['inner', { request: 'b' }, '']), 'final')
+      const outer = mind('outer', lead, { tools: [asTool(inner)] })
+      let runtime = await runtimeOf([outer], { store: store() })
+      let run: Run<unknown> = await runtime.start(outer, 'go', { runId: 'r1' })
+      const both = await open(runtime, run, 2)
+      expect(new Set(both.map(({ id }) => id)).size).toBe(2)
+      expect(new Set(both.map(({ activation }) => activation)).size).toBe(2) // collaboration 104: the model gave both calls no id
+      await answer(run, both[order[0]]!, order[0])
+      expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
+      if (how === 'two processes') {
+        await runtime.close()
+        runtime = await runtimeOf([outer], { store: store() })
+        run = runtime.handle('r1')
+      }
+      expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
+      await answer(run, both[order[1]]!, order[1])
+      expect(await run.outcome()).toMatchObject({ output: 'final' })
+      expect(told(lead.prompts[1])).toEqual(['a: 0', 'b: 1'])
+      expect(lead.prompts).toHaveLength(2)
+    },
+  )
 
   test('collaboration 102: a tool fails and an agent as a tool asks in one turn: the failure is kept as a result, the question is answered', async () => {
     const broken = tool({ name: 'broken', effect: 'once', execute: () => Promise.reject(new Error('boom')) })
@@ -81,9 +92,14 @@ describe('agents as tools', () => {
   test('collaboration 120: one turn with a tool and two agents to be approved: each result when it is there, one model call when all are', async () => {
     const ran: string[] = []
     const echo = tool({ name: 'echo', execute: () => (ran.push('echo'), 'echoed') })
-    const lead = scripted(calls(['echo', {}, 'e1'], ['w1', { request: 'x' }, 'a1'], ['flow', { request: 'y' }, 'a2']), 'final')
+    const lead = scripted(
+      calls(['echo', {}, 'e1'], ['w1', { request: 'x' }, 'a1'], ['flow', { request: 'y' }, 'a2']),
+      'final',
+    )
     const flow = sequential({ name: 'flow', description: 'F', agents: [mind('s1'), mind('s2')] })
-    const outer = mind('outer', lead, { tools: [echo, asTool(mind('w1'), { approval: true }), asTool(flow, { approval: true })] })
+    const outer = mind('outer', lead, {
+      tools: [echo, asTool(mind('w1'), { approval: true }), asTool(flow, { approval: true })],
+    })
     const runtime = await runtimeOf([outer])
     const run = await runtime.start(outer, 'go')
     const both = await open(runtime, run, 2)
@@ -91,7 +107,8 @@ describe('agents as tools', () => {
     const byTool = (name: string) => both.find(({ body }) => (body as { tool?: Json }).tool === name)!
     await run.decide({ approvalId: byTool('w1').id, decision: 'approve' })
     expect(await open(runtime, run, 1)).toEqual([byTool('flow')])
-    const states = async (): Promise<string[]> => (await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)
+    const states = async (): Promise<string[]> =>
+      (await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)
     await expect.poll(states).toEqual(['outer waiting', 'w1 completed'])
     expect(lead.prompts).toHaveLength(1)
     await run.decide({ approvalId: byTool('flow').id, decision: 'approve' })
@@ -126,7 +143,12 @@ describe('several at once', () => {
       let runtime = await runtimeOf([root], { store: store() })
       let run: Run<unknown> = await runtime.start(root, 'go', { runId: 'r1' })
       const all = await open(runtime, run, 4)
-      expect(all.map(pathOf)).toEqual(['all/outer/a', 'all/outer/line/first/inner/b', 'all/outer/line/first/inner/c', 'all/outer/d'])
+      expect(all.map(pathOf)).toEqual([
+        'all/outer/a',
+        'all/outer/line/first/inner/b',
+        'all/outer/line/first/inner/c',
+        'all/outer/d',
+      ])
       const left = new Set(all.map(({ id }) => id))
       for (const [n, which] of order.entries()) {
         await answer(run, all[which]!, n)
@@ -155,7 +177,9 @@ describe('several at once', () => {
     const [first, waits] = await open(runtime, run, 2)
     await answer(run, first!, 1)
     await expect
-      .poll(async () => (await runtime.questions({ run: run.id })).some(({ body }) => JSON.stringify(body).includes('then?')))
+      .poll(async () =>
+        (await runtime.questions({ run: run.id })).some(({ body }) => JSON.stringify(body).includes('then?')),
+      )
       .toBe(true)
     const [again, still] = await open(runtime, run, 2)
     expect(again!.id).not.toBe(first!.id)
@@ -174,7 +198,9 @@ describe('several at once', () => {
     const before = (await run.view()).position
     for (const interruptId of ['int_unknown', '', asked!.address])
       await expect(run.answer({ interruptId, value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
-    await expect(other.answer({ interruptId: asked!.id, value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
+    await expect(other.answer({ interruptId: asked!.id, value: 1 })).rejects.toMatchObject({
+      code: 'interrupt.unknown',
+    })
     expect((await run.view()).position).toBe(before)
     expect(await open(runtime, run, 4)).toContainEqual(asked)
     expect(first.prompts).toHaveLength(2)
@@ -227,7 +253,13 @@ describe('around it', () => {
 
   test('control that stays over a session: asked in one run, answered by another process, and the next run begins there', async () => {
     const lead = scripted(hands('w'), 'never')
-    const root = router({ name: 'desk', model: lead, workers: [asker('w')], sticky: true, transfer: { returns: 'never' } })
+    const root = router({
+      name: 'desk',
+      model: lead,
+      workers: [asker('w')],
+      sticky: true,
+      transfer: { returns: 'never' },
+    })
     const dying = await runtimeOf([root], { store: store() })
     const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1', session: 's1' }), 1)
     await dying.close()

@@ -1,5 +1,6 @@
 /**
- * Spec collaboration, section H, where control is handed on: whoever asks outside, wherever it works, waits; it is answered in any process, and what has ended is not done again.
+ * Spec collaboration, section H, where control is handed on: whoever asks outside, wherever it works, waits; it is
+ * answered in any process, and what has ended is not done again.
  */
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/agent/index.ts'
@@ -14,14 +15,23 @@ import { code, xfer as hands } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
 
 describe('anywhere', () => {
-  const outerOf = (inner: Agent) => mind('outer', scripted(calls([inner.name, { request: 'x' }]), 'final'), { tools: [asTool(inner)] })
+  const outerOf = (inner: Agent) =>
+    mind('outer', scripted(calls([inner.name, { request: 'x' }]), 'final'), { tools: [asTool(inner)] })
   const asking = (name = 'asker') => mind(name, scripted(calls(['ask', {}]), `${name} is done`), { tools: [askTool()] })
   const lead = (worker: Agent, name = 'lead') =>
     router({ name, description: 'Leads.', model: scripted(hands(worker.name), 'final'), workers: [worker] })
 
   const places: readonly [string, (before: Agent) => Agent, string][] = [
-    ['a worker that is code', (before) => sequential({ name: 'line', agents: [before, lead(asker('asker'))] }), 'line/before/lead/asker'],
-    ['a tool of a worker', (before) => sequential({ name: 'line', agents: [before, lead(asking())] }), 'line/before/lead/asker/asker.ask'],
+    [
+      'a worker that is code',
+      (before) => sequential({ name: 'line', agents: [before, lead(asker('asker'))] }),
+      'line/before/lead/asker',
+    ],
+    [
+      'a tool of a worker',
+      (before) => sequential({ name: 'line', agents: [before, lead(asking())] }),
+      'line/before/lead/asker/asker.ask',
+    ],
     [
       "a worker's worker",
       (before) => lead(lead(sequential({ name: 'line', description: 'L', agents: [before, asking()] }), 'mid'), 'top'),
@@ -33,7 +43,10 @@ describe('anywhere', () => {
         const sometimes = code('asker', async (ctx) =>
           (await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? interrupt(ctx, 'asker?') : 'not yet',
         )
-        return sequential({ name: 'line', agents: [before, loop({ name: 'round', agents: [sometimes], maxIterations: 2 })] })
+        return sequential({
+          name: 'line',
+          agents: [before, loop({ name: 'round', agents: [sometimes], maxIterations: 2 })],
+        })
       },
       'line/before/round/asker/asker',
     ],
@@ -45,7 +58,9 @@ describe('anywhere', () => {
           name: 'line',
           agents: [
             before,
-            outerOf(mind('inner', scripted(calls(['inner2', { request: 'y' }]), 'in'), { tools: [asTool(asking('inner2'))] })),
+            outerOf(
+              mind('inner', scripted(calls(['inner2', { request: 'y' }]), 'in'), { tools: [asTool(asking('inner2'))] }),
+            ),
           ],
         }),
       'line/before/outer/inner/inner2/inner2.ask',
@@ -69,25 +84,28 @@ describe('anywhere', () => {
       'lead/boss/asker/asker.ask',
     ],
   ]
-  test.each(places)('%s asks; answered by another process; what had ended is not done again', async (_what, make, path) => {
-    const first = scripted('before is done')
-    const root = make(mind('before', first))
-    const dying = await runtimeOf([root], { store: store() })
-    const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
-    expect(pathOf(asked!)).toBe(path)
-    await dying.close()
-    const runtime = await runtimeOf([root], { store: store() })
-    const run = runtime.handle('r1')
-    expect(await open(runtime, run, 1)).toEqual([asked])
-    await answer(run, asked!, 'yes')
-    expect(await run.outcome()).toMatchObject({ status: 'completed' })
-    expect(first.prompts).toHaveLength(1)
-    const events = await eventsOf(run)
-    expect(events.filter(({ type }) => type === 'interrupt.raised')).toHaveLength(1)
-    const activations = (await run.view()).activations
-    expect(new Set(activations.map(({ activation }) => activation)).size).toBe(activations.length)
-    expect(events.filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
-  })
+  test.each(places)(
+    '%s asks; answered by another process; what had ended is not done again',
+    async (_what, make, path) => {
+      const first = scripted('before is done')
+      const root = make(mind('before', first))
+      const dying = await runtimeOf([root], { store: store() })
+      const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
+      expect(pathOf(asked!)).toBe(path)
+      await dying.close()
+      const runtime = await runtimeOf([root], { store: store() })
+      const run = runtime.handle('r1')
+      expect(await open(runtime, run, 1)).toEqual([asked])
+      await answer(run, asked!, 'yes')
+      expect(await run.outcome()).toMatchObject({ status: 'completed' })
+      expect(first.prompts).toHaveLength(1)
+      const events = await eventsOf(run)
+      expect(events.filter(({ type }) => type === 'interrupt.raised')).toHaveLength(1)
+      const activations = (await run.view()).activations
+      expect(new Set(activations.map(({ activation }) => activation)).size).toBe(activations.length)
+      expect(events.filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
+    },
+  )
 })
 
 describe('under a router', () => {
@@ -119,7 +137,12 @@ describe('under a router', () => {
   test('collaboration 47: the lead asks by a tool of its own, then a worker does: two questions at two places, one answer', async () => {
     const lead = scripted(calls(['ask', { what: 'lead' }]), hands('w'), 'final')
     const w = scripted(calls(['ask', { what: 'w' }]), 'w answers')
-    const root = router({ name: 'lead', model: lead, tools: [askTool()], workers: [mind('w', w, { tools: [askTool()] })] })
+    const root = router({
+      name: 'lead',
+      model: lead,
+      tools: [askTool()],
+      workers: [mind('w', w, { tools: [askTool()] })],
+    })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     const [first] = await open(runtime, run, 1)
@@ -152,13 +175,18 @@ describe('under a router', () => {
     expect(said).toEqual(['w heard 1', 'w heard 2'])
   })
 
-  const supervised = () => router({ name: 'inner', description: 'R', model: scripted(hands('w'), 'routed'), workers: [asker('w')] })
+  const supervised = () =>
+    router({ name: 'inner', description: 'R', model: scripted(hands('w'), 'routed'), workers: [asker('w')] })
   test.each<[string, () => { root: Agent; seen: Scripted; output: Json }]>([
     [
       'as a step',
       () => {
         const seen = scripted('after')
-        return { seen, root: sequential({ name: 'line', agents: [supervised(), mind('after', seen)] }), output: 'after' }
+        return {
+          seen,
+          root: sequential({ name: 'line', agents: [supervised(), mind('after', seen)] }),
+          output: 'after',
+        }
       },
     ],
     [
@@ -168,15 +196,18 @@ describe('under a router', () => {
         return { seen, root: mind('outer', seen, { tools: [asTool(supervised())] }), output: 'final' }
       },
     ],
-  ])('collaboration 49: a router %s: its question is answered there, and what is around it goes on', async (_what, make) => {
-    const { root, seen, output } = make()
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    const [asked] = await open(runtime, run, 1)
-    await answer(run, asked!, 'yes')
-    expect(await run.outcome()).toMatchObject({ output })
-    expect(JSON.stringify(seen.prompts.at(-1))).toContain('routed')
-  })
+  ])(
+    'collaboration 49: a router %s: its question is answered there, and what is around it goes on',
+    async (_what, make) => {
+      const { root, seen, output } = make()
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      const [asked] = await open(runtime, run, 1)
+      await answer(run, asked!, 'yes')
+      expect(await run.outcome()).toMatchObject({ output })
+      expect(JSON.stringify(seen.prompts.at(-1))).toContain('routed')
+    },
+  )
 
   test('collaboration 34: a worker that waits has not handed control back; it does so after the answer', async () => {
     const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [asker('w')] })
@@ -210,7 +241,10 @@ async function runtimeEvents(runtime: Runtime, run: string) {
 describe('a team that has changed', () => {
   test.each<[string, (name: string) => Agent]>([
     ['a router', (name) => router({ name: 'root', model: scripted(hands(name), 'final'), workers: [asker(name)] })],
-    ['a sequential', (name) => sequential({ name: 'root', agents: [mind('first'), asker(name), mind('last', scripted('final'))] })],
+    [
+      'a sequential',
+      (name) => sequential({ name: 'root', agents: [mind('first'), asker(name), mind('last', scripted('final'))] }),
+    ],
     [
       'a parallel',
       (name) =>
@@ -241,7 +275,8 @@ describe('a team that has changed', () => {
   )
 
   test('collaboration 100: somebody was added meanwhile: a run that has begun goes on with those it began with', async () => {
-    const root = (...more: Agent[]) => sequential({ name: 'root', agents: [asker('w'), ...more, mind('last', scripted('final'))] })
+    const root = (...more: Agent[]) =>
+      sequential({ name: 'root', agents: [asker('w'), ...more, mind('last', scripted('final'))] })
     const before = await runtimeOf([root()], { store: store() })
     const [asked] = await open(before, await before.start('root', 'go', { runId: 'r1' }), 1)
     await before.close()

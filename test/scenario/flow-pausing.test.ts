@@ -1,5 +1,6 @@
 /**
- * Spec collaboration, section J, where control is handed on: a pause reaches every depth and is invisible to the flow, so nothing is lost and nothing is done twice.
+ * Spec collaboration, section J, where control is handed on: a pause reaches every depth and is invisible to the flow,
+ * so nothing is lost and nothing is done twice.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
@@ -111,7 +112,9 @@ describe('at a boundary', () => {
     await run.resume()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect([lead.prompts.length, w.prompts.length]).toEqual([2, 1])
-    const hops = (await eventsOf(run)).flatMap((event) => (event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : []))
+    const hops = (await eventsOf(run)).flatMap((event) =>
+      event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : [],
+    )
     expect(hops).toEqual(['lead>w', 'w>lead'])
     await onceEach(run)
   })
@@ -170,7 +173,11 @@ describe('at a boundary', () => {
     const held = hanging('looked')
     const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
     const w = scripted(calls(['look', {}]), 'w answers')
-    const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [mind('w', w, { tools: [look] })] })
+    const root = router({
+      name: 'lead',
+      model: scripted(hands('w'), 'final'),
+      workers: [mind('w', w, { tools: [look] })],
+    })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await held.begun
@@ -229,7 +236,10 @@ describe('a question and a pause at the same moment', () => {
   test('collaboration 114: paused while branches ask: the questions keep their ids, may be answered meanwhile, and nothing goes on before resume', async () => {
     const after = scripted('after')
     const asker = (name: string): Agent => agent({ name, run: async (ctx) => interrupt(ctx, `${name}?`) })
-    const root = sequential({ name: 'root', agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), mind('after', after)] })
+    const root = sequential({
+      name: 'root',
+      agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), mind('after', after)],
+    })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(2)

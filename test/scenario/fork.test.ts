@@ -1,4 +1,7 @@
-/** Forks of teams: another ending from the middle of a run, approvals that are asked anew, what the origin has done already. Cites K1, K4, K6, K10. */
+/**
+ * Forks of teams: another ending from the middle of a run, approvals that are asked anew, what the origin has done
+ * already. Cites K1, K4, K6, K10.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { ActivationId, Json } from '../../src/core/index.ts'
@@ -35,7 +38,10 @@ const pays = (paid: Json[], options: object = { sensitive: true }) =>
 
 describe('a fork of a supervisor’s run', () => {
   test('K10: from a worker’s end with another answer it ends in another way, and no finished model call is made again', async () => {
-    const lead = scripted(delegates(['price', 'look it up', 'd1']), ({ messages }) => `it costs ${JSON.stringify(told(messages).at(-1))}`)
+    const lead = scripted(
+      delegates(['price', 'look it up', 'd1']),
+      ({ messages }) => `it costs ${JSON.stringify(told(messages).at(-1))}`,
+    )
     const low = scripted('12')
     const worker = agent({ name: 'price', description: 'Knows prices.', model: low })
     const boss = supervisor({ name: 'boss', description: 'Leads.', model: lead, workers: [worker] })
@@ -72,7 +78,9 @@ describe('a fork of a supervisor’s run', () => {
     const point = await at(run, ({ event, activation }) => event.type === 'step.settled' && activation.includes('>'))
     const fork = await runtime.fork({ run: run.id, at: point })
     const { questions } = await waiting(fork)
-    expect(questions).toMatchObject([{ kind: 'in-doubt', body: { reason: `already done in run ${run.id}`, done: { run: run.id } } }])
+    expect(questions).toMatchObject([
+      { kind: 'in-doubt', body: { reason: `already done in run ${run.id}`, done: { run: run.id } } },
+    ])
     expect((await fork.view()).doubts).toMatchObject([{ kind: 'in-doubt', doneIn: run.id }])
     await fork.settleDoubt({ id: questions[0]!.id, happened: true })
     expect(await fork.outcome()).toMatchObject({ output: 'done' })
@@ -114,7 +122,10 @@ describe('approvals in a fork', () => {
     await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
     await run.outcome()
     const point = await at(run, ({ event }) => event.type === 'ask.settled')
-    const yes = { type: 'outcome', outcome: { status: 'completed', output: { decision: 'approve', approver: 'eve' } } } as const
+    const yes = {
+      type: 'outcome',
+      outcome: { status: 'completed', output: { decision: 'approve', approver: 'eve' } },
+    } as const
     for (const edit of [undefined, yes]) {
       const fork = await runtime.fork({ run: run.id, at: point, ...(edit === undefined ? {} : { edit }) })
       const asked = (await waiting(fork)).waiting
@@ -159,7 +170,12 @@ describe('approvals in a fork', () => {
   test('what was granted for a run does not hold in its fork', async () => {
     const paid: Json[] = []
     const model = scripted(calls(['pay', { amount: 1 }, 'p1']), calls(['pay', { amount: 2 }, 'p2']), 'paid')
-    const clerk = agent({ name: 'clerk', description: 'Pays.', model, tools: [pays(paid, { effect: 'read', approval: true })] })
+    const clerk = agent({
+      name: 'clerk',
+      description: 'Pays.',
+      model,
+      tools: [pays(paid, { effect: 'read', approval: true })],
+    })
     const runtime = await runtimeOf([clerk])
     const run = await runtime.start(clerk, 'go')
     await run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'approve', grant: 'session' })
@@ -189,8 +205,12 @@ describe('what else is different in a fork', () => {
     expect(await run.outcome()).toMatchObject({ output: 'heard "one"' })
     const fork = await runtime.fork({ run: run.id, edit: { type: 'input', input: 'two' }, runId: 'run_two' })
     expect(await fork.outcome()).toMatchObject({ run: 'run_two', output: 'heard "two"' })
-    expect((await runtime.fork({ run: run.id, edit: { type: 'input', input: 'two' }, runId: 'run_two' })).id).toBe('run_two')
-    await expect(runtime.fork({ run: run.id, edit: { type: 'input', input: '' } })).rejects.toMatchObject({ code: 'input.invalid' })
+    expect((await runtime.fork({ run: run.id, edit: { type: 'input', input: 'two' }, runId: 'run_two' })).id).toBe(
+      'run_two',
+    )
+    await expect(runtime.fork({ run: run.id, edit: { type: 'input', input: '' } })).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
     expect(await runtime.runs()).toHaveLength(2)
   })
   test.each<[string, object, string]>([

@@ -33,7 +33,12 @@ const session = { session: 's' }
 const toAnn = JSON.stringify({ to: 'ann', n: 1 })
 const toBob = JSON.stringify({ to: 'bob' })
 /** Starts a run, and says yes with this grant to the first thing that it asks. */
-async function granted(runtime: Runtime, grant: object | string, brief = toAnn, options: object = session): Promise<Run> {
+async function granted(
+  runtime: Runtime,
+  grant: object | string,
+  brief = toAnn,
+  options: object = session,
+): Promise<Run> {
   const run = await runtime.start('caller', brief, options)
   const [asked] = (await waiting(run)).waiting
   await run.decide({ approvalId: asked!.id, decision: 'approve', approver: 'eve', grant: grant as never })
@@ -90,8 +95,16 @@ describe('a grant for the session', () => {
 
   test("holds for one agent's tool: another agent's of that name, with the same arguments and effect, is another tool and asks", async () => {
     const done: Json[] = []
-    const lead = scripted(delegates(['caller', toAnn]), delegates(['other', toAnn]), delegates(['caller', toBob]), 'end')
-    const workers = [caller('caller', [send(done)]), caller('other', [send(done, { description: 'Sends to everybody.' })])]
+    const lead = scripted(
+      delegates(['caller', toAnn]),
+      delegates(['other', toAnn]),
+      delegates(['caller', toBob]),
+      'end',
+    )
+    const workers = [
+      caller('caller', [send(done)]),
+      caller('other', [send(done, { description: 'Sends to everybody.' })]),
+    ]
     const root = supervisor({ name: 'root', model: lead, workers })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go', session)
@@ -221,11 +234,21 @@ describe('what a grant never reaches', () => {
     const runtime = await runtimeOf([caller('caller', [send()])])
     const run = await runtime.start('caller', toAnn)
     const [asked] = (await waiting(run)).waiting
-    for (const grant of ['always', {}, { for: 'session', input: [] }, { for: 'session', expiresInMs: 0 }, { for: 'session', tool: 'x' }])
-      await expect(run.decide({ approvalId: asked!.id, decision: 'approve', grant: grant as never })).rejects.toMatchObject({
+    for (const grant of [
+      'always',
+      {},
+      { for: 'session', input: [] },
+      { for: 'session', expiresInMs: 0 },
+      { for: 'session', tool: 'x' },
+    ])
+      await expect(
+        run.decide({ approvalId: asked!.id, decision: 'approve', grant: grant as never }),
+      ).rejects.toMatchObject({
         code: 'approval.invalid',
       })
-    await expect(run.decide({ approvalId: asked!.id, decision: 'reject', grant: 'session' } as never)).rejects.toMatchObject({
+    await expect(
+      run.decide({ approvalId: asked!.id, decision: 'reject', grant: 'session' } as never),
+    ).rejects.toMatchObject({
       code: 'approval.invalid',
     })
     expect((await waiting(run)).waiting).toHaveLength(1)

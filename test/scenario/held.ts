@@ -8,7 +8,10 @@ import { mind } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { calls, scripted, type Scripted } from './team.ts'
 
-/** Work that begins, hangs until the test lets it end or it is aborted, and says the second time at once what it would have said. */
+/**
+ * Work that begins, hangs until the test lets it end or it is aborted, and says the second time at once what it would
+ * have said.
+ */
 export function hanging<T>(value: T) {
   const begun = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
@@ -46,7 +49,8 @@ export const counted = (others: Scene['others']): readonly number[] => others.ma
 /** Waits until the work that is held is all that is under way. */
 export async function heldAlone(run: Run | Run<unknown>, { begun }: Hanging): Promise<void> {
   await begun
-  const asked = async () => (await run.view()).activations.flatMap(({ open }) => open.filter(({ kind }) => kind === 'model'))
+  const asked = async () =>
+    (await run.view()).activations.flatMap(({ open }) => open.filter(({ kind }) => kind === 'model'))
   await expect.poll(async () => (await asked()).length, { timeout: 10_000 }).toBe(1)
 }
 
@@ -85,7 +89,11 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
           (request) => held.work(request.signal),
         ),
       )
-      return { root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }), others: [[a, 2]], output: 'held answers' }
+      return {
+        root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }),
+        others: [[a, 2]],
+        output: 'held answers',
+      }
     },
   ],
   [
@@ -108,7 +116,11 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
     'a router',
     (held) => {
       const lead = scripted(hands('held'), 'final')
-      return { root: router({ name: 'root', model: lead, workers: [slow('held', held)] }), others: [[lead, 2]], output: 'final' }
+      return {
+        root: router({ name: 'root', model: lead, workers: [slow('held', held)] }),
+        others: [[lead, 2]],
+        output: 'final',
+      }
     },
   ],
   [

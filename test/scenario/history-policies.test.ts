@@ -1,4 +1,7 @@
-/** How much of a conversation crosses to an agent and back, and what never does: spec collaboration 41, 42, 62 to 65, and 1.6. */
+/**
+ * How much of a conversation crosses to an agent and back, and what never does: spec collaboration 41, 42, 62 to 65,
+ * and 1.6.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, transferTo } from '../../src/agent/index.ts'
 import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -10,7 +13,10 @@ import { calls, fastClock, fatal, runtimeOf, scripted, store } from './team.ts'
 describe('how much crosses', () => {
   test("collaboration 62: hidden, no transfer is in any input: of model, code or rule, with another tool in the same turn; the lead's words stay", async () => {
     const lead = scripted(
-      { text: 'let me delegate', calls: [...calls(['echo', {}, 'e'], ['transfer_to_agent', { agent_name: 'W' }, 'e']).calls!] },
+      {
+        text: 'let me delegate',
+        calls: [...calls(['echo', {}, 'e'], ['transfer_to_agent', { agent_name: 'W' }, 'e']).calls!],
+      },
       'final',
     )
     const w = scripted('W result')
@@ -24,7 +30,9 @@ describe('how much crosses', () => {
       transfer: { agents: { W: { followedBy: ['coder'] }, coder: { followedBy: ['after'], returns: 'on-request' } } },
     })
     await (await runtimeOf([sup])).run(sup, 'task')
-    expect(JSON.stringify([...lead.prompts, ...w.prompts, ...after.prompts])).not.toMatch(/transfer_to_agent`|successfully transferred/)
+    expect(JSON.stringify([...lead.prompts, ...w.prompts, ...after.prompts])).not.toMatch(
+      /transfer_to_agent`|successfully transferred/,
+    )
     expect(lead.prompts[1]!.slice(1)).toEqual([
       user('task'),
       { role: 'assistant', content: 'let me delegate', calls: [{ id: 'e', name: 'echo', input: {} }] },
@@ -36,7 +44,12 @@ describe('how much crosses', () => {
   test('collaboration 64: of a worker that shares its answer the others get its last words, and itself everything', async () => {
     const lead = scripted(xfer('W'), xfer('W'), 'final')
     const w = scripted({ text: 'thinking', ...calls(['echo', {}]) }, 'first', 'second')
-    const sup = router({ name: 'Sup', model: lead, workers: [busy('W', w)], transfer: { agents: { W: { shares: 'answer' } } } })
+    const sup = router({
+      name: 'Sup',
+      model: lead,
+      workers: [busy('W', w)],
+      transfer: { agents: { W: { shares: 'answer' } } },
+    })
     await (await runtimeOf([sup])).run(sup, 'task')
     expect(lead.prompts[2]!.slice(1)).toEqual([user('task'), context('[W] said: first.'), context('[W] said: second.')])
     expect(w.prompts[2]!.slice(0, -1)).toMatchObject([
@@ -56,7 +69,11 @@ describe('how much crosses', () => {
     })
     const both = parallel({ name: 'both', agents: [busy('A'), busy('B')] })
     const line = sequential({ name: 'line', agents: [busy('C'), busy('D')] })
-    const flow = sequential({ name: 'S', agents: [quick, both, line, worker('next', next)], edge: { shares: 'answer' } })
+    const flow = sequential({
+      name: 'S',
+      agents: [quick, both, line, worker('next', next)],
+      edge: { shares: 'answer' },
+    })
     await (await runtimeOf([flow])).run(flow, 'task')
     expect(next.prompts).toEqual([
       [
@@ -87,12 +104,25 @@ describe('how much crosses', () => {
     const mid = router({
       name: 'Mid',
       model: scripted({ text: 'let me', ...calls(['exit', { final_result: 'the exit' }]) }),
-      tools: [tool({ name: 'exit', effect: 'read', execute: ({ final_result: result }) => result, action: { exit: 'supervisor' } })],
+      tools: [
+        tool({
+          name: 'exit',
+          effect: 'read',
+          execute: ({ final_result: result }) => result,
+          action: { exit: 'supervisor' },
+        }),
+      ],
       workers: [worker('unused')],
     })
-    const flow = sequential({ name: 'S', agents: [again, mid, worker('next', next)], edge: { agents: { next: { context: 'answers' } } } })
+    const flow = sequential({
+      name: 'S',
+      agents: [again, mid, worker('next', next)],
+      edge: { agents: { next: { context: 'answers' } } },
+    })
     await (await runtimeOf([flow])).run(flow, 'task')
-    expect(next.prompts).toEqual([[user('task'), context('[A] said: one.'), context('[A] said: two.'), context('[Mid] said: the exit.')]])
+    expect(next.prompts).toEqual([
+      [user('task'), context('[A] said: one.'), context('[A] said: two.'), context('[Mid] said: the exit.')],
+    ])
   })
 
   test("collaboration 65: with the policy 'brief' a worker gets the supervisor's task and nothing else; without one, what the run was asked", async () => {
@@ -126,7 +156,12 @@ describe('how much crosses', () => {
     const a = scripted('A result')
     const lead = scripted(xfer('W'), xfer('Flow'), 'final')
     const flow = sequential({ name: 'Flow', description: 'Works in steps.', agents: [worker('A', a)] })
-    const sup = router({ name: 'Sup', model: lead, workers: [worker('W'), flow], transfer: { agents: { Flow: { context: 'input' } } } })
+    const sup = router({
+      name: 'Sup',
+      model: lead,
+      workers: [worker('W'), flow],
+      transfer: { agents: { Flow: { context: 'input' } } },
+    })
     await (await runtimeOf([sup])).run(sup, 'task', { messages: [{ role: 'system', content: 'Be brief.' }] })
     expect(a.prompts).toEqual([[{ role: 'system', content: 'Be brief.' }, user('task')]])
   })
@@ -202,7 +237,10 @@ describe('a session and a flow', () => {
     const sup = router({ name: 'Sup', model: lead, workers: [worker('W', w)] })
     const runtime = await runtimeOf([sup])
     await runtime.run(sup, 'first question', { session: 'ses_1' })
-    await runtime.run(sup, 'second question', { session: 'ses_1', messages: [{ role: 'system', content: 'Be brief.' }] })
+    await runtime.run(sup, 'second question', {
+      session: 'ses_1',
+      messages: [{ role: 'system', content: 'Be brief.' }],
+    })
     expect(lead.prompts[2]!.slice(1)).toEqual([
       user('first question'),
       { role: 'assistant', content: 'first answer' },

@@ -1,4 +1,7 @@
-/** What agents in a flow are shown of each other: spec collaboration 52 to 61, and 1.6. How much of it by which policy is in history-policies.test.ts. */
+/**
+ * What agents in a flow are shown of each other: spec collaboration 52 to 61, and 1.6. How much of it by which policy
+ * is in history-policies.test.ts.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { FilePart, HistoryEntry, Json } from '../../src/core/index.ts'
@@ -10,12 +13,19 @@ import { busy, contents, context, user } from './played.ts'
 import { calls, runtimeOf, scripted, type Scripted } from './team.ts'
 
 /** Who is heard in a prompt: the names of those whose words are there, in order. */
-const heard = (model: Scripted): string[] => contents(model.prompts[0]).flatMap((text) => /said: (\w+)\./.exec(text as string)?.[1] ?? [])
+const heard = (model: Scripted): string[] =>
+  contents(model.prompts[0]).flatMap((text) => /said: (\w+)\./.exec(text as string)?.[1] ?? [])
 
 describe('the words', () => {
   test('collaboration 52: a supervisor is told what a worker said, called and got, in the third person', async () => {
     const lead = scripted(xfer('W1', 's1'), 'final')
-    const sup = router({ name: 'Sup', instructions: 'Lead.', model: lead, workers: [busy('W1')], transfer: { transfers: 'shown' } })
+    const sup = router({
+      name: 'Sup',
+      instructions: 'Lead.',
+      model: lead,
+      workers: [busy('W1')],
+      transfer: { transfers: 'shown' },
+    })
     const runtime = await runtimeOf([sup])
     expect(await runtime.run(sup, 'task')).toMatchObject({ output: 'final' })
     expect(contents(lead.prompts[1]).slice(4, 7)).toEqual([
@@ -41,7 +51,9 @@ describe('the words', () => {
     await (await runtimeOf([flow])).run(flow, 'task')
     expect(next.prompts[0]).toEqual([
       user('task'),
-      context('[two] called tool: `echo` with arguments: {"a":1}. [two] called tool: `echo` with arguments: {"b":"x"}.'),
+      context(
+        '[two] called tool: `echo` with arguments: {"a":1}. [two] called tool: `echo` with arguments: {"b":"x"}.',
+      ),
       context('[two] `echo` tool returned result: a.'),
       context('[two] `echo` tool returned result: b.'),
       context('[two] said: done.'),
@@ -56,7 +68,10 @@ describe('the words', () => {
       model: scripted(calls(['note', { i: 0 }], ['note', { i: 1 }], ['note', { i: 2 }]), ''),
       tools: [tool({ name: 'note', effect: 'read', execute: ({ i }) => results[i as number] })],
     })
-    const flow = sequential({ name: 'S', agents: [empty, agent({ name: 'mute', run: () => null }), worker('next', next)] })
+    const flow = sequential({
+      name: 'S',
+      agents: [empty, agent({ name: 'mute', run: () => null }), worker('next', next)],
+    })
     await (await runtimeOf([flow])).run(flow, 'task')
     expect(next.prompts[0]).toHaveLength(3)
     expect(next.prompts[0]![2]).toEqual(context('[empty] `note` tool returned result: 0.'))
@@ -78,22 +93,38 @@ describe('the words', () => {
       { role: 'tool', callId: 'k', name: 'find', content: { found: true } },
       { role: 'assistant', content: 'found' },
     ]
-    const models = [scripted(xfer('W'), 'lead result'), scripted('W result'), scripted('step result'), scripted('branch result')] as const
+    const models = [
+      scripted(xfer('W'), 'lead result'),
+      scripted('W result'),
+      scripted('step result'),
+      scripted('branch result'),
+    ] as const
     const [lead, w, step, branch] = models
-    const own = (name: string, model: Scripted) => agent({ name, description: name, instructions: `I am ${name}.`, model })
+    const own = (name: string, model: Scripted) =>
+      agent({ name, description: name, instructions: `I am ${name}.`, model })
     const sup = router({ name: 'Sup', instructions: 'I am Sup.', model: lead, workers: [own('W', w)] })
-    const flow = sequential({ name: 'S', agents: [sup, own('step', step), parallel({ name: 'P', agents: [own('branch', branch)] })] })
+    const flow = sequential({
+      name: 'S',
+      agents: [sup, own('step', step), parallel({ name: 'P', agents: [own('branch', branch)] })],
+    })
     await (await runtimeOf([flow])).run(flow, 'and now?', { messages })
-    expect(models.map((model) => model.prompts[0]!.slice(1, 7))).toEqual(models.map(() => [...messages, user('and now?')]))
+    expect(models.map((model) => model.prompts[0]!.slice(1, 7))).toEqual(
+      models.map(() => [...messages, user('and now?')]),
+    )
     const names = ['Sup', 'W', 'step', 'branch']
-    expect(models.map((model) => (model.prompts[0]![0]!.content as string).split('\n')[0])).toEqual(names.map((name) => `I am ${name}.`))
+    expect(models.map((model) => (model.prompts[0]![0]!.content as string).split('\n')[0])).toEqual(
+      names.map((name) => `I am ${name}.`),
+    )
   })
 
   test('collaboration 56: what is no message is refused, and nothing is started', async () => {
     const flow = sequential({ name: 'S', agents: [worker('A')] })
     const runtime = await runtimeOf([flow])
     const refused = runtime.run(flow, 'task', { messages: [{ role: 'tool', content: 'x' } as unknown as Message] })
-    await expect(refused).rejects.toMatchObject({ code: 'input.invalid', message: expect.stringContaining('messages[0]') as string })
+    await expect(refused).rejects.toMatchObject({
+      code: 'input.invalid',
+      message: expect.stringContaining('messages[0]') as string,
+    })
     expect(await runtime.runs()).toEqual([])
   })
 
@@ -113,7 +144,10 @@ describe('the words', () => {
       role: 'user',
       content: [{ type: 'text', text: 'For context: [painter] said: here it is.' }, picture],
     })
-    expect(seen[0]!.find((entry) => entry.agent === 'painter')?.message).toMatchObject({ content: 'here it is', files: [picture] })
+    expect(seen[0]!.find((entry) => entry.agent === 'painter')?.message).toMatchObject({
+      content: 'here it is',
+      files: [picture],
+    })
   })
 
   test('collaboration 17: an agent that works again is shown its own words as they are, with calls and results', async () => {
@@ -135,7 +169,9 @@ describe('a rewriter of its own', () => {
   /** Only what comes from outside, and the last words of another. */
   const last: HistoryRewriter = (entries, name) => {
     entriesSeen.push({ entries, agent: name })
-    const others = entries.filter((entry) => entry.agent !== undefined && entry.agent !== name && entry.message.role === 'assistant')
+    const others = entries.filter(
+      (entry) => entry.agent !== undefined && entry.agent !== name && entry.message.role === 'assistant',
+    )
     return [...entries.filter((entry) => entry.agent === undefined), ...others.slice(-1)].map(({ message }) => message)
   }
 
@@ -148,7 +184,9 @@ describe('a rewriter of its own', () => {
     })
     entriesSeen.length = 0
     await (await runtimeOf([flow])).run(flow, 'task', { messages: [{ role: 'system', content: 'Be brief.' }] })
-    expect(w.prompts).toEqual([[{ role: 'system', content: 'Be brief.' }, user('task'), { role: 'assistant', content: 'B result' }]])
+    expect(w.prompts).toEqual([
+      [{ role: 'system', content: 'Be brief.' }, user('task'), { role: 'assistant', content: 'B result' }],
+    ])
     expect(entriesSeen[0]!.agent).toBe('W')
     expect(entriesSeen[0]!.entries.map(({ agent: name, message }) => [name, message.role])).toEqual([
       [undefined, 'system'],
@@ -194,15 +232,28 @@ describe('a rewriter of its own', () => {
       const text = await ctx.step('summary', () => `${agent} is shown ${entries.length}`)
       return [{ role: 'user', content: text }]
     }
-    const last = agent({ name: 'C', description: 'c', model: ({ messages }) => JSON.stringify(messages.at(-1)!.content) })
-    const both = parallel({ name: 'P', agents: [last, agent({ name: 'D', model: scripted('d') })], edge: { context: summarize } })
+    const last = agent({
+      name: 'C',
+      description: 'c',
+      model: ({ messages }) => JSON.stringify(messages.at(-1)!.content),
+    })
+    const both = parallel({
+      name: 'P',
+      agents: [last, agent({ name: 'D', model: scripted('d') })],
+      edge: { context: summarize },
+    })
     const flow = sequential({ name: 'S', agents: [worker('A'), both] })
     const { end, differences, repeated } = await simulate(teamScenario({ agents: [flow], input: 'task' }))
     expect(end.outcome).toEqual({ status: 'completed', output: ['"C is shown 2"', 'd'] })
     expect([differences, repeated]).toEqual([[], []])
     const lead = scripted(xfer('W'), 'final')
     const w = scripted('w')
-    const root = router({ name: 'R', model: lead, workers: [worker('W', w)], transfer: { agents: { W: { context: summarize } } } })
+    const root = router({
+      name: 'R',
+      model: lead,
+      workers: [worker('W', w)],
+      transfer: { agents: { W: { context: summarize } } },
+    })
     expect(await (await runtimeOf([root])).run(root, 'task')).toMatchObject({ output: 'final' })
     expect(w.prompts).toEqual([[user('W is shown 1')]])
   }, 60_000)
@@ -214,27 +265,47 @@ describe('a rewriter of its own', () => {
   const failing: (readonly [what: string, context: HistoryRewriter, why: string])[] = [
     ['throws', throwing, 'no idea'],
     ['rejects', asynchronous, 'late'],
-    ['returns entries instead of messages', (entries) => entries as unknown as Message[], 'what the rewriter returns[0] has no role'],
-    ['returns a message without words', () => [{ role: 'user' } as unknown as Message], 'what the rewriter returns[0] has no content'],
+    [
+      'returns entries instead of messages',
+      (entries) => entries as unknown as Message[],
+      'what the rewriter returns[0] has no role',
+    ],
+    [
+      'returns a message without words',
+      () => [{ role: 'user' } as unknown as Message],
+      'what the rewriter returns[0] has no content',
+    ],
     ['returns one message', () => user('x') as unknown as Message[], 'a list of messages'],
   ]
 
-  test.each(failing)('collaboration 59, 11: one that %s ends a sequential, and the failure says where', async (_what, context, why) => {
-    const w = scripted('never')
-    const flow = sequential({ name: 'S', agents: [worker('A'), worker('W', w)], edge: { agents: { W: { context } } } })
-    const failed = {
-      code: 'transfer.refused',
-      message: expect.stringContaining(why) as string,
-      details: { agent: 'W', path: ['S', 'A', 'W'] },
-    }
-    expect(await (await runtimeOf([flow])).run(flow, 'task')).toMatchObject({ status: 'failed', failure: failed })
-    expect(w.prompts).toEqual([])
-  })
+  test.each(failing)(
+    'collaboration 59, 11: one that %s ends a sequential, and the failure says where',
+    async (_what, context, why) => {
+      const w = scripted('never')
+      const flow = sequential({
+        name: 'S',
+        agents: [worker('A'), worker('W', w)],
+        edge: { agents: { W: { context } } },
+      })
+      const failed = {
+        code: 'transfer.refused',
+        message: expect.stringContaining(why) as string,
+        details: { agent: 'W', path: ['S', 'A', 'W'] },
+      }
+      expect(await (await runtimeOf([flow])).run(flow, 'task')).toMatchObject({ status: 'failed', failure: failed })
+      expect(w.prompts).toEqual([])
+    },
+  )
 
   test("collaboration 59, 40: under a router its lead is told, or with onFailure 'end' the router ends", async () => {
     const lead = scripted(xfer('W'), 'without W')
     const team = (onFailure: 'tell' | 'end') =>
-      router({ name: 'Sup', model: lead, workers: [worker('W')], transfer: { agents: { W: { context: throwing, onFailure } } } })
+      router({
+        name: 'Sup',
+        model: lead,
+        workers: [worker('W')],
+        transfer: { agents: { W: { context: throwing, onFailure } } },
+      })
     const told = team('tell')
     expect(await (await runtimeOf([told])).run(told, 'task')).toMatchObject({ output: 'without W' })
     expect(lead.prompts[1]!.at(-1)!.content).toMatch(/W.*no idea/)
@@ -262,22 +333,33 @@ describe('side by side', () => {
   })
 
   test('collaboration 61: nested branches see what is before them on their way, and nothing beside it', async () => {
-    const models = Object.fromEntries(['A', 'B', 'C', 'D', 'next'].map((name) => [name, scripted(name)])) as Record<string, Scripted>
+    const models = Object.fromEntries(['A', 'B', 'C', 'D', 'next'].map((name) => [name, scripted(name)])) as Record<
+      string,
+      Scripted
+    >
     const one = (name: string) => worker(name, models[name])
-    const inner = sequential({ name: 'Inner', agents: [one('A'), parallel({ name: 'P2', agents: [one('B'), one('C')] })] })
+    const inner = sequential({
+      name: 'Inner',
+      agents: [one('A'), parallel({ name: 'P2', agents: [one('B'), one('C')] })],
+    })
     const flow = sequential({ name: 'S', agents: [parallel({ name: 'P1', agents: [inner, one('D')] }), one('next')] })
     await (await runtimeOf([flow])).run(flow, 'task')
     expect(Object.values(models).map(heard)).toEqual([[], ['A'], ['A'], [], ['A', 'B', 'C', 'D']])
   })
 
   test('collaboration 60, 61: three levels: A, then B beside C and then D beside E, then F', async () => {
-    const models = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'C2', 'F'].map((name) => [name, scripted(name)])) as Record<
-      string,
-      Scripted
-    >
+    const models = Object.fromEntries(
+      ['A', 'B', 'C', 'D', 'E', 'C2', 'F'].map((name) => [name, scripted(name)]),
+    ) as Record<string, Scripted>
     const one = (name: string) => worker(name, models[name])
-    const lane = sequential({ name: 'Lane', agents: [one('C'), parallel({ name: 'Inner', agents: [one('D'), one('E')] }), one('C2')] })
-    const flow = sequential({ name: 'S', agents: [one('A'), parallel({ name: 'Outer', agents: [one('B'), lane] }), one('F')] })
+    const lane = sequential({
+      name: 'Lane',
+      agents: [one('C'), parallel({ name: 'Inner', agents: [one('D'), one('E')] }), one('C2')],
+    })
+    const flow = sequential({
+      name: 'S',
+      agents: [one('A'), parallel({ name: 'Outer', agents: [one('B'), lane] }), one('F')],
+    })
     await (await runtimeOf([flow])).run(flow, 'task')
     expect(Object.fromEntries(Object.entries(models).map(([name, model]) => [name, heard(model)]))).toEqual({
       A: [],

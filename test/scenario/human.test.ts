@@ -1,4 +1,7 @@
-/** A person as an agent, in every place where an agent may stand, and at the head of a team. Issue 7, "human()"; spec team 1.16 (one awaited call), 1.19 (a human's result is told by its provenance alone). */
+/**
+ * A person as an agent, in every place where an agent may stand, and at the head of a team. Issue 7, "human()"; spec
+ * team 1.16 (one awaited call), 1.19 (a human's result is told by its provenance alone).
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -15,8 +18,12 @@ type Asked = { readonly [name: string]: Json }
 const bodyOf = ({ body }: Question): Json => (body as { readonly question: Json }).question
 
 /** The one open question, with what it asks; another one than `before`. */
-async function only(run: Run<never> | Run<unknown> | Run, before?: string): Promise<{ readonly id: string; readonly question: Asked }> {
-  const open = async (): Promise<readonly Question[]> => (await waiting(run)).questions.filter(({ id }) => id !== before)
+async function only(
+  run: Run<never> | Run<unknown> | Run,
+  before?: string,
+): Promise<{ readonly id: string; readonly question: Asked }> {
+  const open = async (): Promise<readonly Question[]> =>
+    (await waiting(run)).questions.filter(({ id }) => id !== before)
   await expect.poll(async () => (await open()).length, { timeout: 10_000 }).toBe(1)
   const [question] = await open()
   return { id: question!.id, question: bodyOf(question!) as Asked }
@@ -61,10 +68,15 @@ describe('a person does the work', () => {
     const { id, question } = await only(run)
     expect(question).toEqual({ type: 'work', brief: 'Which colour?' })
     const view = await run.view()
-    expect([view.status, view.interrupts.map(({ agent: name, open }) => [name, open])]).toEqual(['waiting', [['ann', true]]])
+    expect([view.status, view.interrupts.map(({ agent: name, open }) => [name, open])]).toEqual([
+      'waiting',
+      [['ann', true]],
+    ])
     await run.answer({ interruptId: id, value: 'red', by: 'ann@example.org' })
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'red', by: 'ann@example.org' })
-    expect((await run.view()).interrupts).toMatchObject([{ open: false, outcome: { output: 'red', by: 'ann@example.org' } }])
+    expect((await run.view()).interrupts).toMatchObject([
+      { open: false, outcome: { output: 'red', by: 'ann@example.org' } },
+    ])
   })
   test.each<[string, Json]>([
     ['false', false],
@@ -76,11 +88,17 @@ describe('a person does the work', () => {
     expect((await played(ann, value)).outcome).toMatchObject({ status: 'completed', output: value })
   })
   test('an answer that does not fit is asked for again, with what is wrong with it', async () => {
-    const counter = human({ name: 'counter', output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } })
+    const counter = human({
+      name: 'counter',
+      output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    })
     const run = await (await runtimeOf([counter])).start(counter, 'How many?')
     const [first, second] = await answers(run, { n: 'many' }, { n: 3 })
     expect(first).toMatchObject({ type: 'work', brief: 'How many?', output: { required: ['n'] } })
-    expect(second).toEqual({ question: first, problem: 'the last answer does not fit: "n" must be a number, got a string' })
+    expect(second).toEqual({
+      question: first,
+      problem: 'the last answer does not fit: "n" must be a number, got a string',
+    })
     expect(await run.outcome()).toMatchObject({ output: { n: 3 } })
   })
   test('what they are shown may be made of the brief; an input that does not fit reaches nobody', async () => {
@@ -119,8 +137,16 @@ describe('a person does the work', () => {
     const writer = agent({ name: 'writer', description: 'Writes.', model: scripted('a draft') })
     const last = scripted('the end')
     const editor = agent({ name: 'editor', description: 'Edits.', model: last })
-    const { question, outcome } = await played(sequential({ name: 'line', agents: [writer, ann, editor] }), 'shorter', 'Write.')
-    expect(question).toEqual({ type: 'work', brief: 'Write.', history: [{ text: 'Write.' }, { agent: 'writer', text: 'a draft' }] })
+    const { question, outcome } = await played(
+      sequential({ name: 'line', agents: [writer, ann, editor] }),
+      'shorter',
+      'Write.',
+    )
+    expect(question).toEqual({
+      type: 'work',
+      brief: 'Write.',
+      history: [{ text: 'Write.' }, { agent: 'writer', text: 'a draft' }],
+    })
     expect(last.prompts[0]!.at(-1)).toEqual({ role: 'user', content: 'For context: [ann] said: shorter.' })
     expect(outcome).toMatchObject({ output: 'the end' })
   })
@@ -129,7 +155,10 @@ describe('a person does the work', () => {
     const table = roundtable({ name: 'table', agents: [bob, ann], speaker: 'round-robin', maxRounds: 2 })
     const { question, outcome, run } = await played(table, 'blue', 'Which colour?')
     expect(question!['history']).toEqual(expect.arrayContaining([{ agent: 'bob', text: 'I say red' }]))
-    expect([outcome.status, (await run.view()).activations.map((each) => each.agent)]).toEqual(['completed', ['table', 'bob', 'ann']])
+    expect([outcome.status, (await run.view()).activations.map((each) => each.agent)]).toEqual([
+      'completed',
+      ['table', 'bob', 'ann'],
+    ])
   })
   test('as a worker of a router: a hand-over to nobody is asked for again, one to somebody hands control over', async () => {
     const clerk = agent({ name: 'clerk', description: 'Files.', model: scripted('filed') })
@@ -214,7 +243,9 @@ describe('a person does the work', () => {
     await run.cancel('not needed', 'eve')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect((await run.view()).interrupts).toMatchObject([{ open: false }])
-    await expect(run.answer({ interruptId: id, value: 1 })).rejects.toMatchObject({ code: 'interrupt.already-answered' })
+    await expect(run.answer({ interruptId: id, value: 1 })).rejects.toMatchObject({
+      code: 'interrupt.already-answered',
+    })
   })
   test('who answers gives a name or none', async () => {
     const run = await (await runtimeOf([ann])).start(ann, 'Which colour?')
@@ -258,11 +289,21 @@ describe('a person leads', () => {
     expect(first).toMatchObject({
       type: 'lead',
       brief: 'task',
-      workers: [{ name: 'finder', description: 'Finds.' }, { name: 'adder', input: { required: ['a'] } }, { name: 'broken' }],
+      workers: [
+        { name: 'finder', description: 'Finds.' },
+        { name: 'adder', input: { required: ['a'] } },
+        { name: 'broken' },
+      ],
       results: [],
     })
-    expect(second!['results']).toEqual([{ delegation: 'd1', worker: 'finder', status: 'completed', text: 'found ravens' }])
-    expect(third!['results']).toMatchObject([{}, { delegation: 'd2', text: '2' }, { delegation: 'd3', worker: 'broken', status: 'failed' }])
+    expect(second!['results']).toEqual([
+      { delegation: 'd1', worker: 'finder', status: 'completed', text: 'found ravens' },
+    ])
+    expect(third!['results']).toMatchObject([
+      {},
+      { delegation: 'd2', text: '2' },
+      { delegation: 'd3', worker: 'broken', status: 'failed' },
+    ])
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'enough', by: 'ann' })
   })
   test('forwarded word for word', async () => {
@@ -278,8 +319,16 @@ describe('a person leads', () => {
       /delegate: "worker" is the text "nobody", expected one of finder, adder, broken/,
     ],
     ['no instructions', { delegate: { worker: 'finder' } }, /"finder" takes "instructions"/],
-    ['a wrong input', { delegate: [{ worker: 'adder', input: { a: 'x' } }] }, /delegate\[0\]: the input of "adder": "a" must be a number/],
-    ['instructions instead of an input', { delegate: { worker: 'adder', instructions: 'x' } }, /"adder" takes an "input"/],
+    [
+      'a wrong input',
+      { delegate: [{ worker: 'adder', input: { a: 'x' } }] },
+      /delegate\[0\]: the input of "adder": "a" must be a number/,
+    ],
+    [
+      'instructions instead of an input',
+      { delegate: { worker: 'adder', instructions: 'x' } },
+      /"adder" takes an "input"/,
+    ],
     ['several mistakes', { delegate: [{ worker: 'x' }, 1] }, /delegate\[0\]: .*; delegate\[1\]: it is 1/],
     ['nobody', { delegate: [] }, /"delegate" is an empty list/],
     ['turns that are none', { delegate: { worker: 'finder', instructions: 'x', turns: 0 } }, /"turns" is 0/],
@@ -324,7 +373,9 @@ describe('a person leads', () => {
     const lead = scripted(delegates(['head', 'Which colour?']), 'final')
     const top = supervisor({ name: 'top', model: lead, workers: [head] })
     const run = await (await runtimeOf([top])).start(top, 'task')
-    const asked = await answers(run, { delegate: { worker: 'ann', instructions: 'Say a colour.' } }, 'red', { forward: 'ann' })
+    const asked = await answers(run, { delegate: { worker: 'ann', instructions: 'Say a colour.' } }, 'red', {
+      forward: 'ann',
+    })
     expect(asked.map(({ type, brief }) => [type, brief])).toEqual([
       ['lead', 'Which colour?'],
       ['work', 'Say a colour.'],
@@ -335,13 +386,19 @@ describe('a person leads', () => {
   })
   test('the deadline answers in their place', async () => {
     const slow = human({ name: 'slow', workers: [finder], timeoutMs: 0, onTimeout: { answer: 'by itself' } })
-    expect(await (await runtimeOf([slow])).run(slow, 'task')).toMatchObject({ status: 'completed', output: 'by itself' })
+    expect(await (await runtimeOf([slow])).run(slow, 'task')).toMatchObject({
+      status: 'completed',
+      output: 'by itself',
+    })
   })
 })
 
 /** Asks for two things at once, in the place where it stands. */
 const both = async (ctx: Parameters<NonNullable<Parameters<typeof agent>[0]['run']>>[0]): Promise<string> => {
-  const [yes, value] = await Promise.all([ctx.approve('rename', { input: { to: 'b' }, reason: 'it is old' }), ctx.interrupt('why?')])
+  const [yes, value] = await Promise.all([
+    ctx.approve('rename', { input: { to: 'b' }, reason: 'it is old' }),
+    ctx.interrupt('why?'),
+  ])
   return `${yes.approved} ${JSON.stringify(value)}`
 }
 
@@ -351,7 +408,9 @@ async function bothAnswered(root: Agent, input: Json = 'task') {
   const { questions } = await waiting(run)
   expect(questions.map(({ kind }) => kind).sort()).toEqual(['approval', 'interrupt'])
   for (const { id, kind } of questions)
-    await (kind === 'approval' ? run.decide({ approvalId: id, decision: 'approve' }) : run.answer({ interruptId: id, value: 0 }))
+    await (kind === 'approval'
+      ? run.decide({ approvalId: id, decision: 'approve' })
+      : run.answer({ interruptId: id, value: 0 }))
   return run.outcome()
 }
 
@@ -383,7 +442,11 @@ describe('asking reads like an ordinary call', () => {
   })
   test('where a worker asks', async () => {
     const { askSupervisor } = await import('../../src/agent/index.ts')
-    const asker = agent({ name: 'asker', description: 'Asks.', run: async (ctx) => (await askSupervisor(ctx, 'well?')).text })
+    const asker = agent({
+      name: 'asker',
+      description: 'Asks.',
+      run: async (ctx) => (await askSupervisor(ctx, 'well?')).text,
+    })
     const lead = agent({
       name: 'lead',
       workers: [asker],
@@ -395,7 +458,10 @@ describe('asking reads like an ordinary call', () => {
     expect(await bothAnswered(lead)).toMatchObject({ output: 'true 0' })
   })
   test('steps and sleeps are methods, too, under the addresses of the functions', async () => {
-    const worker = agent({ name: 'worker', run: async (ctx) => [await ctx.step('one', () => 1), (await ctx.sleep(1)) ?? null, 'end'] })
+    const worker = agent({
+      name: 'worker',
+      run: async (ctx) => [await ctx.step('one', () => 1), (await ctx.sleep(1)) ?? null, 'end'],
+    })
     const run = await (await runtimeOf([worker])).start(worker, 'x')
     expect(await run.outcome()).toMatchObject({ output: [1, null, 'end'] })
     const addresses = (await eventsOf(run)).flatMap((event) =>
@@ -437,10 +503,15 @@ describe('asking reads like an ordinary call', () => {
       { approved: true, input: { text: 'b' }, edited: true, by: 'human', approver: 'bob' },
     ],
   ])('team 1.16: %s', async (_name, decision, answer) => {
-    const press = agent({ name: 'press', run: (ctx) => ctx.approve('publish', { input: { text: 'a' }, reason: 'it goes out' }) })
+    const press = agent({
+      name: 'press',
+      run: (ctx) => ctx.approve('publish', { input: { text: 'a' }, reason: 'it goes out' }),
+    })
     const run = await (await runtimeOf([press])).start(press, 'x')
     const { waiting: open } = await waiting(run)
-    expect(open).toMatchObject([{ tool: 'publish', input: { text: 'a' }, reason: 'it goes out', risk: 'medium', onTimeout: 'reject' }])
+    expect(open).toMatchObject([
+      { tool: 'publish', input: { text: 'a' }, reason: 'it goes out', risk: 'medium', onTimeout: 'reject' },
+    ])
     await run.decide({ approvalId: open[0]!.id, approver: 'bob', ...decision } as never)
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: answer })
   })
@@ -452,7 +523,10 @@ describe('asking reads like an ordinary call', () => {
   })
   test('edited arguments that do not fit are asked for again, and count as rejected in the end', async () => {
     const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
-    const press = agent({ name: 'press', run: (ctx) => ctx.approve('count', { input: { n: 1 }, schema, reason: 'why not' }) })
+    const press = agent({
+      name: 'press',
+      run: (ctx) => ctx.approve('count', { input: { n: 1 }, schema, reason: 'why not' }),
+    })
     const run = await (await runtimeOf([press])).start(press, 'x')
     const reasons: string[] = []
     const seen: string[] = []
@@ -481,7 +555,9 @@ describe('asking reads like an ordinary call', () => {
     const run = await (await runtimeOf([press])).start(press, 'x')
     const { waiting: open } = await waiting(run)
     const requested = (await run.view()).approvals
-    expect(open).toMatchObject([{ risk: 'high', reason: expect.stringContaining('"publish_page" is sensitive') as string }])
+    expect(open).toMatchObject([
+      { risk: 'high', reason: expect.stringContaining('"publish_page" is sensitive') as string },
+    ])
     expect(requested[0]!.until! - requested[0]!.askedAt).toBe(60_000)
     await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'chief' })
     expect(await run.outcome()).toMatchObject({ output: { approved: true, approver: 'chief' } })
@@ -496,7 +572,9 @@ describe('asking reads like an ordinary call', () => {
       /no option "reson": did you mean "reason"\?; approve: the action has no name/,
     )
     expect(await fails((ctx) => ctx.approve('x', { risk: 'high', onTimeout: 'approve' }))).toMatch(/may not approve/)
-    expect(await fails((ctx) => ctx.approve('x', { input: 1, schema: { type: 'string' } }))).toMatch(/input does not fit its schema/)
+    expect(await fails((ctx) => ctx.approve('x', { input: 1, schema: { type: 'string' } }))).toMatch(
+      /input does not fit its schema/,
+    )
     expect(await fails((ctx) => ctx.interrupt('x', { untill: 1 } as never))).toMatch(
       /interrupt has no option "untill": did you mean "until"\?/,
     )
@@ -527,7 +605,14 @@ describe('people are told that somebody waits for them', () => {
       .poll(async () => (await eventsSoFar(run)).filter((type) => type.startsWith('notice.')).sort())
       .toEqual(['notice.failed', 'notice.sent'])
     expect(heard).toMatchObject([
-      { type: 'interrupt', id, run: run.id, path: ['reachable'], title: 'reachable asks for an answer', input: { brief: 'Which colour?' } },
+      {
+        type: 'interrupt',
+        id,
+        run: run.id,
+        path: ['reachable'],
+        title: 'reachable asks for an answer',
+        input: { brief: 'Which colour?' },
+      },
     ])
     expect(heard[0]!.until! - heard[0]!.askedAt).toBe(60_000)
     await run.answer({ interruptId: id, value: 'red' })
@@ -559,7 +644,8 @@ describe('people are told that somebody waits for them', () => {
     const lost = human({ name: 'lost', channel: 'dsk' })
     await expect(runtimeOf([lost], { channels: [channel('desk', [])] })).rejects.toMatchObject({
       code: 'config.invalid',
-      message: 'createRuntime: the agent "lost": channel names the channel "dsk", which is not registered: did you mean "desk"?',
+      message:
+        'createRuntime: the agent "lost": channel names the channel "dsk", which is not registered: did you mean "desk"?',
     })
   })
 })

@@ -99,7 +99,11 @@ describe('a turn that called', () => {
   test('delegation 34: {continue: false}: no more calls of the model, and the outcome says that and what there was', async () => {
     const model = scripted(lookAt, 'never')
     const { outcome, told } = await play(model, 1, { continue: false })
-    expect(outcome).toMatchObject({ status: 'bailed', text: 'looking', message: 'onIterationComplete ended the work after turn 1' })
+    expect(outcome).toMatchObject({
+      status: 'bailed',
+      text: 'looking',
+      message: 'onIterationComplete ended the work after turn 1',
+    })
     expect(model.prompts).toHaveLength(1)
     expect(told).toMatchObject([{ isFinal: false, finish: 'calls' }])
   })
@@ -151,12 +155,15 @@ describe('an answer', () => {
     expect(roles(model.prompts[1])).toBe('uau')
   })
 
-  test.each([[{ feedback: 'and the rest?' }], [{ feedback: 'and the rest?', continue: true }]])('%j: told, another turn', async (word) => {
-    const model = scripted('half', 'whole')
-    expect((await play(model, 1, word)).outcome).toMatchObject({ status: 'completed', output: 'whole' })
-    expect(last(model.prompts[1])).toEqual(said('and the rest?'))
-    expect(model.tools[1]).toHaveLength(1)
-  })
+  test.each([[{ feedback: 'and the rest?' }], [{ feedback: 'and the rest?', continue: true }]])(
+    '%j: told, another turn',
+    async (word) => {
+      const model = scripted('half', 'whole')
+      expect((await play(model, 1, word)).outcome).toMatchObject({ status: 'completed', output: 'whole' })
+      expect(last(model.prompts[1])).toEqual(said('and the rest?'))
+      expect(model.tools[1]).toHaveLength(1)
+    },
+  )
 
   test('{feedback, continue: false}: the answer is the end; nobody is asked again for the sake of a note', async () => {
     const model = scripted('half', 'never')
@@ -172,7 +179,10 @@ describe('an answer', () => {
     [{ feedback: 'more', continue: false }],
   ])('%j on the last turn: nothing is left, so the answer stands', async (word) => {
     const model = scripted('half', 'never')
-    expect((await play(model, 1, word, { limits: { turns: 1 } })).outcome).toMatchObject({ status: 'completed', output: 'half' })
+    expect((await play(model, 1, word, { limits: { turns: 1 } })).outcome).toMatchObject({
+      status: 'completed',
+      output: 'half',
+    })
     expect(model.prompts).toHaveLength(1)
   })
 
@@ -188,7 +198,9 @@ describe('an answer', () => {
       status: 'limited',
       partial: 'looking',
     })
-    expect((await play(scripted(lookAt), 1, { feedback: 'more', continue: false }, { limits })).outcome).toMatchObject({ status: 'bailed' })
+    expect((await play(scripted(lookAt), 1, { feedback: 'more', continue: false }, { limits })).outcome).toMatchObject({
+      status: 'bailed',
+    })
   })
 })
 
@@ -264,7 +276,10 @@ describe('a hook that fails', () => {
     const run = await (await runtimeOf([A])).start(A, 'go')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
     expect((await eventsOf(run)).filter(({ type }) => type === 'hook.failed')).toMatchObject([
-      { hook: 'onIterationComplete', failure: { code: 'hook.failed', message: 'onIterationComplete failed: hook broke' } },
+      {
+        hook: 'onIterationComplete',
+        failure: { code: 'hook.failed', message: 'onIterationComplete failed: hook broke' },
+      },
     ])
     expect(roles(model.prompts[1])).toBe('uat')
   })
@@ -286,19 +301,29 @@ describe('a hook that fails', () => {
 
 describe('with everything else that stands around a turn', () => {
   test('an answer that a middleware rejects is a turn like any other; its text is not what there was', async () => {
-    const middleware = [{ name: 'guard', afterModel: ({ text }: { text: string }) => (text === 'bad' ? { again: 'not so' } : undefined) }]
+    const middleware = [
+      { name: 'guard', afterModel: ({ text }: { text: string }) => (text === 'bad' ? { again: 'not so' } : undefined) },
+    ]
     const { outcome, told } = await play(scripted(lookAt, 'bad', 'good'), 2, { continue: false }, { middleware })
     expect(outcome).toMatchObject({ status: 'bailed', text: 'looking' })
     expect(told).toMatchObject([{ finish: 'calls' }, { finish: 'answer', text: 'bad', isFinal: false }])
-    expect((await play(scripted('bad', 'good'), 1, { feedback: 'kindly' }, { middleware })).outcome).toMatchObject({ output: 'good' })
+    expect((await play(scripted('bad', 'good'), 1, { feedback: 'kindly' }, { middleware })).outcome).toMatchObject({
+      output: 'good',
+    })
   })
 
   test('an answer that does not have its form is not final; the hook may end it, and what it says comes after the correction', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
     const model = scripted('none', '{"n":1}')
-    expect((await play(model, 1, { feedback: 'a number' }, { output })).outcome).toMatchObject({ status: 'completed', output: { n: 1 } })
+    expect((await play(model, 1, { feedback: 'a number' }, { output })).outcome).toMatchObject({
+      status: 'completed',
+      output: { n: 1 },
+    })
     expect(roles(model.prompts[1])).toBe('uauu')
-    expect((await play(scripted('none'), 1, { continue: false }, { output })).outcome).toMatchObject({ status: 'bailed', text: 'none' })
+    expect((await play(scripted('none'), 1, { continue: false }, { output })).outcome).toMatchObject({
+      status: 'bailed',
+      text: 'none',
+    })
     const short = await play(scripted(lookAt, 'none'), 1, { feedback: 'end', continue: false }, { output })
     expect(short.outcome).toMatchObject({ status: 'bailed', text: 'none' })
   })

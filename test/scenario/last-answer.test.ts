@@ -9,7 +9,11 @@ const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })
 /** Calls as long as there is something to call. */
 const eager = (last: Parameters<typeof scripted>[0] = 'all I know') =>
   scripted((request) =>
-    request.tools.length > 0 ? { ...calls(['look', {}]), text: 'so far' } : typeof last === 'function' ? last(request) : (last as string),
+    request.tools.length > 0
+      ? { ...calls(['look', {}]), text: 'so far' }
+      : typeof last === 'function'
+        ? last(request)
+        : (last as string),
   )
 
 test('collaboration 115: the graceful variant: of two turns the last is asked without tools, for an answer with what there is', async () => {
@@ -44,15 +48,27 @@ test('whoever calls all the same is refused, and stays within the hard limit, wi
   const counts = tool({ name: 'look', execute: () => seen.push(1) })
   const model = eager(() => ({ ...calls(['look', {}]), text: 'one more' }))
   const A = agent({ name: 'A', model, tools: [counts], limits: { turns: 2 }, lastAnswer: true })
-  expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({ status: 'limited', limit: 'turns', partial: 'one more' })
+  expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({
+    status: 'limited',
+    limit: 'turns',
+    partial: 'one more',
+  })
   expect([model.prompts.length, seen.length]).toEqual([2, 1])
 })
 
 test('an answer that does not have the promised form is no answer: there is no turn left to correct it', async () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
-  const make = (last: string) => agent({ name: 'A', model: eager(last), tools: [look], output, limits: { turns: 2 }, lastAnswer: true })
-  expect(await (await runtimeOf([make('{"n":1}')])).run('A', 'go')).toMatchObject({ status: 'completed', output: { n: 1 } })
-  expect(await (await runtimeOf([make('none')])).run('A', 'go')).toMatchObject({ status: 'limited', limit: 'turns', partial: 'none' })
+  const make = (last: string) =>
+    agent({ name: 'A', model: eager(last), tools: [look], output, limits: { turns: 2 }, lastAnswer: true })
+  expect(await (await runtimeOf([make('{"n":1}')])).run('A', 'go')).toMatchObject({
+    status: 'completed',
+    output: { n: 1 },
+  })
+  expect(await (await runtimeOf([make('none')])).run('A', 'go')).toMatchObject({
+    status: 'limited',
+    limit: 'turns',
+    partial: 'none',
+  })
 })
 
 test('without a limit of its own it holds for the twentieth turn', async () => {
@@ -68,9 +84,14 @@ test('leaders, too, and Reeve’s verbs with the tools: a supervisor, and a rout
   const boss = supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true, limits: { turns: 4 } })
   // its own turns and the worker's are of one account; the last one is kept for it
   expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'final' })
-  const within = sequential({ name: 'flow', agents: [supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true })] })
+  const within = sequential({
+    name: 'flow',
+    agents: [supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true })],
+  })
   expect(await (await runtimeOf([within])).run(within, 'go')).toMatchObject({ output: 'final' })
-  const sup = scripted((request) => (request.tools.length > 0 ? calls(['transfer_to_agent', { agent_name: 'w' }]) : 'final'))
+  const sup = scripted((request) =>
+    request.tools.length > 0 ? calls(['transfer_to_agent', { agent_name: 'w' }]) : 'final',
+  )
   const Sup = router({ name: 'Sup', model: sup, workers: [w], lastAnswer: true, limits: { turns: 1 } })
   expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ output: 'final' })
   expect(sup.tools).toEqual([[]])
@@ -85,7 +106,10 @@ test('workers use up the turns of the tree, but not the last: it is kept for the
   })
   const lead = scripted({ ...delegates(['w', 'x']), text: 'I ask w' }, 'with what there is')
   const boss = supervisor({ name: 'boss', model: lead, workers: [worker], lastAnswer: true, limits: { turns: 4 } })
-  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'with what there is' })
+  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({
+    status: 'completed',
+    output: 'with what there is',
+  })
   expect(lead.tools.map(({ length }) => length > 0)).toEqual([true, false])
   expect(told(lead.prompts[1]!.slice(0, -1))).toEqual([expect.stringContaining('stopped at its limit of turns')])
   const patient = agent({

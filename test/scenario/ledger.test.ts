@@ -1,4 +1,7 @@
-/** A conversation led by a ledger: facts, a plan, a look after each round, new plans when it stands still, and how it ends. */
+/**
+ * A conversation led by a ledger: facts, a plan, a look after each round, new plans when it stands still, and how it
+ * ends.
+ */
 import { describe, expect, test } from 'vitest'
 import { ledger, roundtable, sequential, type Agent, type LedgerOptions } from '../../src/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
@@ -42,7 +45,12 @@ function leading(...looks: (string | Look)[]): Scripted {
   })
 }
 
-const table = (model: Scripted, options: Omit<LedgerOptions, 'model'> = {}, agents?: readonly Agent[], maxRounds?: number): Agent =>
+const table = (
+  model: Scripted,
+  options: Omit<LedgerOptions, 'model'> = {},
+  agents?: readonly Agent[],
+  maxRounds?: number,
+): Agent =>
   roundtable({
     name: 'team',
     agents: agents ?? [worker('coder'), worker('surfer')],
@@ -63,7 +71,11 @@ const speakers = (events: readonly JournalEvent[]): string[] =>
 describe('a ledger leads', () => {
   test('facts, plan, one look per round with an instruction, and an answer made of the conversation', async () => {
     const [coder, surfer] = [scripted('code written'), scripted('page found')]
-    const model = leading({ next: 'surfer', say: 'Find the page.' }, { next: 'coder', say: 'Write it.' }, { done: true, next: '' })
+    const model = leading(
+      { next: 'surfer', say: 'Find the page.' },
+      { next: 'coder', say: 'Write it.' },
+      { done: true, next: '' },
+    )
     const { outcome, events, run } = await led(table(model, {}, [worker('coder', coder), worker('surfer', surfer)]))
     expect(outcome).toMatchObject({ status: 'completed', output: 'the answer' })
     expect(speakers(events)).toEqual(['surfer', 'coder'])
@@ -97,7 +109,9 @@ describe('a ledger leads', () => {
   test('a round without progress or in a loop is a stall, one with progress takes one back; never below none', async () => {
     const model = leading({}, {}, { progress: false }, { loop: true }, {}, { progress: false }, { done: true })
     const { events } = await led(table(model))
-    expect(noted(events, 'ledger.progress').map((each) => (each as { stalls: number }).stalls)).toEqual([0, 0, 1, 2, 1, 2, 2])
+    expect(noted(events, 'ledger.progress').map((each) => (each as { stalls: number }).stalls)).toEqual([
+      0, 0, 1, 2, 1, 2, 2,
+    ])
     expect(noted(events, 'ledger.plan')).toHaveLength(1)
   })
 
@@ -158,7 +172,11 @@ describe('a ledger leads', () => {
     const { outcome, events } = await led(table(model))
     expect(outcome).toMatchObject({ status: 'completed', output: 'the answer' })
     expect(speakers(events)).toEqual(['surfer'])
-    expect(model.prompts.some((prompt) => /next_speaker is "ghost", and there are: coder, surfer/.test(textOf(prompt.at(-1))))).toBe(true)
+    expect(
+      model.prompts.some((prompt) =>
+        /next_speaker is "ghost", and there are: coder, surfer/.test(textOf(prompt.at(-1))),
+      ),
+    ).toBe(true)
 
     const bad = leading('soon')
     const failed = await led(table(bad))
@@ -167,7 +185,10 @@ describe('a ledger leads', () => {
   })
 
   test('a model that fails ends the table as failed; a limit of the tree with what there is', async () => {
-    expect((await led(table(scripted(fatal('down'))))).outcome).toMatchObject({ status: 'failed', failure: { code: 'model.bad-request' } })
+    expect((await led(table(scripted(fatal('down'))))).outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model.bad-request' },
+    })
     const root = roundtable({
       name: 'team',
       agents: [worker('coder')],

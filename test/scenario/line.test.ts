@@ -1,6 +1,15 @@
 /** Lines: whoever has gone without leaving is taken out, and nobody waits for ever. */
 import { expect, test } from 'vitest'
-import { agent, delegate, isOver, releaseLock, acquireLock, type LockEntry, type FifoLock, type LockWait } from '../../src/agent/index.ts'
+import {
+  agent,
+  delegate,
+  isOver,
+  releaseLock,
+  acquireLock,
+  type LockEntry,
+  type FifoLock,
+  type LockWait,
+} from '../../src/agent/index.ts'
 import type { ActivationId, Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { code } from './control.ts'

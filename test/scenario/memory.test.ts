@@ -1,4 +1,7 @@
-/** Memory of workers: isolated by default, continued on request, locked, pluggable; and what a session keeps of feedback. */
+/**
+ * Memory of workers: isolated by default, continued on request, locked, pluggable; and what a session keeps of
+ * feedback.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, step, type Agent } from '../../src/agent/index.ts'
 import { asText } from '../../src/core/index.ts'
@@ -69,7 +72,9 @@ describe('a worker that continues', () => {
       name: 'lead',
       model: leads(['w', 'do 1'], ['w', 'do 2'], ['w', 'do 3']),
       workers: [worker('w', w)],
-      delegation: { workers: { w: { memory: 'continue', context: ({ worker: name }) => [{ role: 'user', text: `for ${name}` }] } } },
+      delegation: {
+        workers: { w: { memory: 'continue', context: ({ worker: name }) => [{ role: 'user', text: `for ${name}` }] } },
+      },
     })
     await (await runtimeOf([root])).run(root, 'go')
     expect(withoutSystem(w.prompts[2])).toEqual([user('do 1'), assistant('a'), user('for w'), user('do 3')])
@@ -117,7 +122,10 @@ describe('a worker that continues', () => {
       { thread: 'shared' },
     )
     const runtime = await runtimeOf([root])
-    await Promise.all([runtime.run(root, 'go', { session: 's', user: 'ann' }), runtime.run(root, 'go', { session: 's', user: 'bob' })])
+    await Promise.all([
+      runtime.run(root, 'go', { session: 's', user: 'ann' }),
+      runtime.run(root, 'go', { session: 's', user: 'bob' }),
+    ])
     expect(w.prompts.map(withoutSystem)).toEqual([[user('do')], [user('do')]])
     await runtime.run(root, 'go', { session: 's', user: 'ann' })
     expect(withoutSystem(w.prompts[2])).toHaveLength(3)
@@ -145,7 +153,9 @@ describe('one thread at a time', () => {
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     const asked = async (): Promise<readonly string[]> =>
-      (await runtime.questions({ run: run.id })).map(({ body }) => asText((body as { question: string }).question)).sort()
+      (await runtime.questions({ run: run.id }))
+        .map(({ body }) => asText((body as { question: string }).question))
+        .sort()
     const answered = async (value: string): Promise<void> => {
       for (const { id } of await runtime.questions({ run: run.id })) await run.answer({ interruptId: id, value })
     }
@@ -163,7 +173,13 @@ describe('one thread at a time', () => {
     const log: string[] = []
     const w = asks('w', log)
     const leader = (name: string): Agent =>
-      supervisor({ name, description: 'Leads.', model: leads(['w', name]), workers: [w], delegation: { memory: { thread: 't' } } })
+      supervisor({
+        name,
+        description: 'Leads.',
+        model: leads(['w', name]),
+        workers: [w],
+        delegation: { memory: { thread: 't' } },
+      })
     const root = supervisor({
       name: 'top',
       model: scripted(delegates(['A', 'x'], ['B', 'y']), 'done'),
@@ -229,7 +245,9 @@ describe('one thread at a time', () => {
     const log: string[] = []
     const root = supervisor({
       name: 'lead',
-      model: scripted((request) => (request.messages.at(-1)!.role === 'tool' ? 'done' : delegates(['w', '1'], ['w', '2']))),
+      model: scripted((request) =>
+        request.messages.at(-1)!.role === 'tool' ? 'done' : delegates(['w', '1'], ['w', '2']),
+      ),
       workers: [asks('w', log)],
       delegation: { memory: 'continue' },
     })
@@ -239,7 +257,8 @@ describe('one thread at a time', () => {
     await first.cancel('enough')
     expect(await first.outcome()).toMatchObject({ status: 'cancelled' })
     const second = await runtime.start(root, 'go', { session: 's' })
-    for (let i = 0; i < 2; i++) await second.answer({ interruptId: (await waiting(second)).questions[0]!.id, value: 'ok' })
+    for (let i = 0; i < 2; i++)
+      await second.answer({ interruptId: (await waiting(second)).questions[0]!.id, value: 'ok' })
     expect(await second.outcome()).toMatchObject({ output: 'done' })
   })
 
@@ -253,7 +272,12 @@ describe('one thread at a time', () => {
       workers: [worker('w', w)],
       delegation: { memory: { thread: 't' } },
     })
-    const root = supervisor({ name: 'top', model: leads(['mid', 'x']), workers: [mid], delegation: { memory: { thread: 't' } } })
+    const root = supervisor({
+      name: 'top',
+      model: leads(['mid', 'x']),
+      workers: [mid],
+      delegation: { memory: { thread: 't' } },
+    })
     expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({ output: 'done' })
     expect(asText(told(inner.prompts[1])[0] ?? null)).toContain('at work in the same thread')
     expect(w.prompts).toHaveLength(0)
@@ -269,7 +293,13 @@ describe('one thread at a time', () => {
         await expect.poll(() => begun).toBe(2)
         return delegates(['w', 'x'])
       }
-      return supervisor({ name, description: 'Leads.', model: scripted(meets, 'met'), workers: [w], delegation: { memory: { thread } } })
+      return supervisor({
+        name,
+        description: 'Leads.',
+        model: scripted(meets, 'met'),
+        workers: [w],
+        delegation: { memory: { thread } },
+      })
     }
     const root = supervisor({
       name: 'top',
@@ -311,8 +341,15 @@ describe('a memory elsewhere', () => {
     const root = team(memory, w)
     await (await runtimeOf([root])).run(root, 'go', { session: 's', user: 'ann' })
     expect(withoutSystem(w.prompts[1])).toEqual([user('Before: a'), user('do 2')])
-    expect(memory.asked[0]).toMatchObject({ leader: 'lead', worker: 'w', prompt: 'do 1', caller: { user: 'ann', session: 's' } })
-    expect(memory.saved.map(({ prompt, answer, thread }) => [prompt, answer, thread === memory.asked[0]!.thread])).toEqual([
+    expect(memory.asked[0]).toMatchObject({
+      leader: 'lead',
+      worker: 'w',
+      prompt: 'do 1',
+      caller: { user: 'ann', session: 's' },
+    })
+    expect(
+      memory.saved.map(({ prompt, answer, thread }) => [prompt, answer, thread === memory.asked[0]!.thread]),
+    ).toEqual([
       ['do 1', 'a', true],
       ['do 2', 'b', true],
     ])
@@ -335,13 +372,19 @@ describe('a memory elsewhere', () => {
   })
 
   test('one that cannot recall, or gives what is no message, shows nothing', async () => {
-    for (const recall of [() => Promise.reject(new Error('away')), () => [{ role: 'system', text: 'obey' }] as never, () => 7 as never]) {
+    for (const recall of [
+      () => Promise.reject(new Error('away')),
+      () => [{ role: 'system', text: 'obey' }] as never,
+      () => 7 as never,
+    ]) {
       const w = scripted('a')
       const root = team({ recall }, w, leads(['w', 'do']))
       const run = await (await runtimeOf([root])).start(root, 'go')
       expect(await run.outcome()).toMatchObject({ output: 'done' })
       expect(withoutSystem(w.prompts[0])).toEqual([user('do')])
-      expect((await eventsOf(run)).filter(({ type }) => type === 'hook.failed')).toMatchObject([{ hook: 'memory.recall' }])
+      expect((await eventsOf(run)).filter(({ type }) => type === 'hook.failed')).toMatchObject([
+        { hook: 'memory.recall' },
+      ])
     }
   })
 })
@@ -368,7 +411,9 @@ test('what runs of a session are shown may be decided elsewhere; a failure shows
   const memory: SessionMemory = {
     recall: ({ prompt, caller }) => {
       if (prompt === 'three') throw new Error('away')
-      return prompt === 'two' ? [{ role: 'assistant', text: `${caller.user} said ${saved[0]!.prompt}`, agent: 'lead' }] : undefined
+      return prompt === 'two'
+        ? [{ role: 'assistant', text: `${caller.user} said ${saved[0]!.prompt}`, agent: 'lead' }]
+        : undefined
     },
     save: (turn) => {
       saved.push(turn)
@@ -383,19 +428,30 @@ test('what runs of a session are shown may be decided elsewhere; a failure shows
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     failures.push((await eventsOf(run)).flatMap((event) => (event.type === 'hook.failed' ? [event.hook] : [])))
   }
-  expect(lead.prompts.map(withoutSystem)).toEqual([[user('one')], [assistant('ann said one'), user('two')], [user('three')]])
+  expect(lead.prompts.map(withoutSystem)).toEqual([
+    [user('one')],
+    [assistant('ann said one'), user('two')],
+    [user('three')],
+  ])
   expect(failures).toEqual([[], ['memory.save'], ['memory.recall']])
   expect(saved.map(({ prompt, answer, answeredBy }) => [prompt, answer, answeredBy])).toEqual([
     ['one', 'first', 'lead'],
     ['two', 'second', 'lead'],
     ['three', 'third', 'lead'],
   ])
-  await expect(runtimeOf([root], { memory: {} as never })).rejects.toThrow('memory is an object, expected an object with recall')
+  await expect(runtimeOf([root], { memory: {} as never })).rejects.toThrow(
+    'memory is an object, expected an object with recall',
+  )
 })
 
 test('wrong memories are refused with everything else that is wrong', () => {
   const make = (memory: unknown) => () =>
-    supervisor({ name: 'lead', model: scripted('x'), workers: [worker('w', scripted('x'))], delegation: { memory: memory as never } })
+    supervisor({
+      name: 'lead',
+      model: scripted('x'),
+      workers: [worker('w', scripted('x'))],
+      delegation: { memory: memory as never },
+    })
   expect(make('forever')).toThrow('memory is the text "forever", expected "isolated", "continue" or an object')
   expect(make({ thred: 'x' })).toThrow('did you mean "thread"?')
   expect(make({ thread: '' })).toThrow('memory.thread')

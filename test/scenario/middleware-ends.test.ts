@@ -1,4 +1,7 @@
-/** Middlewares: hooks that throw, wait and keep something (spec collaboration 1.17, 119), wherever their agent works and whenever its process dies. */
+/**
+ * Middlewares: hooks that throw, wait and keep something (spec collaboration 1.17, 119), wherever their agent works and
+ * whenever its process dies.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, step, tool, type Middleware } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -13,32 +16,41 @@ describe('a hook that throws', () => {
   const boom = (): never => {
     throw new Error('boom')
   }
-  const hooks = { before: boom, beforeModel: boom, afterModel: boom, wrapTool: boom, after: boom } satisfies Omit<Middleware, 'name'>
+  const hooks = { before: boom, beforeModel: boom, afterModel: boom, wrapTool: boom, after: boom } satisfies Omit<
+    Middleware,
+    'name'
+  >
 
-  test.each(Object.keys(hooks) as (keyof typeof hooks)[])('in %s fails the agent, and says who and where', async (hook) => {
-    const log: string[] = []
-    const A = agent({
-      name: 'A',
-      model: scripted(calls(['note', {}]), 'final'),
-      tools: [note()],
-      outputKey: 'k',
-      middleware: [
-        { name: 'outer', after: (outcome) => void log.push(outcome.status === 'failed' ? outcome.failure.code : outcome.status) },
-        { name: 'bad', [hook]: hooks[hook] },
-      ],
-    })
-    const run = await (await runtimeOf([A])).start(A, 'go')
-    expect(await run.outcome()).toMatchObject({
-      status: 'failed',
-      failure: {
-        code: 'middleware.failed',
-        message: `the middleware "bad" failed in ${hook}: boom`,
-        details: { middleware: 'bad', hook },
-        retryable: false,
-      },
-    })
-    expect(log).toEqual(['middleware.failed']) // whoever is further out is told
-  })
+  test.each(Object.keys(hooks) as (keyof typeof hooks)[])(
+    'in %s fails the agent, and says who and where',
+    async (hook) => {
+      const log: string[] = []
+      const A = agent({
+        name: 'A',
+        model: scripted(calls(['note', {}]), 'final'),
+        tools: [note()],
+        outputKey: 'k',
+        middleware: [
+          {
+            name: 'outer',
+            after: (outcome) => void log.push(outcome.status === 'failed' ? outcome.failure.code : outcome.status),
+          },
+          { name: 'bad', [hook]: hooks[hook] },
+        ],
+      })
+      const run = await (await runtimeOf([A])).start(A, 'go')
+      expect(await run.outcome()).toMatchObject({
+        status: 'failed',
+        failure: {
+          code: 'middleware.failed',
+          message: `the middleware "bad" failed in ${hook}: boom`,
+          details: { middleware: 'bad', hook },
+          retryable: false,
+        },
+      })
+      expect(log).toEqual(['middleware.failed']) // whoever is further out is told
+    },
+  )
 
   test('a FailureError is the agent’s own failure: a middleware may refuse', async () => {
     const refuses: Middleware = {
@@ -51,7 +63,12 @@ describe('a hook that throws', () => {
     const A = agent({ name: 'A', model, middleware: [refuses] })
     const runtime = await runtimeOf([A])
     expect(await runtime.run(A, 'bad')).toMatchObject({
-      failure: { code: 'permission.denied', message: 'not here', class: 'policy', details: { middleware: 'guard', hook: 'before' } },
+      failure: {
+        code: 'permission.denied',
+        message: 'not here',
+        class: 'policy',
+        details: { middleware: 'guard', hook: 'before' },
+      },
     })
     expect(await runtime.run(A, 'good')).toMatchObject({ output: 'final' })
     expect(model.prompts).toHaveLength(1)
@@ -59,15 +76,30 @@ describe('a hook that throws', () => {
 
   test('around one of several calls: the others settle first, and no result of theirs saves the agent', async () => {
     const done: string[] = []
-    const slow = tool({ name: 'slow', execute: async () => (await pause(30), done.push('slow'), 'slowly'), action: 'return' })
+    const slow = tool({
+      name: 'slow',
+      execute: async () => (await pause(30), done.push('slow'), 'slowly'),
+      action: 'return',
+    })
     const bad: Middleware = { name: 'bad', wrapTool: (call, run) => (call.name === 'note' ? boom() : run()) }
-    const A = agent({ name: 'A', model: scripted(calls(['note', {}], ['slow', {}])), tools: [note(), slow], middleware: [bad] })
-    expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({ status: 'failed', failure: { details: { middleware: 'bad' } } })
+    const A = agent({
+      name: 'A',
+      model: scripted(calls(['note', {}], ['slow', {}])),
+      tools: [note(), slow],
+      middleware: [bad],
+    })
+    expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({
+      status: 'failed',
+      failure: { details: { middleware: 'bad' } },
+    })
     expect(done).toEqual(['slow'])
   })
 
   test('further in is not to be swallowed further out', async () => {
-    const swallows: Middleware = { name: 'swallows', wrapTool: (_call, run) => run().catch(() => ({ content: 'fine' })) }
+    const swallows: Middleware = {
+      name: 'swallows',
+      wrapTool: (_call, run) => run().catch(() => ({ content: 'fine' })),
+    }
     const forgets: Middleware = { name: 'forgets', wrapTool: (_call, run) => (void run(), { content: 'fine' }) }
     for (const outer of [swallows, forgets]) {
       const middleware = [outer, { name: 'bad', wrapTool: boom }]
@@ -77,9 +109,21 @@ describe('a hook that throws', () => {
   })
 
   test('collaboration 119: an after-hook that throws after a successful run: the answer, then one error; and what does not complete keeps no output', async () => {
-    const reads = agent({ name: 'reads', run: async (ctx) => ({ good: await ctx.values.get('good'), bad: await ctx.values.get('bad') }) })
-    const sees: Middleware = { name: 'sees', after: async (_outcome, at) => void (await at.ctx.values.update('in-after', () => [])) }
-    const good = agent({ name: 'good', description: 'Good.', model: scripted('a good answer'), outputKey: 'good', middleware: [sees] })
+    const reads = agent({
+      name: 'reads',
+      run: async (ctx) => ({ good: await ctx.values.get('good'), bad: await ctx.values.get('bad') }),
+    })
+    const sees: Middleware = {
+      name: 'sees',
+      after: async (_outcome, at) => void (await at.ctx.values.update('in-after', () => [])),
+    }
+    const good = agent({
+      name: 'good',
+      description: 'Good.',
+      model: scripted('a good answer'),
+      outputKey: 'good',
+      middleware: [sees],
+    })
     const bad = agent({
       name: 'bad',
       description: 'Bad.',
@@ -95,13 +139,16 @@ describe('a hook that throws', () => {
       failure: { code: 'middleware.failed', details: { middleware: 'm', hook: 'after', agent: 'bad' } },
     })
     const spoken: string[][] = []
-    for await (const message of run.messages()) spoken.push([message.agent, message.type, message.type === 'assistant' ? message.text : ''])
+    for await (const message of run.messages())
+      spoken.push([message.agent, message.type, message.type === 'assistant' ? message.text : ''])
     expect(spoken).toEqual([
       ['good', 'assistant', 'a good answer'],
       ['bad', 'assistant', 'an answer'],
       ['bad', 'error', ''],
     ])
-    expect(await runtime.run(reads, 'go', { session: 'ses_1' })).toMatchObject({ output: { good: 'a good answer', bad: null } })
+    expect(await runtime.run(reads, 'go', { session: 'ses_1' })).toMatchObject({
+      output: { good: 'a good answer', bad: null },
+    })
   })
 
   test('under a router the lead is told like of any failure, and what the worker wanted done with control is not', async () => {
@@ -128,7 +175,12 @@ describe('a hook that throws', () => {
         return run()
       },
     }
-    const A = agent({ name: 'A', model: scripted(calls(['note', {}]), 'final'), tools: [note()], middleware: [watching('x', log), waits] })
+    const A = agent({
+      name: 'A',
+      model: scripted(calls(['note', {}]), 'final'),
+      tools: [note()],
+      middleware: [watching('x', log), waits],
+    })
     const run = await (await runtimeOf([A])).start(A, 'go')
     await expect.poll(async () => (await run.view()).interrupts.length).toBe(1)
     await run.cancel('enough')
@@ -157,11 +209,17 @@ describe('what it keeps', () => {
       tools: [note()],
       middleware: [counts, tells],
     })
-    const flow = parallel({ name: 'flow', agents: [A, agent({ name: 'B', model: scripted('b'), middleware: [counts, tells] })] })
+    const flow = parallel({
+      name: 'flow',
+      agents: [A, agent({ name: 'B', model: scripted('b'), middleware: [counts, tells] })],
+    })
     await (await runtimeOf([flow])).run(flow, 'go')
     expect(seen.filter((each) => typeof each === 'number').toSorted((a, b) => a - b)).toEqual([1, 2])
     expect(seen.filter((each) => each === true)).toHaveLength(2)
-    const keeps = (value: unknown): Middleware => ({ name: 'keeps', before: (_begins, { values }) => values.set('v', value as Json) })
+    const keeps = (value: unknown): Middleware => ({
+      name: 'keeps',
+      before: (_begins, { values }) => values.set('v', value as Json),
+    })
     for (const value of [new Date(0), () => 1, Number.NaN, 1n, undefined]) {
       const bad = agent({ name: 'A', model: scripted('x'), middleware: [keeps(value)] })
       expect(await (await runtimeOf([bad])).run(bad, 'go')).toMatchObject({
@@ -194,7 +252,11 @@ describe('what it keeps', () => {
       name: 'saves',
       after: (outcome) => (outcome.status === 'failed' ? { status: 'completed', output: 'sorry' } : undefined),
     }
-    const B = agent({ name: 'B', model: scripted(new FailureError(failure('model.bad-request', 'no', 'validation'))), middleware: [saves] })
+    const B = agent({
+      name: 'B',
+      model: scripted(new FailureError(failure('model.bad-request', 'no', 'validation'))),
+      middleware: [saves],
+    })
     expect(await (await runtimeOf([B])).run(B, 'go')).toMatchObject({ status: 'completed', output: 'sorry' })
   })
 })
@@ -259,7 +321,10 @@ describe('wherever it works', () => {
     await run.answer({ interruptId: (await run.view()).interrupts[0]!.id, value: 'kindly' })
     await expect.poll(async () => (await run.view()).approvals.length).toBe(2)
     const open = (await run.view()).approvals
-    await run.decide({ approvalId: open.find(({ input }) => (input as { n: number }).n === 2)!.id, decision: 'approve' })
+    await run.decide({
+      approvalId: open.find(({ input }) => (input as { n: number }).n === 2)!.id,
+      decision: 'approve',
+    })
     await run.decide({ approvalId: open.find(({ input }) => (input as { n: number }).n === 1)!.id, decision: 'reject' })
     await run.outcome()
     expect(model.prompts[0]![0]).toEqual({ role: 'system', content: 'kindly' })
@@ -270,10 +335,13 @@ describe('wherever it works', () => {
     const ran: string[] = []
     const asks: Middleware = {
       name: 'asks',
-      before: async (_begins, { ctx, values }) => values.set('id', await step(ctx, 'id', () => (ran.push('id'), 'id-1'))),
+      before: async (_begins, { ctx, values }) =>
+        values.set('id', await step(ctx, 'id', () => (ran.push('id'), 'id-1'))),
       after: async (outcome, { ctx, values }) => {
         const word = await interrupt(ctx, 'fine?')
-        return outcome.status === 'completed' ? { status: 'completed', output: [outcome.output, word, values.get('id')!] } : undefined
+        return outcome.status === 'completed'
+          ? { status: 'completed', output: [outcome.output, word, values.get('id')!] }
+          : undefined
       },
     }
     const model = scripted(calls(['note', {}]), 'final')
@@ -297,14 +365,17 @@ describe('wherever it works', () => {
       beforeModel: async ({ messages }, { ctx }) => ({
         messages: [...messages, { role: 'user', content: await step(ctx, 'recall', () => 'remembered') }],
       }),
-      afterModel: async ({ text }, { ctx }) => (text === 'bad' ? { again: await step(ctx, 'judge', () => 'worse') } : undefined),
+      afterModel: async ({ text }, { ctx }) =>
+        text === 'bad' ? { again: await step(ctx, 'judge', () => 'worse') } : undefined,
       wrapTool: async (_call, run, { ctx, values }) => {
         await step(ctx, 'audit', () => 'audited', { effect: 'idempotent' })
         return { content: `${(await run()).content as string} ${values.get('id') as string}` }
       },
       after: async (outcome, { ctx }) => {
         await step(ctx, 'report', () => 'reported')
-        return outcome.status === 'completed' ? { status: 'completed', output: `${outcome.output as string}!` } : undefined
+        return outcome.status === 'completed'
+          ? { status: 'completed', output: `${outcome.output as string}!` }
+          : undefined
       },
     }
     const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })
@@ -325,7 +396,9 @@ describe('wherever it works', () => {
       middleware: [steps],
       outputKey: 'all',
     })
-    const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [boss], input: 'go', values: { who: 'ann' } }))
+    const { end, differences, repeated, points } = await simulate(
+      teamScenario({ agents: [boss], input: 'go', values: { who: 'ann' } }),
+    )
     expect(end.outcome).toEqual({ status: 'completed', output: 'done!' })
     expect(differences).toEqual([])
     expect(repeated).toEqual([])

@@ -1,4 +1,7 @@
-/** What a middleware's `after` leaves in the place of an outcome: what those who come after the agent are shown of it, and who has control (spec collaboration 1.6, 1.17). */
+/**
+ * What a middleware's `after` leaves in the place of an outcome: what those who come after the agent are shown of it,
+ * and who has control (spec collaboration 1.6, 1.17).
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Middleware } from '../../src/agent/index.ts'
 import { completed, failed, failure, type Json } from '../../src/core/index.ts'
@@ -12,7 +15,10 @@ const leaves = (output: Json): Middleware => ({
   name: 'm',
   after: ({ status }) => (status === 'completed' ? completed(output) : undefined),
 })
-/** Takes the secret out of every text that is an answer: as most middlewares do it, without a look at what becomes of control. */
+/**
+ * Takes the secret out of every text that is an answer: as most middlewares do it, without a look at what becomes of
+ * control.
+ */
 const masks: Middleware = {
   name: 'masks',
   after: (outcome) =>
@@ -20,7 +26,10 @@ const masks: Middleware = {
       ? completed(outcome.output.replaceAll('SECRET', '***'))
       : undefined,
 }
-const saves: Middleware = { name: 'saves', after: ({ status }) => (status === 'failed' ? completed('saved') : undefined) }
+const saves: Middleware = {
+  name: 'saves',
+  after: ({ status }) => (status === 'failed' ? completed('saved') : undefined),
+}
 const to = (name: string) => calls(['transfer_to_agent', { agent_name: name }, `to-${name}`])
 const next = (model: Scripted = scripted('b')) => ({ b: agent({ name: 'b', description: 'Next.', model }), model })
 const told = (outcome: unknown) => JSON.stringify(outcome)
@@ -86,7 +95,10 @@ describe('what others are shown is what was left', () => {
     expect(lead.prompts[1]!.at(-1)).toEqual(context('[W1] said: saved.'))
     const { b, model } = next()
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
-    const unfit: Middleware = { name: 'unfit', after: ({ status }) => (status === 'failed' ? completed({ n: 0 }) : undefined) }
+    const unfit: Middleware = {
+      name: 'unfit',
+      after: ({ status }) => (status === 'failed' ? completed({ n: 0 }) : undefined),
+    }
     const a = agent({ name: 'a', model: scripted('no', 'SECRET, no', 'SECRET, never'), output, middleware: [unfit] })
     const flow = sequential({ name: 'flow', agents: [a, b] })
     await (await runtimeOf([flow])).run(flow, 'go')
@@ -113,7 +125,12 @@ describe('what becomes of control', () => {
     const { b, model } = next()
     const worked: string[] = []
     const W1 = agent({ name: 'W1', description: 'One.', run: () => (worked.push('W1'), 'w1') })
-    const Sup = router({ name: 'Sup', model: scripted(to('W1')), workers: [W1], middleware: [leaves('I do it myself')] })
+    const Sup = router({
+      name: 'Sup',
+      model: scripted(to('W1')),
+      workers: [W1],
+      middleware: [leaves('I do it myself')],
+    })
     const flow = sequential({ name: 'flow', agents: [Sup, b], edge: { transfers: 'shown' } })
     const run = await (await runtimeOf([flow])).start(flow, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'b' })
@@ -131,7 +148,12 @@ describe('what becomes of control', () => {
   test('a middleware that leaves every output as it is, or a copy of it, is in nobody’s way', async () => {
     const W1 = agent({ name: 'W1', description: 'One.', model: scripted('w1') })
     const copies: Middleware = { name: 'copies', after: (outcome) => ({ ...outcome }) }
-    const Sup = router({ name: 'Sup', model: scripted(to('W1'), 'a SECRET'), workers: [W1], middleware: [masks, copies] })
+    const Sup = router({
+      name: 'Sup',
+      model: scripted(to('W1'), 'a SECRET'),
+      workers: [W1],
+      middleware: [masks, copies],
+    })
     expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ output: 'a ***' })
   })
 
@@ -148,7 +170,13 @@ describe('what becomes of control', () => {
     const lead = scripted(to('W1'), 'done')
     const out = tool({ name: 'out', execute: () => 'bye', action: 'exit' })
     const bad: Middleware = { name: 'bad', after: () => failed(failure('permission.denied', 'no', 'policy')) }
-    const W1 = agent({ name: 'W1', description: 'One.', model: scripted(calls(['out', {}])), tools: [out], middleware: [bad] })
+    const W1 = agent({
+      name: 'W1',
+      description: 'One.',
+      model: scripted(calls(['out', {}])),
+      tools: [out],
+      middleware: [bad],
+    })
     const Sup = router({ name: 'Sup', model: lead, workers: [W1] })
     expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ output: 'done' })
   })
@@ -190,7 +218,9 @@ test('a turn in which a middleware failed leaves no call without a result', asyn
   const runtime = await runtimeOf([desk])
   expect(await runtime.run(desk, 'go')).toMatchObject({ output: 'final' })
   const again = shaky.prompts[1]!
-  const called = again.flatMap((message) => (message.role === 'assistant' ? (message.calls ?? []).map(({ id }) => id) : []))
+  const called = again.flatMap((message) =>
+    message.role === 'assistant' ? (message.calls ?? []).map(({ id }) => id) : [],
+  )
   expect(again.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))).toEqual(called)
   expect(called).toHaveLength(1)
 })

@@ -1,4 +1,7 @@
-/** Middlewares: in which order they are asked, and what they may add and change (spec collaboration 1.17). How they end, keep and wait: middleware-ends.test.ts. */
+/**
+ * Middlewares: in which order they are asked, and what they may add and change (spec collaboration 1.17). How they end,
+ * keep and wait: middleware-ends.test.ts.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, checkAgents, tool, type Middleware } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -54,7 +57,13 @@ describe('order', () => {
       limits: { turns: 1 },
       middleware: [last],
     })
-    const W2 = agent({ name: 'W2', description: 'Two.', model: scripted(calls(['out', {}])), tools: [out], middleware: [last] })
+    const W2 = agent({
+      name: 'W2',
+      description: 'Two.',
+      model: scripted(calls(['out', {}])),
+      tools: [out],
+      middleware: [last],
+    })
     const to = (name: string) => calls(['transfer_to_agent', { agent_name: name }])
     const Sup = router({ name: 'Sup', model: scripted(to('W1'), to('W2')), workers: [W1, W2], middleware: [last] })
     expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ status: 'completed', output: 'bye' })
@@ -75,7 +84,10 @@ describe('what it begins with', () => {
     const adds: Middleware = { name: 'adds', instructions: 'Be kind.', tools: [more] }
     const takes: Middleware = {
       name: 'takes',
-      before: ({ instructions, tools }) => ({ instructions: `${instructions!}!`, tools: tools.filter((name) => name !== 'note') }),
+      before: ({ instructions, tools }) => ({
+        instructions: `${instructions!}!`,
+        tools: tools.filter((name) => name !== 'note'),
+      }),
     }
     const A = agent({ name: 'A', instructions: 'Help.', model, tools: [note()], middleware: [adds, takes] })
     await (await runtimeOf([A])).run(A, 'go')
@@ -88,7 +100,14 @@ describe('what it begins with', () => {
     const model = scripted('final')
     const w = agent({ name: 'w', description: 'Works.', model: () => 'x' })
     const none: Middleware = { name: 'none', instructions: 'Be kind.', before: () => ({ tools: [] }) }
-    const boss = supervisor({ name: 'boss', instructions: 'Lead.', model, workers: [w], tools: [note()], middleware: [none] })
+    const boss = supervisor({
+      name: 'boss',
+      instructions: 'Lead.',
+      model,
+      workers: [w],
+      tools: [note()],
+      middleware: [none],
+    })
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(model.prompts[0]![0]!.content).toMatch(/^Lead\.\n\nBe kind\.\n\nYou lead a team.*- w: Works\.$/s)
     expect(model.tools[0]!.map(({ name }) => name)).toEqual(['delegate', 'forward_message'])
@@ -104,12 +123,19 @@ describe('what it begins with', () => {
     })
     const build = (): void => checkAgents([A])
     expect(build).toThrow(expect.objectContaining({ code: 'team.invalid' }))
-    for (const problem of [/two tools are called "note"/, /two middlewares are called "m"/, /"a b", is not/, /outputKey is "\$mine"/])
+    for (const problem of [
+      /two tools are called "note"/,
+      /two middlewares are called "m"/,
+      /"a b", is not/,
+      /outputKey is "\$mine"/,
+    ])
       expect(build).toThrow(problem)
     const w = agent({ name: 'w', description: 'Works.', model: () => 'x' })
     const delegate = tool({ name: 'delegate', execute: () => 1 })
     const leads = { name: 'boss', model: () => 'x', workers: [w] } as const
-    expect(() => supervisor({ ...leads, middleware: [{ name: 'm', tools: [delegate] }] })).toThrow(/"delegate" is taken/)
+    expect(() => supervisor({ ...leads, middleware: [{ name: 'm', tools: [delegate] }] })).toThrow(
+      /"delegate" is taken/,
+    )
     expect(() => supervisor({ ...leads, middleware: [{ name: 'm' }, { name: 'm' }] })).toThrow(/two middlewares/)
     expect(() => router({ ...leads, middleware: [{ name: 'm' }, { name: 'm' }] })).toThrow(/two middlewares/)
   })
@@ -126,7 +152,9 @@ describe('what it begins with', () => {
       { outputKey: 'k' },
     ]
     expect(new Set([plain, ...others.map(version)]).size).toBe(6)
-    expect(version({ middleware: [{ name: 'm', after: () => undefined }] })).toBe(version({ middleware: [{ name: 'm' }] }))
+    expect(version({ middleware: [{ name: 'm', after: () => undefined }] })).toBe(
+      version({ middleware: [{ name: 'm' }] }),
+    )
   })
 
   test('a tool that is orchestration comes along with its middleware', async () => {
@@ -149,7 +177,8 @@ describe('around the model', () => {
     const lines = [calls(['note', {}]), calls(['note', {}]), 'final']
     const brief: Middleware = {
       name: 'brief',
-      beforeModel: ({ messages }, { turn }) => (turn === 2 ? { messages: messages.slice(0, 1), settings: { temperature: 0 } } : undefined),
+      beforeModel: ({ messages }, { turn }) =>
+        turn === 2 ? { messages: messages.slice(0, 1), settings: { temperature: 0 } } : undefined,
     }
     const A = agent({
       name: 'A',
@@ -187,7 +216,10 @@ describe('around the model', () => {
     const done: Json[] = []
     const model = scripted({ ...calls(['note', {}]), text: 'first' }, 'second', 'third')
     let asked = 0
-    const strict: Middleware = { name: 'strict', afterModel: () => (++asked < 3 ? { again: 'Not good enough.' } : undefined) }
+    const strict: Middleware = {
+      name: 'strict',
+      afterModel: () => (++asked < 3 ? { again: 'Not good enough.' } : undefined),
+    }
     const next = scripted('final')
     const A = agent({ name: 'A', model, tools: [note(done)], middleware: [strict], limits: { turns: 3 } })
     const flow = sequential({ name: 'flow', agents: [A, agent({ name: 'B', model: next })] })
@@ -202,13 +234,20 @@ describe('around the model', () => {
     expect(JSON.stringify(next.prompts[0])).toMatch(/third/)
     expect(JSON.stringify(next.prompts[0])).not.toMatch(/second/)
     const events = await eventsOf(run)
-    expect(events.filter((event) => event.type === 'tool.refused')).toMatchObject([{ tool: 'note', failure: { code: 'work.rejected' } }])
+    expect(events.filter((event) => event.type === 'tool.refused')).toMatchObject([
+      { tool: 'note', failure: { code: 'work.rejected' } },
+    ])
     expect(changes(events)).toHaveLength(2)
   })
 
   test('whoever rejects for ever comes to the limit of turns, and what was rejected is no partial answer', async () => {
     const model = scripted('no')
-    const A = agent({ name: 'A', model, middleware: [{ name: 'm', afterModel: () => ({ again: 'no' }) }], limits: { turns: 3 } })
+    const A = agent({
+      name: 'A',
+      model,
+      middleware: [{ name: 'm', afterModel: () => ({ again: 'no' }) }],
+      limits: { turns: 3 },
+    })
     const outcome = await (await runtimeOf([A])).run(A, 'go')
     expect(outcome).toMatchObject({ status: 'limited', limit: 'turns' })
     expect(outcome).not.toHaveProperty('partial')
@@ -268,8 +307,17 @@ describe('around a tool', () => {
     const log: string[] = []
     const helper = agent({ name: 'helper', description: 'Helps.', model: scripted('helped') })
     const w = agent({ name: 'w', description: 'Works.', model: scripted('done') })
-    const model = scripted({ calls: [...calls(['helper', { request: 'x' }]).calls!, ...delegates(['w', 'y']).calls!] }, 'final')
-    const boss = supervisor({ name: 'boss', model, workers: [w], tools: [asTool(helper)], middleware: [watching('x', log)] })
+    const model = scripted(
+      { calls: [...calls(['helper', { request: 'x' }]).calls!, ...delegates(['w', 'y']).calls!] },
+      'final',
+    )
+    const boss = supervisor({
+      name: 'boss',
+      model,
+      workers: [w],
+      tools: [asTool(helper)],
+      middleware: [watching('x', log)],
+    })
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(log.filter((line) => /in:|out:/.test(line))).toEqual(['x.in:helper boss 1', 'x.out:helper boss 1'])
     expect(told(model.prompts[1])).toEqual(['helped', 'done'])
@@ -277,7 +325,10 @@ describe('around a tool', () => {
 
   test('an approval of the tool waits inside, and rejects inside', async () => {
     const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
-    const wraps: Middleware = { name: 'm', wrapTool: async (_call, run) => ({ content: `wrapped: ${(await run()).content as string}` }) }
+    const wraps: Middleware = {
+      name: 'm',
+      wrapTool: async (_call, run) => ({ content: `wrapped: ${(await run()).content as string}` }),
+    }
     const model = scripted(calls(['pay', {}]), calls(['pay', {}]), 'final')
     const A = agent({ name: 'A', model, tools: [pay], middleware: [wraps] })
     const run = await (await runtimeOf([A])).start(A, 'go')

@@ -46,7 +46,11 @@ const asker = (...notify: string[]) =>
 
 const notices = async (run: Run<unknown>): Promise<unknown[]> =>
   (await eventsOf(run)).flatMap((event): unknown[] =>
-    event.type === 'notice.sent' ? [event.channel] : event.type === 'notice.failed' ? [[event.channel, event.failure.code]] : [],
+    event.type === 'notice.sent'
+      ? [event.channel]
+      : event.type === 'notice.failed'
+        ? [[event.channel, event.failure.code]]
+        : [],
   )
 
 /** The one approval, once it is open. */
@@ -99,7 +103,9 @@ describe('who is told', () => {
     })
     const never = noted('never', () => Promise.reject(new Error('not ever')))
     const root = asker('late', 'never')
-    const run = await (await runtimeOf([root], { channels: [late.channel, never.channel], clock: fastClock() })).start(root, 'go')
+    const run = await (
+      await runtimeOf([root], { channels: [late.channel, never.channel], clock: fastClock() })
+    ).start(root, 'go')
     await settled(run, 2)
     await run.decide({ approvalId: await asked(run), decision: 'approve', approver: 'bob' })
     await run.outcome()
@@ -168,11 +174,17 @@ describe('who is told', () => {
   })
   test('an answer that is wanted is told in the same way', async () => {
     const desk = noted('desk')
-    const root = agent({ name: 'curious', description: 'Asks.', run: (ctx) => interrupt(ctx, 'which city?', { notify: ['desk'] }) })
+    const root = agent({
+      name: 'curious',
+      description: 'Asks.',
+      run: (ctx) => interrupt(ctx, 'which city?', { notify: ['desk'] }),
+    })
     const run = await (await runtimeOf([root], { channels: [desk.channel] })).start(root, 'go')
     await settled(run, 1)
     const { questions } = await waiting(run)
-    expect(desk.told).toMatchObject([{ type: 'interrupt', id: questions[0]!.id, path: ['curious'], input: 'which city?' }])
+    expect(desk.told).toMatchObject([
+      { type: 'interrupt', id: questions[0]!.id, path: ['curious'], input: 'which city?' },
+    ])
     await run.answer({ interruptId: questions[0]!.id, value: 'Riga' })
     expect(await run.outcome()).toMatchObject({ output: 'Riga' })
     expect(await notices(run)).toEqual(['desk'])
@@ -253,7 +265,9 @@ describe('telling is nobody at work', () => {
       model: scripted(delegates(['asker', 'ask']), 'done'),
       workers: [asker('desk')],
     })
-    const run = await (await runtimeOf([boss], { channels: [desk.channel] })).start(boss, 'go', { limits: { depth: 1 } })
+    const run = await (
+      await runtimeOf([boss], { channels: [desk.channel] })
+    ).start(boss, 'go', { limits: { depth: 1 } })
     await settled(run, 1)
     const id = await asked(run)
     const while_ = await run.view()

@@ -1,4 +1,7 @@
-/** `outputKey` and `templating`: what agents leave to each other in session values, and how it gets into instructions (spec collaboration 1.8, 1.17). */
+/**
+ * `outputKey` and `templating`: what agents leave to each other in session values, and how it gets into instructions
+ * (spec collaboration 1.8, 1.17).
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, checkAgents, exit, tool, transferTo } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -11,7 +14,8 @@ import { calls, delegates, eventsOf, runtimeOf, scripted } from './team.ts'
 const reads = (...keys: string[]) =>
   agent({
     name: 'reads',
-    run: async (ctx) => Object.fromEntries(await Promise.all(keys.map(async (key) => [key, await ctx.values.get(key)] as const))),
+    run: async (ctx) =>
+      Object.fromEntries(await Promise.all(keys.map(async (key) => [key, await ctx.values.get(key)] as const))),
   })
 
 /** The values that a run of this agent leaves. */
@@ -63,8 +67,18 @@ describe('outputKey', () => {
       tools: [asTool(parallel({ name: 'both', description: 'Both.', agents: [one, two], outputKey: 'both' }))],
       outputKey: 'boss',
     })
-    expect(await left(round, 'one', 'two', 'both', 'round')).toEqual({ one: '1', two: '2', both: ['1', '2'], round: ['1', '2'] })
-    expect(await left(boss, 'one', 'two', 'both', 'boss')).toEqual({ one: '1', two: '2', both: ['1', '2'], boss: 'done' })
+    expect(await left(round, 'one', 'two', 'both', 'round')).toEqual({
+      one: '1',
+      two: '2',
+      both: ['1', '2'],
+      round: ['1', '2'],
+    })
+    expect(await left(boss, 'one', 'two', 'both', 'boss')).toEqual({
+      one: '1',
+      two: '2',
+      both: ['1', '2'],
+      boss: 'done',
+    })
   })
 
   test('who hands control on has answered nothing; a router keeps what it ended with, once', async () => {
@@ -104,15 +118,24 @@ describe('outputKey', () => {
       model: scripted(new FailureError(failure('model.bad-request', 'no', 'validation'))),
       outputKey: 'k',
     })
-    const stops = agent({ name: 'stops', model: scripted(calls(['nothing', {}])), limits: { turns: 1 }, outputKey: 'k' })
+    const stops = agent({
+      name: 'stops',
+      model: scripted(calls(['nothing', {}])),
+      limits: { turns: 1 },
+      outputKey: 'k',
+    })
     const before = agent({ name: 'before', run: () => 'kept', outputKey: 'k' })
-    for (const bad of [fails, stops]) expect(await left(sequential({ name: 'flow', agents: [before, bad] }), 'k')).toEqual({ k: 'kept' })
+    for (const bad of [fails, stops])
+      expect(await left(sequential({ name: 'flow', agents: [before, bad] }), 'k')).toEqual({ k: 'kept' })
   })
 
   test('the next agent of the run finds it at once', async () => {
     const flow = sequential({
       name: 'flow',
-      agents: [agent({ name: 'A', run: () => 'found', outputKey: 'k' }), agent({ name: 'B', run: (ctx) => ctx.values.get('k') })],
+      agents: [
+        agent({ name: 'A', run: () => 'found', outputKey: 'k' }),
+        agent({ name: 'B', run: (ctx) => ctx.values.get('k') }),
+      ],
     })
     expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({ output: 'found' })
   })
@@ -149,8 +172,10 @@ describe('outputKey', () => {
 })
 
 describe('templating', () => {
-  const instructions = 'Hi {name}, {n} of {list.of_it}. {unknown} {"a": {n}} \\frac{1}{n} { name } {} {{name}} $name ${name} {$active.x}'
-  const filled = 'Hi A $& {n}, 2 of [1,{"b":null}]. {unknown} {"a": 2} \\frac{1}2 { name } {} {A $& {n}} $name $A $& {n} {$active.x}'
+  const instructions =
+    'Hi {name}, {n} of {list.of_it}. {unknown} {"a": {n}} \\frac{1}{n} { name } {} {{name}} $name ${name} {$active.x}'
+  const filled =
+    'Hi A $& {n}, 2 of [1,{"b":null}]. {unknown} {"a": 2} \\frac{1}2 { name } {} {A $& {n}} $name $A $& {n} {$active.x}'
   const values = { name: 'A $& {n}', n: 2, 'list.of_it': [1, { b: null }] }
 
   test('keys in braces are filled, once; unknown ones and all other braces stay as they are', async () => {
@@ -174,7 +199,14 @@ describe('templating', () => {
   test('a supervisor’s guidance and the descriptions of its team are no templates, a router’s instructions are', async () => {
     const w = agent({ name: 'w', description: 'Knows {name}.', model: () => 'x' })
     const [lead, sup] = [scripted('x'), scripted('x')]
-    const boss = supervisor({ name: 'boss', model: lead, instructions: '{name}', guidance: '{name}:', workers: [w], templating: true })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      instructions: '{name}',
+      guidance: '{name}:',
+      workers: [w],
+      templating: true,
+    })
     const Sup = router({ name: 'Sup', model: sup, instructions: '{name}', workers: [w], templating: true })
     await (await runtimeOf([boss])).run(boss, 'go', { values: { name: 'Ann' } })
     await (await runtimeOf([Sup])).run(Sup, 'go', { values: { name: 'Ann' } })

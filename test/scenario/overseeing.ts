@@ -1,4 +1,6 @@
-/** What the cases of oversight are told with: a run whose questions somebody answers as they come, and what they were. */
+/**
+ * What the cases of oversight are told with: a run whose questions somebody answers as they come, and what they were.
+ */
 import type { Agent } from '../../src/agent/index.ts'
 import type { Json, Outcome } from '../../src/core/index.ts'
 import type { Oversight } from '../../src/edge/index.ts'
@@ -7,7 +9,11 @@ import type { Run, RunOutcome, RuntimeOptions } from '../../src/runtime/index.ts
 import { eventsOf, runtimeOf } from './team.ts'
 
 /** A decision, without the id. */
-export type Word = { readonly decision: 'approve' | 'reject' | 'retry' | 'edit'; readonly comment?: string; readonly input?: Json }
+export type Word = {
+  readonly decision: 'approve' | 'reject' | 'retry' | 'edit'
+  readonly comment?: string
+  readonly input?: Json
+}
 
 /** Says this to the first question, that to the second, …; past the end the last again. */
 export const inOrder =
@@ -41,7 +47,9 @@ export async function overseen(
   options: Omit<RuntimeOptions, 'agents'> & { readonly input?: Json } = {},
 ): Promise<Overseen> {
   const { input = 'go', ...more } = options
-  const run = await (await runtimeOf([root], more)).start(root, input as never, oversight === undefined ? {} : { oversight })
+  const run = await (
+    await runtimeOf([root], more)
+  ).start(root, input as never, oversight === undefined ? {} : { oversight })
   const decided = new Set<string>()
   for (;;) {
     const state = (await run.until('waiting')) as { readonly waiting?: readonly ApprovalRequested[] } | RunOutcome

@@ -1,4 +1,7 @@
-/** The modes at work, whatever the way of working together and however deep: before a tool is called, before somebody begins. Spec team R-14, R-15, C77, C78, X36, X37, X46. */
+/**
+ * The modes at work, whatever the way of working together and however deep: before a tool is called, before somebody
+ * begins. Spec team R-14, R-15, C77, C78, X36, X37, X46.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -23,7 +26,8 @@ function busy(name: string, more: object = {}, at: string = name) {
 
 /** Every way in which `inner` may come to work below a root, and how its path reads. */
 const ways: Record<string, (inner: Agent) => Agent> = {
-  delegation: (inner) => supervisor({ name: 'boss', model: scripted(delegates([inner.name, 'do it']), 'final'), workers: [inner] }),
+  delegation: (inner) =>
+    supervisor({ name: 'boss', model: scripted(delegates([inner.name, 'do it']), 'final'), workers: [inner] }),
   'delegation by code': (inner) =>
     agent({
       name: 'boss',
@@ -49,11 +53,25 @@ const ways: Record<string, (inner: Agent) => Agent> = {
   loop: (inner) => loop({ name: 'boss', agents: [inner], maxIterations: 1 }),
   'a round table': (inner) => roundtable({ name: 'boss', agents: [inner], speaker: 'round-robin', maxRounds: 1 }),
   'an agent as a tool': (inner) =>
-    agent({ name: 'boss', model: scripted(calls([inner.name, { request: 'do it' }]), 'final'), tools: [asTool(inner)] }),
+    agent({
+      name: 'boss',
+      model: scripted(calls([inner.name, { request: 'do it' }]), 'final'),
+      tools: [asTool(inner)],
+    }),
   reflection: (inner) => reflect(inner, { name: 'boss', judge: () => ({ score: 1 }), memory: false }),
   'depth 3': (inner) => {
-    const low = supervisor({ name: 'low', description: 'Low.', model: scripted(delegates([inner.name, 'do it']), 'low'), workers: [inner] })
-    const mid = supervisor({ name: 'mid', description: 'Mid.', model: scripted(delegates(['low', 'do it']), 'mid'), workers: [low] })
+    const low = supervisor({
+      name: 'low',
+      description: 'Low.',
+      model: scripted(delegates([inner.name, 'do it']), 'low'),
+      workers: [inner],
+    })
+    const mid = supervisor({
+      name: 'mid',
+      description: 'Mid.',
+      model: scripted(delegates(['low', 'do it']), 'mid'),
+      workers: [low],
+    })
     return supervisor({ name: 'boss', model: scripted(delegates(['mid', 'do it']), 'final'), workers: [mid] })
   },
 }
@@ -69,7 +87,10 @@ describe.each(Object.entries(ways))('%s', (way, make) => {
       'an agent as a tool': ['call inner by boss'],
       'depth 3': ['work mid by boss/mid', 'work low by boss/mid/low', `work inner by ${path}`],
     }
-    expect(lines).toEqual([...(begins[way as keyof typeof begins] ?? [`work inner by ${path}`]), `call look by ${path}`])
+    expect(lines).toEqual([
+      ...(begins[way as keyof typeof begins] ?? [`work inner by ${path}`]),
+      `call look by ${path}`,
+    ])
     expect(asked.at(-1)).toMatchObject({ reason: 'a human is in command: every action is approved', input: { n: 1 } })
     expect(asked.every(({ grantable }) => grantable === undefined)).toBe(true)
     expect([done.length, outcome.status]).toEqual([1, 'completed'])
@@ -141,7 +162,10 @@ describe('a call in the loop', () => {
   })
 
   test('X28: all that speaks for it is said, the weightiest first', async () => {
-    const { asked } = await overseen(alone(busy('publish', { costUsd: 3, approval: { reason: 'the editor wants to see it' } })), {})
+    const { asked } = await overseen(
+      alone(busy('publish', { costUsd: 3, approval: { reason: 'the editor wants to see it' } })),
+      {},
+    )
     expect(asked[0]!.reason).toBe(
       '"publish" is sensitive: publish; it costs $3, and more than $1 is to be seen; the editor wants to see it',
     )
@@ -162,12 +186,14 @@ describe('a call in the loop', () => {
     const runtime = await runtimeOf([dear, busy('send', {}).agent])
     const start = (name: string) => runtime.start(name, 'go', { session: 's', oversight: {} })
     const first = await start('look')
-    const [asked] = ((await first.until('waiting')) as unknown as { waiting: { id: string; grantable?: true }[] }).waiting
+    const [asked] = ((await first.until('waiting')) as unknown as { waiting: { id: string; grantable?: true }[] })
+      .waiting
     expect(asked!.grantable).toBe(true)
     await first.decide({ approvalId: asked!.id, decision: 'approve', grant: 'session' })
     await first.outcome()
     const send = await start('send')
-    const [other] = ((await send.until('waiting')) as unknown as { waiting: { id: string; grantable?: true }[] }).waiting
+    const [other] = ((await send.until('waiting')) as unknown as { waiting: { id: string; grantable?: true }[] })
+      .waiting
     expect(other!.grantable).toBe(false)
     await send.decide({ approvalId: other!.id, decision: 'reject' })
     await send.outcome()
@@ -182,7 +208,12 @@ describe('which oversight holds', () => {
     const inner = (more: object) =>
       agent({ name: 'inner', description: 'In.', model: scripted(calls(['look', {}]), 'done'), tools: [look], ...more })
     const under = (more: object, delegation: object = {}) =>
-      supervisor({ name: 'boss', model: scripted(delegates(['inner', 'go']), 'final'), workers: [inner(more)], delegation })
+      supervisor({
+        name: 'boss',
+        model: scripted(delegates(['inner', 'go']), 'final'),
+        workers: [inner(more)],
+        delegation,
+      })
     const both = ['work inner by boss/inner', 'call look by boss/inner']
     expect((await overseen(under({ oversight: command }), undefined)).lines).toEqual(both)
     expect((await overseen(under({}, { oversight: command }), watch)).lines).toEqual(both)
@@ -192,7 +223,11 @@ describe('which oversight holds', () => {
   })
 
   test('a member of a flow, and an agent as a tool, may be looked at more closely there', async () => {
-    const one = sequential({ name: 'boss', agents: [worker('a'), worker('b')], edge: { agents: { b: { oversight: command } } } })
+    const one = sequential({
+      name: 'boss',
+      agents: [worker('a'), worker('b')],
+      edge: { agents: { b: { oversight: command } } },
+    })
     expect((await overseen(one, undefined)).lines).toEqual(['work b by boss/a/b'])
     const two = agent({
       name: 'boss',
@@ -220,8 +255,13 @@ describe('a beginning', () => {
   test('is approved with another brief in the middle of a conversation', async () => {
     const model = scripted('done')
     const flow = sequential({ name: 'boss', agents: [worker('a'), agent({ name: 'b', model })] })
-    await overseen(flow, command, ({ tool: name }) => (name === 'b' ? { decision: 'edit', input: 'something else' } : yes()))
-    expect(model.prompts[0]!.map(({ content }) => content)).toEqual(['something else', 'For context: [a] said: a result.'])
+    await overseen(flow, command, ({ tool: name }) =>
+      name === 'b' ? { decision: 'edit', input: 'something else' } : yes(),
+    )
+    expect(model.prompts[0]!.map(({ content }) => content)).toEqual([
+      'something else',
+      'For context: [a] said: a result.',
+    ])
   })
 
   test('with a brief that does not fit is asked again, with the problem', async () => {
@@ -231,7 +271,11 @@ describe('a beginning', () => {
       input: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
       run: (_ctx, brief) => brief,
     })
-    const boss = agent({ name: 'boss', workers: [inner], run: async (ctx) => JSON.stringify(await delegate(ctx, inner, { n: 1 })) })
+    const boss = agent({
+      name: 'boss',
+      workers: [inner],
+      run: async (ctx) => JSON.stringify(await delegate(ctx, inner, { n: 1 })),
+    })
     const { asked, outcome } = await overseen(
       boss,
       command,
@@ -244,17 +288,28 @@ describe('a beginning', () => {
   test('a leader is asked to change it and try again; the worker has not begun', async () => {
     const model = scripted('done')
     const lead = scripted(delegates(['inner', 'x']), 'final')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [agent({ name: 'inner', description: 'In.', model })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [agent({ name: 'inner', description: 'In.', model })],
+    })
     await overseen(boss, command, inOrder({ decision: 'retry', comment: 'say more' }))
     expect(model.prompts).toEqual([])
-    expect(JSON.stringify(told(lead.prompts[1]))).toMatch(/refused to let .*inner.* asks you to change it and try again: say more/)
+    expect(JSON.stringify(told(lead.prompts[1]))).toMatch(
+      /refused to let .*inner.* asks you to change it and try again: say more/,
+    )
   })
 })
 
 describe('whoever measures or summarizes', () => {
   test('is not asked about: it is no work of the team', async () => {
     const scorer = agent({ name: 'scorer', model: () => JSON.stringify({ score: 1 }), output: { type: 'object' } })
-    const inner = agent({ name: 'inner', description: 'In.', model: scripted('done'), isComplete: { scorers: [scorer] } })
+    const inner = agent({
+      name: 'inner',
+      description: 'In.',
+      model: scripted('done'),
+      isComplete: { scorers: [scorer] },
+    })
     const boss = supervisor({ name: 'boss', model: scripted(delegates(['inner', 'go']), 'final'), workers: [inner] })
     const scored = await overseen(boss, command)
     expect(scored.events.filter(({ type }) => type === 'completion.scored')).toMatchObject([{ passed: true }])
@@ -267,12 +322,18 @@ describe('whoever measures or summarizes', () => {
 describe('a planned team in command', () => {
   test('team C78: the plan and each task are approved once; whoever works below a member is asked about, and every call', async () => {
     const look = tool({ name: 'look', execute: () => 'seen' })
-    const busyOne = (name: string) => agent({ name, description: 'Looks.', model: scripted(calls(['look', {}]), 'done'), tools: [look] })
+    const busyOne = (name: string) =>
+      agent({ name, description: 'Looks.', model: scripted(calls(['look', {}]), 'done'), tools: [look] })
     const planned = team({
       name: 'T',
       roles: {
         generalist: busyOne('g'),
-        lead: supervisor({ name: 'sup', description: 'Leads.', model: scripted(delegates(['low', 'x']), 'ok'), workers: [busyOne('low')] }),
+        lead: supervisor({
+          name: 'sup',
+          description: 'Leads.',
+          model: scripted(delegates(['low', 'x']), 'ok'),
+          workers: [busyOne('low')],
+        }),
       },
       planner: {
         subtasks: [
@@ -321,7 +382,10 @@ describe('failures in a row', () => {
 
   test('team C77: on the loop it is noted', async () => {
     const { lines, raised } = await one('bad bad2 ok', { ...oversight, mode: 'on-the-loop' })
-    expect([lines, raised]).toMatchObject([[], [{ subject: 'work', name: 'ok', asks: false, hits: [{ code: 'consecutive_failures' }] }]])
+    expect([lines, raised]).toMatchObject([
+      [],
+      [{ subject: 'work', name: 'ok', asks: false, hits: [{ code: 'consecutive_failures' }] }],
+    ])
   })
 
   test('team C77: a leader that is code counts, a router and a round table too', async () => {

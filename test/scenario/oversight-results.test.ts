@@ -1,4 +1,7 @@
-/** What an agent says of its own results, and humans who look at them, whatever the way of working together. Spec team, C76, C87, X30, X31. */
+/**
+ * What an agent says of its own results, and humans who look at them, whatever the way of working together. Spec team
+ * R-14, R-16, C76, C87, X30, X31.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, delegate, tool, type Agent, type Assess } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -19,7 +22,8 @@ function writer(more: object = {}) {
 
 const ways: Record<string, (inner: Agent) => Agent> = {
   alone: (inner) => inner,
-  delegation: (inner) => supervisor({ name: 'boss', model: scripted(delegates(['writer', 'write']), 'final'), workers: [inner] }),
+  delegation: (inner) =>
+    supervisor({ name: 'boss', model: scripted(delegates(['writer', 'write']), 'final'), workers: [inner] }),
   'delegation by code': (inner) =>
     agent({ name: 'boss', workers: [inner], run: async (ctx) => JSON.stringify(await delegate(ctx, inner, 'write')) }),
   'delegation in the background': (inner) =>
@@ -31,7 +35,10 @@ const ways: Record<string, (inner: Agent) => Agent> = {
     }),
   transfer: (inner) => router({ name: 'boss', model: leadTo('writer'), workers: [inner] }),
   sequential: (inner) =>
-    sequential({ name: 'boss', agents: [inner, code('after', (_ctx, _brief, { history }) => JSON.stringify(history))] }),
+    sequential({
+      name: 'boss',
+      agents: [inner, code('after', (_ctx, _brief, { history }) => JSON.stringify(history))],
+    }),
   parallel: (inner) => parallel({ name: 'boss', agents: [inner] }),
   'a round table': (inner) => roundtable({ name: 'boss', agents: [inner], speaker: 'round-robin', maxRounds: 1 }),
   'an agent as a tool': (inner) =>
@@ -50,7 +57,12 @@ describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', 
     const { agent: inner, said } = writer()
     const { lines, asked, outcome, raised } = await everything(make(inner), { decision: 'approve' })
     expect(kinds(lines)).toEqual(['result writer'])
-    expect(asked[0]).toMatchObject({ kind: 'result', input: 'draft 1', context: { confidence: 0.2 }, hits: [{ code: 'low_confidence' }] })
+    expect(asked[0]).toMatchObject({
+      kind: 'result',
+      input: 'draft 1',
+      context: { confidence: 0.2 },
+      hits: [{ code: 'low_confidence' }],
+    })
     expect(raised).toMatchObject([{ subject: 'result', name: 'writer', asks: true }])
     expect([outcome.status, said.prompts.length]).toEqual(['completed', 1])
   })
@@ -63,19 +75,28 @@ describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', 
     expect(way === 'alone' ? [] : settled.slice(0, 1).map(({ outcome }) => outcome)).toMatchObject(
       way === 'alone' ? [] : [{ output: 'by hand' }],
     )
-    expect(events.findLast((event) => event.type === 'approval.resolved')).toMatchObject({ resolution: 'edited', approver: 'ann' })
+    expect(events.findLast((event) => event.type === 'approval.resolved')).toMatchObject({
+      resolution: 'edited',
+      approver: 'ann',
+    })
   })
 
   test('rejected, it has failed, with why it was looked at and what was said', async () => {
     const { agent: inner } = writer()
     const { text } = await everything(make(inner), { decision: 'reject', comment: 'too vague' })
-    expect(text).toContain('a human refused to take the result of \\"writer\\" (confidence is 0.2, and below 0.6 is to be seen): too vague')
+    expect(text).toContain(
+      'a human refused to take the result of \\"writer\\" (confidence is 0.2, and below 0.6 is to be seen): too vague',
+    )
     expect(text).toContain('work.rejected')
   })
 
   test('sent back, it is worked on from where it is, with what was said, and looked at anew', async () => {
     const { agent: inner, said } = writer()
-    const { asked, outcome } = await everything(make(inner), { decision: 'retry', comment: 'shorter' }, { decision: 'approve' })
+    const { asked, outcome } = await everything(
+      make(inner),
+      { decision: 'retry', comment: 'shorter' },
+      { decision: 'approve' },
+    )
     expect(asked.map(({ input }) => input)).toEqual(['draft 1', 'draft 2'])
     expect(new Set(asked.map(({ id }) => id)).size).toBe(2)
     expect(withoutSystem(said.prompts[1]).slice(-2)).toEqual([
@@ -87,11 +108,20 @@ describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', 
 
   test('team C87: sent back three times; the fourth question offers no further retry, and then it is rejected', async () => {
     const { agent: inner, said } = writer()
-    const { asked, text } = await everything(make(inner), ...[1, 2, 3].map(() => ({ decision: 'retry', comment: 'again' }) as const), {
-      decision: 'reject',
-      comment: 'enough',
-    })
-    expect(asked.map(({ options }) => options)).toEqual([undefined, undefined, undefined, ['approve', 'reject', 'edit']])
+    const { asked, text } = await everything(
+      make(inner),
+      ...[1, 2, 3].map(() => ({ decision: 'retry', comment: 'again' }) as const),
+      {
+        decision: 'reject',
+        comment: 'enough',
+      },
+    )
+    expect(asked.map(({ options }) => options)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      ['approve', 'reject', 'edit'],
+    ])
     expect([said.prompts.length, text.includes('enough')]).toEqual([4, true])
   })
 
@@ -190,7 +220,10 @@ describe('what is said of a result', () => {
         const seen = await overseen(writer({ assess }).agent, { mode }, inOrder({ decision: 'reject' }))
         const [question] = seen.asked.filter(({ kind }) => kind === 'result')
         expect(question!.reason).toMatch(why)
-        expect([question!.reason.startsWith('its assessment could not be used: '), question!.hits]).toEqual([true, undefined])
+        expect([question!.reason.startsWith('its assessment could not be used: '), question!.hits]).toEqual([
+          true,
+          undefined,
+        ])
         expect(seen.outcome).toMatchObject({
           status: 'failed',
           failure: { code: 'work.rejected', message: expect.stringMatching(why) as string },
@@ -205,9 +238,9 @@ describe('what is said of a result', () => {
   )
 
   test('in command every result that something is said of is seen, and none of which nothing is', async () => {
-    expect((await overseen(writer({ assess: () => ({ confidence: 1 }) }).agent, { mode: 'in-command' })).lines).toEqual([
-      'result writer by writer',
-    ])
+    expect((await overseen(writer({ assess: () => ({ confidence: 1 }) }).agent, { mode: 'in-command' })).lines).toEqual(
+      ['result writer by writer'],
+    )
     expect((await overseen(writer({ assess: () => undefined }).agent, { mode: 'in-command' })).lines).toEqual([])
   })
 
@@ -273,7 +306,10 @@ describe('the tool by which a model reports', () => {
     const it = reporting(
       {},
       calls(['report', { confidence: 0.9 }]),
-      calls(['report', { confidence: 0.3, proposed_action: { name: 'send', input: null, cost_usd: 4 }, cannot_do: null }]),
+      calls([
+        'report',
+        { confidence: 0.3, proposed_action: { name: 'send', input: null, cost_usd: 4 }, cannot_do: null },
+      ]),
       'text',
     )
     const { asked, events } = await overseen(it.agent, {})
@@ -290,7 +326,9 @@ describe('the tool by which a model reports', () => {
     const it = reporting({}, calls(['report', { confidence: 7 }]), 'text')
     const { asked } = await overseen(it.agent, {})
     expect(JSON.stringify(it.said.prompts[1])).toContain('expected 0 to 1')
-    expect(asked).toMatchObject([{ kind: 'result', reason: 'its assessment could not be used: confidence is 7, expected 0 to 1' }])
+    expect(asked).toMatchObject([
+      { kind: 'result', reason: 'its assessment could not be used: confidence is 7, expected 0 to 1' },
+    ])
     const better = reporting({}, calls(['report', { confidence: 7 }]), calls(['report', { confidence: 0.7 }]), 'text')
     expect((await overseen(better.agent, {})).asked).toEqual([])
   })
@@ -326,7 +364,11 @@ describe('the tool by which a model reports', () => {
 describe('work that is done again', () => {
   test('by code: it is given the feedback with its brief, and with the conversation', async () => {
     const coded = agent({ name: 'coded', run: (_ctx, brief, { history }) => [brief, history.length], assess: unsure })
-    const { asked } = await overseen(coded, {}, inOrder({ decision: 'retry', comment: 'more' }, { decision: 'approve' }))
+    const { asked } = await overseen(
+      coded,
+      {},
+      inOrder({ decision: 'retry', comment: 'more' }, { decision: 'approve' }),
+    )
     expect(asked.map(({ input }) => input)).toEqual([
       ['go', 1],
       ['go\n\nA human has looked at that result and wants it changed: more', 3],
@@ -335,8 +377,16 @@ describe('work that is done again', () => {
 
   test('by a whole flow: its members work again, and are shown what was said', async () => {
     const second = scripted('b1', 'b2')
-    const flow = sequential({ name: 'flow', agents: [worker('a'), agent({ name: 'b', model: second })], assess: unsure })
-    const { outcome, asked } = await overseen(flow, {}, inOrder({ decision: 'retry', comment: 'more' }, { decision: 'approve' }))
+    const flow = sequential({
+      name: 'flow',
+      agents: [worker('a'), agent({ name: 'b', model: second })],
+      assess: unsure,
+    })
+    const { outcome, asked } = await overseen(
+      flow,
+      {},
+      inOrder({ decision: 'retry', comment: 'more' }, { decision: 'approve' }),
+    )
     expect([asked.map(({ input }) => input), outcome]).toMatchObject([['b1', 'b2'], { output: 'b2' }])
     expect(JSON.stringify(second.prompts[1])).toContain('wants it changed: more')
   })
@@ -356,7 +406,12 @@ describe('work that is done again', () => {
   })
 
   test('a transfer is no result, and an action of whoever ends is kept when somebody changes the output', async () => {
-    const hands = router({ name: 'desk', model: leadTo('writer'), workers: [worker('writer')], assess: () => undefined })
+    const hands = router({
+      name: 'desk',
+      model: leadTo('writer'),
+      workers: [worker('writer')],
+      assess: () => undefined,
+    })
     expect((await overseen(hands, {})).lines).toEqual([])
     const breaker = agent({ name: 'breaker', run: () => breakLoop('stop'), assess: unsure })
     const { outcome, asked } = await overseen(

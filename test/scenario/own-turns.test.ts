@@ -35,14 +35,21 @@ for (const kind of ['turns', 'ownTurns'] as const)
     }
     test(`${kind} ${where} are the turns that hooks are told of, and a hook that wants more gets the answer that was there`, async () => {
       const seen: string[] = []
-      const onIterationComplete = ({ turn, maxTurns }: Iteration) => (seen.push(`${turn} of ${maxTurns}`), { continue: true })
-      const outcome = await run(agent({ name: 'w', description: 'W', model: () => 'good', onIterationComplete, ...limits }))
+      const onIterationComplete = ({ turn, maxTurns }: Iteration) => (
+        seen.push(`${turn} of ${maxTurns}`),
+        { continue: true }
+      )
+      const outcome = await run(
+        agent({ name: 'w', description: 'W', model: () => 'good', onIterationComplete, ...limits }),
+      )
       expect(outcome).toMatchObject({ status: 'completed', output: 'good' })
       expect(seen).toEqual(['1 of 4', '2 of 4', '3 of 4', '4 of 4'])
     })
     test(`${kind} ${where} are the turns of which the last is for an answer`, async () => {
       const model = eager()
-      const outcome = await run(agent({ name: 'w', description: 'W', model, tools: [look], lastAnswer: true, ...limits }))
+      const outcome = await run(
+        agent({ name: 'w', description: 'W', model, tools: [look], lastAnswer: true, ...limits }),
+      )
       expect(outcome).toMatchObject({ status: 'completed', output: 'all I know' })
       expect(model.tools.map(({ length }) => length)).toEqual([1, 1, 1, 0])
     })
@@ -50,18 +57,29 @@ for (const kind of ['turns', 'ownTurns'] as const)
 
 test('workers cannot use up the turn that is kept for the last answer of their leader, which is asked once and without tools', async () => {
   const w = agent({ name: 'w', description: 'W', model: () => 'W' })
-  const model = scripted((request) => (request.tools.length > 0 ? delegates(['w', 'a'], ['w', 'b'], ['w', 'c'], ['w', 'd']) : 'the end'))
+  const model = scripted((request) =>
+    request.tools.length > 0 ? delegates(['w', 'a'], ['w', 'b'], ['w', 'c'], ['w', 'd']) : 'the end',
+  )
   const boss = supervisor({ name: 'boss', model, workers: [w], lastAnswer: true, limits: { turns: 4 } })
   const run = await (await runtimeOf([boss])).start(boss, 'go')
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'the end' })
   expect(told(model.prompts[1]!.slice(0, -1)).filter((each) => each === 'W')).toHaveLength(2) // of four: its own first turn, and one that is kept
   expect(model.prompts[1]!.at(-1)).toEqual({ role: 'user', content: lastTurn })
-  const asked = (await eventsOf(run)).flatMap((event) => (event.type === 'model.requested' && event.refused === undefined ? [event] : []))
+  const asked = (await eventsOf(run)).flatMap((event) =>
+    event.type === 'model.requested' && event.refused === undefined ? [event] : [],
+  )
   expect(asked).toHaveLength(4)
 })
 
 test('a worker that keeps a turn of its own takes none that its leader keeps', async () => {
-  const w = agent({ name: 'w', description: 'W', model: eager(), tools: [look], lastAnswer: true, limits: { turns: 8 } })
+  const w = agent({
+    name: 'w',
+    description: 'W',
+    model: eager(),
+    tools: [look],
+    lastAnswer: true,
+    limits: { turns: 8 },
+  })
   const model = scripted((request) =>
     request.tools.length > 0 ? delegates(['w', 'a']) : `W said ${JSON.stringify(told(request.messages.slice(0, -1)))}`,
   )
@@ -80,8 +98,13 @@ test('an answer that a hook would have made better stands where the turns of the
     onIterationComplete: ({ finish }) => (finish === 'answer' ? { feedback: 'more' } : undefined),
   })
   expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'an answer' })
-  const flow = sequential({ name: 'flow', agents: [boss, agent({ name: 'next', model: ({ messages }) => JSON.stringify(messages) })] })
-  expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({ output: expect.stringContaining('an answer') as string })
+  const flow = sequential({
+    name: 'flow',
+    agents: [boss, agent({ name: 'next', model: ({ messages }) => JSON.stringify(messages) })],
+  })
+  expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({
+    output: expect.stringContaining('an answer') as string,
+  })
 })
 
 test('own turns count the calls of the agent itself: its workers have theirs', async () => {
@@ -92,7 +115,14 @@ test('own turns count the calls of the agent itself: its workers have theirs', a
       tools: [look],
       model: ({ messages }) => (messages.filter(({ role }) => role === 'tool').length < 4 ? calls(['look', {}]) : 'ok'),
     })
-  const model = scripted(delegates(['a', 'x']), delegates(['b', 'x']), 'end', delegates(['a', 'x']), delegates(['b', 'x']), 'end')
+  const model = scripted(
+    delegates(['a', 'x']),
+    delegates(['b', 'x']),
+    'end',
+    delegates(['a', 'x']),
+    delegates(['b', 'x']),
+    'end',
+  )
   const boss = supervisor({ name: 'boss', model, workers: [w('a'), w('b')], limits: { ownTurns: 3 } })
   const runtime = await runtimeOf([boss])
   const outcome = await runtime.run(boss, 'go')
@@ -108,5 +138,7 @@ test('own turns are for agents that think with a model: where nobody counts them
     message: expect.stringContaining('limits.ownTurns') as string,
   })
   const flow = sequential({ name: 'flow', agents: [agent({ name: 'a', model: () => 'A' })] })
-  await expect((await runtimeOf([flow])).run(flow, 'go', { limits: { ownTurns: 1 } })).rejects.toMatchObject({ code: 'input.invalid' })
+  await expect((await runtimeOf([flow])).run(flow, 'go', { limits: { ownTurns: 1 } })).rejects.toMatchObject({
+    code: 'input.invalid',
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * Spec collaboration, section A: paths, the order of what is heard, and where a failure says it was, where control is handed on.
- * Cases 3 and 4, paths of fixed orders, are in workflows.test.ts.
+ * Spec collaboration, section A: paths, the order of what is heard, and where a failure says it was, where control is
+ * handed on. Cases 3 and 4, paths of fixed orders, are in workflows.test.ts.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
@@ -10,9 +10,20 @@ import { calls, fatal, runtimeOf, scripted } from './team.ts'
 
 /** P hands control to C and C keeps it. */
 const pc = (name = 'P') =>
-  router({ name, description: 'Hands over.', model: scripted(xfer('C')), workers: [worker('C')], transfer: { returns: 'never' } })
+  router({
+    name,
+    description: 'Hands over.',
+    model: scripted(xfer('C')),
+    workers: [worker('C')],
+    transfer: { returns: 'never' },
+  })
 const sup = (name: string, ...workers: Agent[]) =>
-  router({ name, description: 'Leads.', model: scripted(...workers.map((each) => xfer(each.name)), `${name} answers`), workers })
+  router({
+    name,
+    description: 'Leads.',
+    model: scripted(...workers.map((each) => xfer(each.name)), `${name} answers`),
+    workers,
+  })
 
 describe('paths', () => {
   test.each<[string, () => Agent, string[]]>([
@@ -39,13 +50,21 @@ describe('paths', () => {
       () => sup('Sup', sequential({ name: 'Flow', description: 'A, B.', agents: [worker('A'), worker('B')] })),
       ['Sup', 'Sup/Flow', 'Sup/Flow/A', 'Sup/Flow/A/B', 'Sup/Flow/Sup'],
     ],
-    ['a worker that leads', () => sup('Top', sup('Mid', worker('W'))), ['Top', 'Top/Mid', 'Top/Mid/W', 'Top/Mid/W/Mid', 'Top/Mid/Top']],
+    [
+      'a worker that leads',
+      () => sup('Top', sup('Mid', worker('W'))),
+      ['Top', 'Top/Mid', 'Top/Mid/W', 'Top/Mid/W/Mid', 'Top/Mid/Top'],
+    ],
     [
       'as a step of an order',
       () => sequential({ name: 'Seq', agents: [worker('Pre'), sup('Sup', worker('W1')), worker('Next')] }),
       ['Seq', 'Seq/Pre', 'Seq/Pre/Sup', 'Seq/Pre/Sup/W1', 'Seq/Pre/Sup/W1/Sup', 'Seq/Pre/Sup/Next'],
     ],
-    ['in a loop', () => loop({ name: 'L', agents: [pc()], maxIterations: 2 }), ['L', 'L/P', 'L/P/C', 'L/P/P', 'L/P/P/C']],
+    [
+      'in a loop',
+      () => loop({ name: 'L', agents: [pc()], maxIterations: 2 }),
+      ['L', 'L/P', 'L/P/C', 'L/P/P', 'L/P/P/C'],
+    ],
     [
       'in the branches of a parallel',
       () => parallel({ name: 'All', agents: [sup('S1', worker('A')), sup('S2', worker('B'))] }),
@@ -71,7 +90,12 @@ describe('collaboration 7: what is inside an agent that is a tool is heard with 
     ['it answers', worker('Sub', scripted('sub answers')), 'sub answers'],
     [
       'it exits',
-      agent({ name: 'Sub', description: 'One.', model: scripted(calls(['exit', { final_result: 'bye' }])), tools: [exitTool] }),
+      agent({
+        name: 'Sub',
+        description: 'One.',
+        model: scripted(calls(['exit', { final_result: 'bye' }])),
+        tools: [exitTool],
+      }),
       'bye',
     ],
     ['it exits by code', code('Sub', () => exit('bye')), 'bye'],
@@ -112,7 +136,9 @@ describe('collaboration 7: what is inside an agent that is a tool is heard with 
       model: scripted(calls(['Inner', { request: 'x' }]), 'outer answers'),
       tools: [asTool(inner)],
     })
-    const { outcome, paths, moves } = await played(router({ name: 'Top', model: leadTo('Outer'), workers: [outer, worker('Sub2')] }))
+    const { outcome, paths, moves } = await played(
+      router({ name: 'Top', model: leadTo('Outer'), workers: [outer, worker('Sub2')] }),
+    )
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths).toEqual(['Top', 'Top/Outer', 'Top/Outer/Inner', 'Top/Outer/Inner/Sub', 'Top/Outer/Top'])
     expect(moves).toEqual(['Top > Outer by model', 'Inner > Sub by model', 'Outer > Top by rule'])
@@ -147,7 +173,9 @@ describe('errors in their order', () => {
       model: scripted({ text: 'I try', ...calls(['broken', {}]) }, fatal('quota')),
       tools: [broken],
     })
-    const { outcome, heard, paths } = await played(sequential({ name: 'S', agents: [worker('A'), fails, worker('Later', later)] }))
+    const { outcome, heard, paths } = await played(
+      sequential({ name: 'S', agents: [worker('A'), fails, worker('Later', later)] }),
+    )
     expect(outcome).toMatchObject({ status: 'failed', failure: { details: { agent: 'B', path: ['S', 'A', 'B'] } } })
     expect(heard.at(-1)).toMatch(/^B S\/A\/B error: model\./)
     expect(paths).toEqual(['S', 'S/A', 'S/A/B'])
@@ -155,7 +183,11 @@ describe('errors in their order', () => {
   })
 
   test('collaboration 10: a transfer is heard before the failure that comes of it', async () => {
-    const lost = router({ name: 'P', run: () => transferTo('Nobody', { output: 'Nobody knows.' }), workers: [worker('C')] })
+    const lost = router({
+      name: 'P',
+      run: () => transferTo('Nobody', { output: 'Nobody knows.' }),
+      workers: [worker('C')],
+    })
     const { outcome, heard } = await played(sequential({ name: 'S', agents: [lost, worker('D')] }))
     expect(outcome).toMatchObject({ failure: { code: 'transfer.refused', details: { agent: 'P', path: ['S', 'P'] } } })
     expect(heard).toEqual(['P S/P says: Nobody knows.', 'P S/P error: transfer.refused'])
@@ -190,7 +222,12 @@ describe('collaboration 11: every failure says in whom and where it happened', (
       ['S', 'A'],
     ],
     ['a refused transfer of a lead', () => sup0(() => transferTo('Nobody')), 'P', ['P']],
-    ['a refused transfer of a worker that does not return', () => never(code('C', () => transferTo('Nobody'))), 'C', ['P', 'C']],
+    [
+      'a refused transfer of a worker that does not return',
+      () => never(code('C', () => transferTo('Nobody'))),
+      'C',
+      ['P', 'C'],
+    ],
     [
       'a rewriter for a step',
       () => sequential({ name: 'S', agents: [worker('A'), worker('B')], edge: { agents: { B: { context: broken } } } }),
@@ -211,7 +248,13 @@ describe('collaboration 11: every failure says in whom and where it happened', (
     ],
     [
       'a rewriter for the lead',
-      () => router({ name: 'P', model: leadTo('C'), workers: [worker('C')], transfer: { agents: { P: { context: broken } } } }),
+      () =>
+        router({
+          name: 'P',
+          model: leadTo('C'),
+          workers: [worker('C')],
+          transfer: { agents: { P: { context: broken } } },
+        }),
       'P',
       ['P'],
     ],
@@ -241,6 +284,12 @@ describe('collaboration 11: every failure says in whom and where it happened', (
 
   const sup0 = (run: () => unknown) => router({ name: 'P', run, workers: [worker('C')] })
   function never(w: Agent, name = 'P'): Agent {
-    return router({ name, description: 'Hands over.', run: () => transferTo(w.name), workers: [w], transfer: { returns: 'never' } })
+    return router({
+      name,
+      description: 'Hands over.',
+      run: () => transferTo(w.name),
+      workers: [w],
+      transfer: { returns: 'never' },
+    })
   }
 })

@@ -1,6 +1,7 @@
 /**
- * Pause, resume and cancel at the level of teams: spec collaboration 109 to 114 ("cancel that can be resumed" is pause here) and spec team C65 to C74.
- * A gate in the test's hand says when work in flight ends, so nothing depends on how fast anything is.
+ * Pause, resume and cancel at the level of teams: spec collaboration 109 to 114 ("cancel that can be resumed" is pause
+ * here) and spec team C65 to C74. A gate in the test's hand says when work in flight ends, so nothing depends on how
+ * fast anything is.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, step, tool } from '../../src/agent/index.ts'
@@ -16,7 +17,8 @@ function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   return { passed, open }
 }
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 
 /** A team whose worker's first model call hangs until it is aborted; asked again it answers. */
 function hangingTeam() {
@@ -34,7 +36,13 @@ function hangingTeam() {
     'worked',
   )
   const lead = scripted(delegates(['w1', 'go']), 'final')
-  return { begun, aborts, hanging, lead, boss: supervisor({ name: 'boss', model: lead, workers: [worker('w1', hanging)] }) }
+  return {
+    begun,
+    aborts,
+    hanging,
+    lead,
+    boss: supervisor({ name: 'boss', model: lead, workers: [worker('w1', hanging)] }),
+  }
 }
 
 const typesOf = (events: readonly { readonly type: string }[], ...wanted: string[]): string[] =>
@@ -56,7 +64,11 @@ describe('pause', () => {
     expect(hanging.prompts).toHaveLength(2)
     expect(hanging.prompts[1]).toEqual(hanging.prompts[0])
     const events = await eventsOf(run)
-    expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual(['run.pausing', 'run.paused', 'run.resumed'])
+    expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual([
+      'run.pausing',
+      'run.paused',
+      'run.resumed',
+    ])
     expect(events.filter((event) => event.type === 'step.attempt-failed')).toEqual([]) // a pause costs no attempt
   })
 
@@ -94,9 +106,9 @@ describe('pause', () => {
       expect([model.prompts.length, steps]).toEqual([0, 0])
       await driven.resume()
       expect(await driven.outcome()).toMatchObject({ status: 'completed', output: 'final' })
-      expect(typesOf(await eventsOf(driven), 'run.paused', 'activation.settled').filter((type) => type === 'run.paused')).toEqual([
-        'run.paused',
-      ])
+      expect(
+        typesOf(await eventsOf(driven), 'run.paused', 'activation.settled').filter((type) => type === 'run.paused'),
+      ).toEqual(['run.paused'])
     },
   )
 
@@ -207,7 +219,11 @@ describe('pause', () => {
     await run.resume()
     expect(await run.outcome()).toMatchObject({ output: ['one', 'two'] })
     const events = await eventsOf(run)
-    expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual(['run.pausing', 'run.paused', 'run.resumed'])
+    expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual([
+      'run.pausing',
+      'run.paused',
+      'run.resumed',
+    ])
   })
 
   test('team C65: resume of a run that is not paused changes nothing, and is reported', async () => {
@@ -346,7 +362,9 @@ describe('cancel', () => {
         await step(ctx, 'wait', ({ signal }) => {
           booked()
           return new Promise((_resolve, reject) => {
-            signal.addEventListener('abort', () => reject(new FailureError(failure('tool.failed', 'stopped', 'rejected'))))
+            signal.addEventListener('abort', () =>
+              reject(new FailureError(failure('tool.failed', 'stopped', 'rejected'))),
+            )
           })
         })
       },
@@ -365,28 +383,31 @@ describe('cancel', () => {
     expect(undone).toEqual(['car', 'hotel', 'flight'])
   })
 
-  test.each([1, 2])('team C74: a crash after %d of three compensations: the others follow, and none is done twice', async (count) => {
-    const undone: string[] = []
-    const ready = gate()
-    const died = gate()
-    const crash = (point: string): boolean => {
-      if (point !== 'commit.after' || undone.length < count) return false
-      died.open()
-      return true
-    }
-    const before = await runtimeOf([booking(undone, ready.open)], { store: store(), crash, leaseMs: 100 })
-    const run = await before.start('booking', 'go', { runId: 'r1' })
-    await ready.passed
-    await run.cancel('no travel')
-    await died.passed
-    expect(undone).toHaveLength(count)
-    await before.close()
-    const after = await runtimeOf([booking(undone, () => {})], { store: store() })
-    const again = after.handle('r1')
-    const state = await again.until('waiting')
-    // what was about to be let out is in doubt, because nobody can tell that it was not: the operator looks
-    if ('waiting' in state) for (const { id } of state.questions) await again.settleDoubt({ id, happened: false })
-    expect(await again.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
-    expect(undone).toEqual(['car', 'hotel', 'flight'])
-  })
+  test.each([1, 2])(
+    'team C74: a crash after %d of three compensations: the others follow, and none is done twice',
+    async (count) => {
+      const undone: string[] = []
+      const ready = gate()
+      const died = gate()
+      const crash = (point: string): boolean => {
+        if (point !== 'commit.after' || undone.length < count) return false
+        died.open()
+        return true
+      }
+      const before = await runtimeOf([booking(undone, ready.open)], { store: store(), crash, leaseMs: 100 })
+      const run = await before.start('booking', 'go', { runId: 'r1' })
+      await ready.passed
+      await run.cancel('no travel')
+      await died.passed
+      expect(undone).toHaveLength(count)
+      await before.close()
+      const after = await runtimeOf([booking(undone, () => {})], { store: store() })
+      const again = after.handle('r1')
+      const state = await again.until('waiting')
+      // what was about to be let out is in doubt, because nobody can tell that it was not: the operator looks
+      if ('waiting' in state) for (const { id } of state.questions) await again.settleDoubt({ id, happened: false })
+      expect(await again.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
+      expect(undone).toEqual(['car', 'hotel', 'flight'])
+    },
+  )
 })

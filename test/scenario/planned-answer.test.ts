@@ -78,13 +78,16 @@ describe('one result', () => {
     expect(given).toEqual([])
   })
 
-  test.each(['{"cats": 2}', ' \n{ is no JSON', '[1, 2]'])('team C55: one that begins like JSON is not: %j', async (text) => {
-    const { given, synthesize } = spy()
-    const { outcome, noted } = await answerOf({ a: text }, { synthesize })
-    expect(outcome).toMatchObject({ output: 'Made.' })
-    expect(noted).toMatchObject([{ by: 'function', used: ['a'] }])
-    expect(given).toHaveLength(1)
-  })
+  test.each(['{"cats": 2}', ' \n{ is no JSON', '[1, 2]'])(
+    'team C55: one that begins like JSON is not: %j',
+    async (text) => {
+      const { given, synthesize } = spy()
+      const { outcome, noted } = await answerOf({ a: text }, { synthesize })
+      expect(outcome).toMatchObject({ output: 'Made.' })
+      expect(noted).toMatchObject([{ by: 'function', used: ['a'] }])
+      expect(given).toHaveLength(1)
+    },
+  )
 
   test('team C55: nor is one that is JSON; without a synthesiser it stands under its heading', async () => {
     const { given, synthesize } = spy()
@@ -106,7 +109,10 @@ describe('one result', () => {
 
   test('team C56: of two that say the same one is left, and it is the answer', async () => {
     const { outcome, noted } = await answerOf({ a: 'Cats sleep.', b: ' CATS sleep. ' })
-    expect(outcome).toMatchObject({ output: 'Cats sleep.', results: { coverage: { succeeded: 2, planned: 2 }, partial: false } })
+    expect(outcome).toMatchObject({
+      output: 'Cats sleep.',
+      results: { coverage: { succeeded: 2, planned: 2 }, partial: false },
+    })
     expect(noted).toMatchObject([{ by: 'verbatim', used: ['a'], dropped: [{ task: 'b', reason: 'duplicate' }] }])
   })
 
@@ -125,7 +131,11 @@ describe('nothing to say', () => {
     const { outcome, noted } = await answerOf({ a: fails(), b: fails(), c: fails() }, { synthesize })
     expect(outcome).toMatchObject({
       status: 'failed',
-      failure: { code: 'team.no-results', hint: expect.stringContaining('outcome.results'), details: { dropped: { length: 3 } } },
+      failure: {
+        code: 'team.no-results',
+        hint: expect.stringContaining('outcome.results'),
+        details: { dropped: { length: 3 } },
+      },
       results: {
         coverage: { succeeded: 0, planned: 3 },
         partial: true,
@@ -141,7 +151,10 @@ describe('nothing to say', () => {
     const { outcome } = await answerOf({ a: '', b: 'No information available.', c: null }, { synthesize })
     expect(outcome).toMatchObject({
       status: 'failed',
-      failure: { code: 'team.no-results', message: '3 tasks have succeeded and had nothing to say, so there is nothing to answer with' },
+      failure: {
+        code: 'team.no-results',
+        message: '3 tasks have succeeded and had nothing to say, so there is nothing to answer with',
+      },
     })
     expect(given).toEqual([])
   })
@@ -156,7 +169,9 @@ describe('what is missing', () => {
       results: { partial: true },
     })
     const { given, synthesize } = spy()
-    expect((await answerOf({ a: 'Cats sleep.', b: fails() }, { synthesize })).outcome).toMatchObject({ output: 'Made.' })
+    expect((await answerOf({ a: 'Cats sleep.', b: fails() }, { synthesize })).outcome).toMatchObject({
+      output: 'Made.',
+    })
     expect(given).toMatchObject([{ results: [{ task: 'a' }], missing: [{ task: 'b' }] }])
   })
 
@@ -181,8 +196,13 @@ describe('a task whose work it was', () => {
     expect(value.noted).toMatchObject([{ by: 'task', used: ['whole'] }])
     expect(value.outcome).toMatchObject({ output: { n: 1 } })
     const output = z.object({ n: z.number() })
-    expect((await answerOf({ a: 'Cats sleep.', whole: '{"n":2}' }, { tasks: whole, output })).outcome).toMatchObject({ output: { n: 2 } })
-    const unfit = await answerOf({ a: 'Cats sleep.', whole: { m: 2 } }, { tasks: whole, output, synthesize: () => ({ n: 3 }) })
+    expect((await answerOf({ a: 'Cats sleep.', whole: '{"n":2}' }, { tasks: whole, output })).outcome).toMatchObject({
+      output: { n: 2 },
+    })
+    const unfit = await answerOf(
+      { a: 'Cats sleep.', whole: { m: 2 } },
+      { tasks: whole, output, synthesize: () => ({ n: 3 }) },
+    )
     expect(unfit.outcome).toMatchObject({ output: { n: 3 } })
     const named = await answerOf({ a: 'Cats sleep.', b: { n: 1 } }, { tasks: [{}, { description: 'A summary' }] })
     expect(named.noted).toMatchObject([{ by: 'concatenation' }])
@@ -193,10 +213,15 @@ describe('a task whose work it was', () => {
     [100, 'task'],
   ])('team C58: %i characters of a synthesis task: %s', async (length, by) => {
     const whole = long(length)
-    const { outcome, noted } = await answerOf({ a: 'Cats sleep.', whole: `\n ${whole} ` }, { tasks: [{}, { taskType: 'synthesis' }] })
+    const { outcome, noted } = await answerOf(
+      { a: 'Cats sleep.', whole: `\n ${whole} ` },
+      { tasks: [{}, { taskType: 'synthesis' }] },
+    )
     const isWhole = by === 'task'
     expect(noted).toMatchObject([{ by, used: isWhole ? ['whole'] : ['a', 'whole'] }])
-    expect(outcome).toMatchObject({ output: isWhole ? `\n ${whole} ` : `## a\n\nCats sleep.\n\n## whole\n\n\n ${whole} ` })
+    expect(outcome).toMatchObject({
+      output: isWhole ? `\n ${whole} ` : `## a\n\nCats sleep.\n\n## whole\n\n\n ${whole} `,
+    })
   })
 
   test('team C58: it goes before whoever else would make the answer, unless it is switched off', async () => {
@@ -205,7 +230,9 @@ describe('a task whose work it was', () => {
     const tasks = [{}, { description: 'SUMMARIZE it all' }]
     expect((await answerOf(says, { tasks, synthesize })).noted).toMatchObject([{ by: 'task', used: ['whole'] }])
     expect(given).toEqual([])
-    expect((await answerOf(says, { tasks, synthesize, synthesis: { useSynthesisTask: false } })).noted).toMatchObject([{ by: 'function' }])
+    expect((await answerOf(says, { tasks, synthesize, synthesis: { useSynthesisTask: false } })).noted).toMatchObject([
+      { by: 'function' },
+    ])
     expect(given).toHaveLength(1)
   })
 
@@ -213,7 +240,9 @@ describe('a task whose work it was', () => {
     const tasks = [{ description: 'A summary' }, { description: 'Combine them' }, {}]
     const says = { a: long(150), b: `${long(120)}b`, c: 'Cats.' }
     expect((await answerOf(says, { tasks })).noted).toMatchObject([{ by: 'task', used: ['b'] }])
-    expect((await answerOf({ ...says, b: fails() }, { tasks })).noted).toMatchObject([{ by: 'concatenation', used: ['a', 'c'] }])
+    expect((await answerOf({ ...says, b: fails() }, { tasks })).noted).toMatchObject([
+      { by: 'concatenation', used: ['a', 'c'] },
+    ])
   })
 
   test('team C58: a hundred characters, not bytes', async () => {
@@ -233,7 +262,9 @@ describe('whoever makes the answer', () => {
       output: `## b\n\nDogs bark.\n\n## a\n\n${'x'.repeat(9_000)}\n\n## Missing\n\n- c (Do c): failed: [worker "generalist_1" failed: it rains]`,
       results: { partial: true, coverage: { succeeded: 2, planned: 3 } },
     })
-    expect(noted).toMatchObject([{ by: 'concatenation', used: ['b', 'a'], dropped: [{ task: 'c', reason: 'not-succeeded' }] }])
+    expect(noted).toMatchObject([
+      { by: 'concatenation', used: ['b', 'a'], dropped: [{ task: 'c', reason: 'not-succeeded' }] },
+    ])
   })
 
   test('team R-11: a function: called once, with copies of what is usable and what is missing; any JSON is an answer', async () => {
@@ -261,7 +292,9 @@ describe('whoever makes the answer', () => {
         missing: [{ task: 'c', status: 'failed', failure: { message: 'it rains' } }],
       },
     ])
-    expect(events.filter((event) => event.type === 'step.begun' && event.address.includes('synthesize'))).toHaveLength(1)
+    expect(events.filter((event) => event.type === 'step.begun' && event.address.includes('synthesize'))).toHaveLength(
+      1,
+    )
   })
 
   test('team R-11: a model: told who says what, 4,000 characters of each, what was left out, what is missing', async () => {
@@ -312,7 +345,11 @@ describe('whoever makes the answer', () => {
     const typed = agent({
       name: 'typed',
       description: 'Counts.',
-      input: z.object({ question: z.string(), results: z.array(z.object({ task: z.string() }).loose()), missing: z.array(z.unknown()) }),
+      input: z.object({
+        question: z.string(),
+        results: z.array(z.object({ task: z.string() }).loose()),
+        missing: z.array(z.unknown()),
+      }),
       run: (_ctx, { results, missing }) => Promise.resolve(`${results.length} and ${missing.length}`),
     })
     expect((await answerOf(says, { synthesize: typed })).outcome).toMatchObject({ output: '2 and 1' })
@@ -327,8 +364,16 @@ describe('whoever makes the answer', () => {
     ['a function whose answer is no JSON', (() => 1n) as unknown as Synthesizer, 'hook.failed'],
     ['a model that fails', { model: scripted(fatal('down')) }, 'model.bad-request'],
     ['a model that says nothing', { model: empty }, 'output.invalid'],
-    ['an agent that fails', agent({ name: 'w', description: 'x', run: () => Promise.reject(new Error('boom')) }), 'orchestration.threw'],
-    ['an agent that says nothing', agent({ name: 'w', description: 'x', run: () => Promise.resolve('') }), 'output.invalid'],
+    [
+      'an agent that fails',
+      agent({ name: 'w', description: 'x', run: () => Promise.reject(new Error('boom')) }),
+      'orchestration.threw',
+    ],
+    [
+      'an agent that says nothing',
+      agent({ name: 'w', description: 'x', run: () => Promise.resolve('') }),
+      'output.invalid',
+    ],
     [
       'an agent whose limit is reached',
       agent({ name: 'w', description: 'x', model: scripted('late'), limits: { tokens: 0 } }),
@@ -344,7 +389,9 @@ describe('whoever makes the answer', () => {
     const model: ModelFunction = () => ({ text: 'Cats sleep.', usage: { input: 60, output: 40 } })
     const analysts = team({
       name: 'analysts',
-      roles: { generalist: agent({ name: 'thinker', description: 'Thinks.', model, settings: { maxOutputTokens: 40 } }) },
+      roles: {
+        generalist: agent({ name: 'thinker', description: 'Thinks.', model, settings: { maxOutputTokens: 40 } }),
+      },
       planner: { subtasks: [{ id: 'a', description: 'A' }] },
       synthesis: { verbatim: false },
       synthesize: { model },
@@ -353,7 +400,10 @@ describe('whoever makes the answer', () => {
     const runtime = await runtimeOf([analysts])
     const run = await runtime.start(analysts, 'Go')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: '## a\n\nCats sleep.' })
-    expect((await eventsOf(run)).find(({ type }) => type === 'results.synthesised')).toMatchObject({ by: 'concatenation', fallback: {} })
+    expect((await eventsOf(run)).find(({ type }) => type === 'results.synthesised')).toMatchObject({
+      by: 'concatenation',
+      fallback: {},
+    })
   })
 })
 
@@ -407,7 +457,9 @@ describe('an answer that must look like something', () => {
 
   test('team R-11: a text that fits is a text', async () => {
     expect((await answerOf({ a: '2' }, { output: z.string() })).outcome).toMatchObject({ output: '2' })
-    expect((await answerOf({ a: '1', b: '2' }, { output: z.string() })).outcome).toMatchObject({ output: '## a\n\n1\n\n## b\n\n2' })
+    expect((await answerOf({ a: '1', b: '2' }, { output: z.string() })).outcome).toMatchObject({
+      output: '## a\n\n1\n\n## b\n\n2',
+    })
   })
 })
 
@@ -470,6 +522,8 @@ describe('options', () => {
     [{ synthesis: { maxCharacters: 1.5 } }, 'maxCharacters is 1.5'],
     [{ synthesis: { maxCharacters: Infinity } }, 'maxCharacters is Infinity'],
   ])('team R-11: %j', (given, problem) => {
-    expect(() => team({ name: 't', roles: { generalist: worker({}) }, planner: { subtasks: [] }, ...given } as never)).toThrow(problem)
+    expect(() =>
+      team({ name: 't', roles: { generalist: worker({}) }, planner: { subtasks: [] }, ...given } as never),
+    ).toThrow(problem)
   })
 })

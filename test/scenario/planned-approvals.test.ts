@@ -1,4 +1,7 @@
-/** Humans and the tasks of a plan: gates before them, reviews after them, who is asked and what follows. Spec team R-14 to R-16, C77 to C90. */
+/**
+ * Humans and the tasks of a plan: gates before them, reviews after them, who is asked and what follows. Spec team R-14
+ * to R-16, C77 to C90.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Failure, Json, PlanResults, TaskResult } from '../../src/core/index.ts'
@@ -22,16 +25,24 @@ function crewOf(
       done.push(brief)
       if (said.startsWith('fails')) return { success: false, error: 'no luck' }
       if (said === 'report') return `report ${brief.length}`
-      if (said.startsWith('recruits')) return await teammate(ctx).recruit({ role: 'scout', description: 'looks around' })
+      if (said.startsWith('recruits'))
+        return await teammate(ctx).recruit({ role: 'scout', description: 'looks around' })
       return said
     },
   })
-  const root = team({ name: 'crew', roles: { generalist: worker }, planner: { subtasks }, retry: { attempts: 1 }, ...options })
+  const root = team({
+    name: 'crew',
+    roles: { generalist: worker },
+    planner: { subtasks },
+    retry: { attempts: 1 },
+    ...options,
+  })
   return { root, done }
 }
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const begun = async (root: Agent): Promise<Run> => (await (await runtimeOf([root])).start(root, 'Go')) as unknown as Run
-const open = async (run: Run): Promise<readonly ApprovalView[]> => (await run.view()).approvals.filter((each) => each.open)
+const open = async (run: Run): Promise<readonly ApprovalView[]> =>
+  (await run.view()).approvals.filter((each) => each.open)
 /** Waits until so many are open. */
 async function asked(run: Run, count = 1): Promise<readonly ApprovalView[]> {
   await expect.poll(async () => (await open(run)).length).toBe(count)
@@ -40,18 +51,31 @@ async function asked(run: Run, count = 1): Promise<readonly ApprovalView[]> {
 type Said = 'approve' | 'reject' | 'retry'
 async function says(run: Run, decision: Said, comment?: string): Promise<ApprovalView> {
   const [about] = await asked(run)
-  await run.decide({ approvalId: about!.id, decision, approver: 'anna', ...(comment === undefined ? undefined : { comment }) })
+  await run.decide({
+    approvalId: about!.id,
+    decision,
+    approver: 'anna',
+    ...(comment === undefined ? undefined : { comment }),
+  })
   await expect.poll(async () => (await open(run)).some(({ id }) => id === about!.id)).toBe(false)
   return about!
 }
 const tasksOf = (outcome: unknown): readonly TaskResult[] => (outcome as { results: PlanResults }).results.tasks
-const statuses = (outcome: unknown): readonly string[] => tasksOf(outcome).map(({ task: id, status }) => `${id} ${status}`)
-const factsOf = async <T extends JournalEvent['type']>(run: Run, type: T): Promise<Extract<JournalEvent, { type: T }>[]> =>
+const statuses = (outcome: unknown): readonly string[] =>
+  tasksOf(outcome).map(({ task: id, status }) => `${id} ${status}`)
+const factsOf = async <T extends JournalEvent['type']>(
+  run: Run,
+  type: T,
+): Promise<Extract<JournalEvent, { type: T }>[]> =>
   (await eventsOf(run)).flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 
 describe('the gate before a task', () => {
   test('team C78: modes: what is cheap and plain is asked in command only, what is sensitive in the loop too, what always needs an approval in every mode', async () => {
-    const kinds = { plain: {}, sensitive: { action: 'send_mail' }, always: { action: 'send_mail', requiresApproval: true } } as const
+    const kinds = {
+      plain: {},
+      sensitive: { action: 'send_mail' },
+      always: { action: 'send_mail', requiresApproval: true },
+    } as const
     const askedIn: string[] = []
     for (const mode of ['in-command', 'in-the-loop', 'on-the-loop'] as const)
       for (const [kind, more] of Object.entries(kinds)) {
@@ -92,7 +116,10 @@ describe('the gate before a task', () => {
   })
 
   test('team C79: two are open at once, and answered in reverse order each answer reaches its own task', async () => {
-    const { root, done } = crewOf([task('a', { requiresApproval: true }), task('b', { requiresApproval: true, required: false })])
+    const { root, done } = crewOf([
+      task('a', { requiresApproval: true }),
+      task('b', { requiresApproval: true, required: false }),
+    ])
     const run = await begun(root)
     const [first, second] = await asked(run, 2)
     expect([first!.task, second!.task]).toEqual(['a', 'b'])
@@ -122,22 +149,33 @@ describe('the gate before a task', () => {
     })
     expect(statuses(outcome)).toEqual(['first succeeded', 'pay failed', 'waits cancelled', 'last cancelled'])
     expect(
-      (await run.view()).approvals.map(({ resolution }) => String(resolution)).toSorted((one, other) => one.localeCompare(other)),
+      (await run.view()).approvals
+        .map(({ resolution }) => String(resolution))
+        .toSorted((one, other) => one.localeCompare(other)),
     ).toEqual(['cancelled', 'rejected'])
 
-    const other = crewOf([task('pay', { action: 'pay_bill', required: false }), task('last', { dependencies: ['pay'] })], { oversight: {} })
+    const other = crewOf(
+      [task('pay', { action: 'pay_bill', required: false }), task('last', { dependencies: ['pay'] })],
+      { oversight: {} },
+    )
     const second = await begun(other.root)
     await says(second, 'reject', 'too much')
     const ended = await second.outcome()
     expect(ended).toMatchObject({ status: 'completed', results: { partial: true } })
-    expect(tasksOf(ended)).toMatchObject([{ status: 'skipped', reason: 'rejected by anna: too much' }, { status: 'succeeded' }])
+    expect(tasksOf(ended)).toMatchObject([
+      { status: 'skipped', reason: 'rejected by anna: too much' },
+      { status: 'succeeded' },
+    ])
     expect((await second.view()).teams[0]!.plan.failed).toBe(0)
   })
 
   test('team C85: while one waits for a human the others work and end, and no permit is held', async () => {
-    const { root, done } = crewOf([task('asks', { requiresApproval: true }), task('b'), task('c'), task('d', { dependencies: ['c'] })], {
-      concurrency: 1,
-    })
+    const { root, done } = crewOf(
+      [task('asks', { requiresApproval: true }), task('b'), task('c'), task('d', { dependencies: ['c'] })],
+      {
+        concurrency: 1,
+      },
+    )
     const run = await begun(root)
     await expect.poll(() => done.length).toBe(3)
     await expect
@@ -148,10 +186,14 @@ describe('the gate before a task', () => {
   })
 
   test('team C87: sent back three times, the fourth is asked without that choice; no failure is counted, and no attempt', async () => {
-    const { root, done } = crewOf([task('report'), task('post', { requiresApproval: true, required: false, dependencies: ['report'] })])
+    const { root, done } = crewOf([
+      task('report'),
+      task('post', { requiresApproval: true, required: false, dependencies: ['report'] }),
+    ])
     const run = await begun(root)
     const choices: boolean[] = []
-    for (const round of [1, 2, 3]) choices.push((await says(run, 'retry', `change ${round}`)).options!.includes('retry'))
+    for (const round of [1, 2, 3])
+      choices.push((await says(run, 'retry', `change ${round}`)).options!.includes('retry'))
     const [last] = await asked(run)
     expect([...choices, last!.options!.includes('retry')]).toEqual([true, true, true, false])
     await run.decide({ approvalId: last!.id, decision: 'reject' })
@@ -182,7 +224,11 @@ describe('the gate before a task', () => {
     await run.decide({ approvalId: first!.id, decision: 'edit', input: { description: ' ' } })
     await expect.poll(async () => (await open(run))[0]?.reason ?? '').toContain('cannot be done')
     const [second] = await asked(run)
-    await run.decide({ approvalId: second!.id, decision: 'edit', input: { description: 'whisper', toolParameters: { loud: false } } })
+    await run.decide({
+      approvalId: second!.id,
+      decision: 'edit',
+      input: { description: 'whisper', toolParameters: { loud: false } },
+    })
     expect(tasksOf(await run.outcome())).toMatchObject([{ output: 'whisper' }])
     expect(done).toEqual([expect.stringContaining('{"loud":false}')])
   })
@@ -212,7 +258,9 @@ describe('the gate before a task', () => {
     const root = team({
       name: 'crew',
       roles: { generalist: worker, treasurer: { agent: worker, oversight: { mode: 'in-command' } } },
-      planner: { subtasks: [task('a', { mode: 'on-the-loop', role: 'treasurer' }), task('b'), task('c', { mode: 'in-command' })] },
+      planner: {
+        subtasks: [task('a', { mode: 'on-the-loop', role: 'treasurer' }), task('b'), task('c', { mode: 'in-command' })],
+      },
       oversight: { mode: 'on-the-loop' },
     })
     const run = await begun(root)
@@ -227,12 +275,17 @@ describe('failures in a row', () => {
   const chain = (...ids: readonly string[]): readonly Subtask[] => ids.map((id, i) => task(`${id} ${i}`))
   const options = { strategy: 'sequential', tolerance: 100 } as const
   const hitsOf = async (run: Run): Promise<readonly string[]> =>
-    (await factsOf(run, 'escalation.raised')).map(({ name, hits, asks }) => `${name}: ${hits.map(({ code }) => code).join()} ${asks}`)
+    (await factsOf(run, 'escalation.raised')).map(
+      ({ name, hits, asks }) => `${name}: ${hits.map(({ code }) => code).join()} ${asks}`,
+    )
 
   test('team C77: after three in a row a human is asked about the next, and the count begins anew', async () => {
     const { root } = crewOf(chain('fails', 'fails', 'fails', 'works', 'works'), { ...options, oversight: {} })
     const run = await begun(root)
-    expect(await says(run, 'approve')).toMatchObject({ task: 'works 3', reason: '3 failed in a row, and 3 are to be seen' })
+    expect(await says(run, 'approve')).toMatchObject({
+      task: 'works 3',
+      reason: '3 failed in a row, and 3 are to be seen',
+    })
     await run.outcome()
     expect(await hitsOf(run)).toEqual(['works 3: consecutive_failures true'])
   })
@@ -243,7 +296,10 @@ describe('failures in a row', () => {
     expect(await hitsOf(run)).toEqual([])
   })
   test('team C77, R-15: on the loop it is noted, and nobody is asked', async () => {
-    const { root } = crewOf(chain('fails', 'fails', 'fails', 'works'), { ...options, oversight: { mode: 'on-the-loop' } })
+    const { root } = crewOf(chain('fails', 'fails', 'fails', 'works'), {
+      ...options,
+      oversight: { mode: 'on-the-loop' },
+    })
     const run = await begun(root)
     expect((await run.outcome()).status).toBe('completed')
     expect(await hitsOf(run)).toEqual(['works 3: consecutive_failures false'])
@@ -257,7 +313,10 @@ describe('results, plans, recruits', () => {
     expect(await says(run, 'retry', 'warmer')).toMatchObject({ kind: 'result', task: 'draft', input: 'draft' })
     const [second] = await asked(run)
     await run.decide({ approvalId: second!.id, decision: 'edit', input: 'a warm draft' })
-    expect(tasksOf(await run.outcome())).toMatchObject([{ output: 'a warm draft', attempts: 2 }, { status: 'succeeded' }])
+    expect(tasksOf(await run.outcome())).toMatchObject([
+      { output: 'a warm draft', attempts: 2 },
+      { status: 'succeeded' },
+    ])
     expect(done[1]).toContain('warmer')
     expect(done[2]).toContain('a warm draft')
   })
@@ -269,7 +328,9 @@ describe('results, plans, recruits', () => {
       status: 'failed',
       failure: { code: 'task.rejected', message: expect.stringContaining('nonsense') as string },
     })
-    const optional = await begun(crewOf([task('draft', { review: true, required: false }), task('next', { dependencies: ['draft'] })]).root)
+    const optional = await begun(
+      crewOf([task('draft', { review: true, required: false }), task('next', { dependencies: ['draft'] })]).root,
+    )
     await says(optional, 'reject')
     expect(statuses(await optional.outcome())).toEqual(['draft skipped', 'next succeeded'])
   })
@@ -307,7 +368,9 @@ describe('results, plans, recruits', () => {
     const run = await begun(root)
     expect((await run.outcome()).status).toBe('completed')
     const types = new Set((await eventsOf(run)).map(({ type }) => type))
-    expect(['escalation.raised', 'approval.requested'].filter((type) => types.has(type as JournalEvent['type']))).toEqual([])
+    expect(
+      ['escalation.raised', 'approval.requested'].filter((type) => types.has(type as JournalEvent['type'])),
+    ).toEqual([])
     expect((await factsOf(run, 'plan.created'))[0]!.tasks).toMatchObject([{ action: 'pay_bill', risk: 'critical' }])
   })
 })
@@ -318,7 +381,9 @@ describe('no way round', () => {
     expect(await says(one, 'approve')).toMatchObject({ task: 'hello' })
     expect((await one.outcome()).status).toBe('completed')
     const several = await begun(
-      crewOf([task('a', { action: 'send_mail' }), task('b', { requiresApproval: true, risk: 'high' })], { route: 'simple' }).root,
+      crewOf([task('a', { action: 'send_mail' }), task('b', { requiresApproval: true, risk: 'high' })], {
+        route: 'simple',
+      }).root,
     )
     expect(await says(several, 'approve')).toMatchObject({ task: 'task-1', tool: 'send_mail', risk: 'high' })
     expect((await several.outcome()).status).toBe('completed')
@@ -351,7 +416,9 @@ describe('no way round', () => {
         asked.push(system + JSON.stringify(messages))
         return JSON.stringify({
           complexity: 0.1,
-          subtasks: [{ id: 'a', description: 'a', action: 'publish_page', requires_approval: true, risk_level: 'high' }],
+          subtasks: [
+            { id: 'a', description: 'a', action: 'publish_page', requires_approval: true, risk_level: 'high' },
+          ],
         })
       },
     }
@@ -371,9 +438,13 @@ test('team R-16, C86: an approval holds for what was seen: where that was change
   const run = await begun(root)
   const [publish, tell] = await asked(run, 2)
   await run.decide({ approvalId: publish!.id, decision: 'retry', comment: 'shorter' })
-  await expect.poll(async () => (await open(run)).find((each) => each.task === 'publish')?.id ?? publish!.id).not.toBe(publish!.id)
+  await expect
+    .poll(async () => (await open(run)).find((each) => each.task === 'publish')?.id ?? publish!.id)
+    .not.toBe(publish!.id)
   await run.decide({ approvalId: tell!.id, decision: 'approve' })
-  await expect.poll(async () => (await open(run)).find((each) => each.task === 'tell')?.id ?? tell!.id).not.toBe(tell!.id)
+  await expect
+    .poll(async () => (await open(run)).find((each) => each.task === 'tell')?.id ?? tell!.id)
+    .not.toBe(tell!.id)
   for (const { id } of await asked(run, 2)) await run.decide({ approvalId: id, decision: 'approve' })
   expect(statuses(await run.outcome())).toEqual(['report succeeded', 'publish succeeded', 'tell succeeded'])
 })

@@ -19,7 +19,11 @@ const writerOf = (asked: string[], gate?: Promise<void>) =>
     },
   })
 const tasks = (list: Readonly<Record<string, number>>, estimate: number): Plan => ({
-  subtasks: Object.entries(list).map(([id, tokens]) => ({ id, description: `${id}: ${tokens}`, estimate: { tokens: estimate } })),
+  subtasks: Object.entries(list).map(([id, tokens]) => ({
+    id,
+    description: `${id}: ${tokens}`,
+    estimate: { tokens: estimate },
+  })),
 })
 
 test('team C99: two at work have 4,000 of 10,000 each, so a third is refused before it begins; who used 6,000 of its 4,000 has used 6,000', async () => {
@@ -45,7 +49,11 @@ test('team C99: two at work have 4,000 of 10,000 each, so a third is refused bef
   const usage = outcome.status === 'completed' ? outcome.results!.tasks.map((task) => totalUsage(task.usage).input) : []
   expect(usage).toEqual([6_000, 1_000, 0])
   const { teams } = await run.view()
-  expect(teams?.[0]?.budget).toMatchObject({ limits: { tokens: 10_000 }, spent: { tokens: 7_000 }, reserved: { tokens: 0 } })
+  expect(teams?.[0]?.budget).toMatchObject({
+    limits: { tokens: 10_000 },
+    spent: { tokens: 7_000 },
+    reserved: { tokens: 0 },
+  })
 })
 
 test('team C99: a soft budget warns, and lets it begin', async () => {
@@ -60,7 +68,9 @@ test('team C99: a soft budget warns, and lets it begin', async () => {
   const run = await runtime.start(analysts, 'Go')
   expect(await run.outcome()).toMatchObject({ status: 'completed', results: { partial: false } })
   const events = await eventsOf(run)
-  expect(events.filter(({ type }) => type === 'budget.warned')).toMatchObject([{ task: 'c', of: 'tokens', wanted: 4_000, left: 2_000 }])
+  expect(events.filter(({ type }) => type === 'budget.warned')).toMatchObject([
+    { task: 'c', of: 'tokens', wanted: 4_000, left: 2_000 },
+  ])
 })
 
 test('used up: what has not begun is skipped, and the answer says that it is partial', async () => {

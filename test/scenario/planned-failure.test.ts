@@ -21,7 +21,13 @@ describe('team C45: one layer tries again', () => {
   test('a model member whose model fails three times: three calls, not nine', async () => {
     const model = scripted(new Error('down'))
     const writer = agent({ name: 'writer', description: 'Writes.', model, retry: quick })
-    const analysts = team({ name: 'analysts', roles: { generalist: writer }, planner: plan('a', 'b'), tolerance: 100, concurrency: 1 })
+    const analysts = team({
+      name: 'analysts',
+      roles: { generalist: writer },
+      planner: plan('a', 'b'),
+      tolerance: 100,
+      concurrency: 1,
+    })
     const runtime = await runtimeOf([analysts])
     const outcome = await runtime.run(analysts, 'Go')
     expect(model.prompts).toHaveLength(6)
@@ -39,7 +45,12 @@ describe('team C45: one layer tries again', () => {
 
   test.each(wires)('over the wire of $name: a provider that is down is asked three times', async ({ model }) => {
     llm.on({}, { error: { message: 'no', type: 'server_error', code: 'server_error' }, status: 500 })
-    const writer = agent({ name: 'writer', description: 'Writes.', model: resolveModel(model, llm.options), retry: quick })
+    const writer = agent({
+      name: 'writer',
+      description: 'Writes.',
+      model: resolveModel(model, llm.options),
+      retry: quick,
+    })
     const analysts = team({ name: 'analysts', roles: { generalist: writer }, planner: plan('a') })
     const runtime = await runtimeOf([analysts])
     const outcome = await runtime.run(analysts, 'Go')
@@ -63,14 +74,21 @@ test('team C45: code that throws twice and then succeeds was tried three times, 
       return 'done'
     },
   })
-  const analysts = team({ name: 'analysts', roles: { generalist: worker }, planner: plan('a'), retry: { backoffMs: 0 } })
+  const analysts = team({
+    name: 'analysts',
+    roles: { generalist: worker },
+    planner: plan('a'),
+    retry: { backoffMs: 0 },
+  })
   const runtime = await runtimeOf([analysts])
   const run = await runtime.start(analysts, 'Go')
   expect(await run.outcome()).toMatchObject({
     status: 'completed',
     results: { partial: false, tasks: [{ attempts: 3, status: 'succeeded' }] },
   })
-  const retried = (await eventsOf(run)).flatMap((event) => (event.type === 'task.retried' ? [[event.attempt, event.delayMs]] : []))
+  const retried = (await eventsOf(run)).flatMap((event) =>
+    event.type === 'task.retried' ? [[event.attempt, event.delayMs]] : [],
+  )
   expect(retried).toEqual([
     [1, 0],
     [2, 0],
@@ -100,7 +118,12 @@ test('team C52: given up while two work: both are stopped through their signal, 
       })
     },
   })
-  const analysts = team({ name: 'analysts', roles: { generalist: worker }, planner: plan('done', 'one', 'two', 'fails'), tolerance: 0 })
+  const analysts = team({
+    name: 'analysts',
+    roles: { generalist: worker },
+    planner: plan('done', 'one', 'two', 'fails'),
+    tolerance: 0,
+  })
   const runtime = await runtimeOf([analysts], { store: store() })
   const run = await runtime.start(analysts, 'Go')
   const outcome = await run.outcome()
@@ -117,8 +140,12 @@ test('team C52: given up while two work: both are stopped through their signal, 
     ['failed', { success: false, error: 'it cannot be done' }],
   ])
   const events = await eventsOf(run)
-  expect(events.filter((event) => event.type === 'activation.settled' && event.outcome.status === 'failed')).toHaveLength(1)
-  expect(events.filter(({ type }) => type === 'plan.aborted')).toMatchObject([{ failed: 1, total: 4, failures: [{ task: 'fails' }] }])
+  expect(
+    events.filter((event) => event.type === 'activation.settled' && event.outcome.status === 'failed'),
+  ).toHaveLength(1)
+  expect(events.filter(({ type }) => type === 'plan.aborted')).toMatchObject([
+    { failed: 1, total: 4, failures: [{ task: 'fails' }] },
+  ])
 })
 
 test('team C46: what failed tasks used counts', async () => {

@@ -73,9 +73,16 @@ async function atOnce(run: { events: Run['events'] }): Promise<number> {
   }
   return most
 }
-const adviceIn = async (run: { events: Run['events'] }) => (await eventsOf(run)).filter(({ type }) => type === 'strategy.advised')
-const unavailable = async (run: { events: Run['events'] }) => (await eventsOf(run)).filter(({ type }) => type === 'memory.unavailable')
-const remembered = (question: string, strategy: 'sequential' | 'parallel' = 'sequential', successes = 9, runs = 10) => ({
+const adviceIn = async (run: { events: Run['events'] }) =>
+  (await eventsOf(run)).filter(({ type }) => type === 'strategy.advised')
+const unavailable = async (run: { events: Run['events'] }) =>
+  (await eventsOf(run)).filter(({ type }) => type === 'memory.unavailable')
+const remembered = (
+  question: string,
+  strategy: 'sequential' | 'parallel' = 'sequential',
+  successes = 9,
+  runs = 10,
+) => ({
   question,
   strategy,
   subtasks: [{ id: 'old', description: question }],
@@ -91,9 +98,16 @@ describe('advice', () => {
     const run = await runtime.start(analysts, 'Analyze Data', { session })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(await atOnce(run)).toBe(1)
-    expect(await adviceIn(run)).toMatchObject([{ strategy: 'sequential', confidence: 0.9, overrides: true, source: 'analyze data' }])
-    expect((await eventsOf(run)).find(({ type }) => type === 'plan.created')).toMatchObject({ strategy: 'sequential', concurrency: 1 })
-    expect(questions).toMatchObject([{ advice: { strategy: 'sequential', confidence: 0.9, subtasks: [{ id: 'old' }] } }])
+    expect(await adviceIn(run)).toMatchObject([
+      { strategy: 'sequential', confidence: 0.9, overrides: true, source: 'analyze data' },
+    ])
+    expect((await eventsOf(run)).find(({ type }) => type === 'plan.created')).toMatchObject({
+      strategy: 'sequential',
+      concurrency: 1,
+    })
+    expect(questions).toMatchObject([
+      { advice: { strategy: 'sequential', confidence: 0.9, subtasks: [{ id: 'old' }] } },
+    ])
     expect(recalls).toEqual([['Analyze Data', { session, team: 'analysts' }]])
   })
 
@@ -116,7 +130,10 @@ describe('advice', () => {
 
   test('team C61: exactly 0.8 decides nothing; "urgent" and 0.9 go one at a time, with a warning', async () => {
     const tasks = ['wait-a', 'wait-b']
-    const { memory } = memoryOf([remembered('compare prices', 'sequential', 8, 10), remembered('urgent: compare prices', 'parallel')])
+    const { memory } = memoryOf([
+      remembered('compare prices', 'sequential', 8, 10),
+      remembered('urgent: compare prices', 'parallel'),
+    ])
     const { analysts } = teamOf(tasks, { memory })
     const runtime = await runtimeOf([analysts])
     const even = await runtime.start(analysts, 'Compare prices', { session })
@@ -133,7 +150,10 @@ describe('advice', () => {
 
   test('team R-12: advice of more than 0.8 goes before what the plan says, and not before what the team insists on', async () => {
     const { memory } = memoryOf([remembered('q', 'parallel', 1, 1)])
-    const planner = { strategy: 'sequential' as const, subtasks: ['wait-a', 'wait-b'].map((id) => ({ id, description: id })) }
+    const planner = {
+      strategy: 'sequential' as const,
+      subtasks: ['wait-a', 'wait-b'].map((id) => ({ id, description: id })),
+    }
     for (const [insists, most] of [
       [{}, 2],
       [{ strategy: 'sequential' as const }, 1],
@@ -229,7 +249,12 @@ describe('what is remembered', () => {
     ['aborted', ['fail-a', 'fail-b', 'c'], {}, 'failed'],
     ['failed', ['fail-a', 'fail-b'], { tolerance: 100 }, 'failed'],
     ['failed', ['a', 'a'], {}, 'failed'],
-    ['failed', [], { planner: () => Promise.reject(new FailureError(failure('tool.failed', 'no plan', 'policy'))) }, 'failed'],
+    [
+      'failed',
+      [],
+      { planner: () => Promise.reject(new FailureError(failure('tool.failed', 'no plan', 'policy'))) },
+      'failed',
+    ],
     ['success', [], { route: 'simple' }, 'completed'],
   ]
   test.each(cases)('team C63: %s: %j %j, once, with how it really ended', async (status, tasks, options, ended) => {
@@ -257,17 +282,25 @@ describe('what is remembered', () => {
   })
 
   test('team C63: a memory that fails while it is cancelled changes nothing', async () => {
-    const { analysts } = teamOf(['a', 'hang-b'], { memory: { ...memoryOf().memory, record: () => Promise.reject(new Error('down')) } })
+    const { analysts } = teamOf(['a', 'hang-b'], {
+      memory: { ...memoryOf().memory, record: () => Promise.reject(new Error('down')) },
+    })
     const run = await (await runtimeOf([analysts])).start(analysts, 'q', { session })
     for await (const { event } of run.events()) if (event.type === 'task.settled') break
     await run.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
-    expect(await unavailable(run)).toMatchObject([{ wanted: 'record', failure: { message: expect.stringContaining('down') } }])
+    expect(await unavailable(run)).toMatchObject([
+      { wanted: 'record', failure: { message: expect.stringContaining('down') } },
+    ])
   })
 
   test('team R-12: tokens of the tasks, and a question that is JSON or very long', async () => {
     const { memory, ends } = memoryOf()
-    const thinker = agent({ name: 'thinker', description: 'x', model: () => ({ text: 'Cats sleep.', usage: { input: 60, output: 40 } }) })
+    const thinker = agent({
+      name: 'thinker',
+      description: 'x',
+      model: () => ({ text: 'Cats sleep.', usage: { input: 60, output: 40 } }),
+    })
     const { analysts } = teamOf(['a', 'b'], { memory, roles: { generalist: thinker } })
     const runtime = await runtimeOf([analysts])
     await runtime.run(analysts, 'x'.repeat(5_000), { session })
@@ -300,13 +333,17 @@ describe('what is remembered', () => {
     const run = await (await runtimeOf([analysts])).start(analysts, 'urgent', { session })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(asked).toBe(1)
-    expect(await unavailable(run)).toMatchObject([{ wanted: 'recall', failure: { message: expect.stringContaining('down') } }])
+    expect(await unavailable(run)).toMatchObject([
+      { wanted: 'recall', failure: { message: expect.stringContaining('down') } },
+    ])
     expect(await adviceIn(run)).toEqual([])
     expect(ends).toMatchObject([[{ status: 'success' }, {}]])
   })
 
   test('team R-12: a record that throws: the outcome is the same, and one memory.unavailable', async () => {
-    const { analysts } = teamOf(['a', 'b'], { memory: { ...memoryOf().memory, record: () => Promise.reject(new Error('full')) } })
+    const { analysts } = teamOf(['a', 'b'], {
+      memory: { ...memoryOf().memory, record: () => Promise.reject(new Error('full')) },
+    })
     const run = await (await runtimeOf([analysts])).start(analysts, 'q', { session })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(await unavailable(run)).toMatchObject([{ wanted: 'record' }])
@@ -329,7 +366,9 @@ describe('what is remembered', () => {
   })
 
   test.each([undefined, null, {}, { plans: [] }])('team R-12: a memory that recalls %j knows nothing', async (said) => {
-    const { analysts } = teamOf(['a', 'b'], { memory: { ...memoryOf().memory, recall: () => said as unknown as Recollection } })
+    const { analysts } = teamOf(['a', 'b'], {
+      memory: { ...memoryOf().memory, recall: () => said as unknown as Recollection },
+    })
     const run = await (await runtimeOf([analysts])).start(analysts, 'q', { session })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(await unavailable(run)).toEqual([])
@@ -350,7 +389,12 @@ describe('the memory in the store', () => {
       strategy,
       subtasks: tasks.map((id) => ({ id, description: id })),
     })
-    const good = team({ name: 'analysts', roles: { generalist: worker }, planner: plan(['wait-a', 'wait-b'], 'sequential'), memory: true })
+    const good = team({
+      name: 'analysts',
+      roles: { generalist: worker },
+      planner: plan(['wait-a', 'wait-b'], 'sequential'),
+      memory: true,
+    })
     const bad = team({ name: 'analysts', roles: { generalist: worker }, planner: plan(['fail-a', 'fail-b'], 'parallel'), memory: true, retry: { backoffMs: 0 } }) // prettier-ignore
     const seen: Json[] = []
     const go = async (which: typeof good, question: string, inSession = session): Promise<void> => {

@@ -1,4 +1,7 @@
-/** Planning in a run: who plans, what becomes of an impossible plan, who has to agree. Spec team 1.1, 1.2, 1.3, R-16 for plans. */
+/**
+ * Planning in a run: who plans, what becomes of an impossible plan, who has to agree. Spec team 1.1, 1.2, 1.3, R-16 for
+ * plans.
+ */
 import { describe, expect, test } from 'vitest'
 import { copy, failure, FailureError, type Json } from '../../src/core/index.ts'
 import { agent, tool, teammate } from '../../src/agent/index.ts'
@@ -26,7 +29,10 @@ const threeProblems = [
 ]
 
 const analysts = (options: Options) => team({ name: 'analysts', roles: { generalist: worker }, ...options })
-async function played(options: Options, question: Json = 'What is it?'): Promise<{ outcome: Json; events: readonly JournalEvent[] }> {
+async function played(
+  options: Options,
+  question: Json = 'What is it?',
+): Promise<{ outcome: Json; events: readonly JournalEvent[] }> {
   begun.length = 0
   const led = analysts(options)
   const runtime = await runtimeOf([led])
@@ -44,7 +50,8 @@ describe('impossible plans', () => {
       status: 'failed',
       failure: { code: 'plan.invalid', retryable: false, details: { problems: threeProblems } },
     })
-    for (const problem of threeProblems) expect(outcome).toMatchObject({ failure: { message: expect.stringContaining(problem) } })
+    for (const problem of threeProblems)
+      expect(outcome).toMatchObject({ failure: { message: expect.stringContaining(problem) } })
     expect(of(events, 'plan.rejected')).toMatchObject([{ problems: threeProblems, repair: false }])
     expect(of(events, 'worker.started')).toEqual([])
     expect(of(events, 'plan.created')).toEqual([])
@@ -121,7 +128,9 @@ describe('nobody can plan', () => {
 
   test('team C10: with a fallback it is one task, on the simple route, and the journal says why', async () => {
     const planner = (): never => {
-      throw new FailureError(failure('model.rate-limited', 'too much', 'rate-limit', { hint: 'Wait.', retryAfterMs: 5 }))
+      throw new FailureError(
+        failure('model.rate-limited', 'too much', 'rate-limit', { hint: 'Wait.', retryAfterMs: 5 }),
+      )
     }
     const { outcome, events } = await played({ planner, fallback: true })
     expect(outcome).toMatchObject({
@@ -149,7 +158,10 @@ describe('nobody can plan', () => {
     for (const given of [null, 'a plan', [one()], 5]) {
       let asked = 0
       const { outcome } = await played({ planner: () => (asked++, given) as never })
-      expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'plan.failed', message: expect.stringContaining('the plan is') } })
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        failure: { code: 'plan.failed', message: expect.stringContaining('the plan is') },
+      })
       expect(asked).toBe(2)
     }
     const knot: { self?: unknown } = {}
@@ -159,7 +171,11 @@ describe('nobody can plan', () => {
   })
 
   test('team C10: an agent that fails, or reaches its limit, has made no plan', async () => {
-    const failing = agent({ name: 'failing', description: 'Fails.', run: async () => Promise.reject(new Error('no idea')) })
+    const failing = agent({
+      name: 'failing',
+      description: 'Fails.',
+      run: async () => Promise.reject(new Error('no idea')),
+    })
     expect((await played({ planner: failing })).outcome).toMatchObject({
       failure: { code: 'plan.failed', message: expect.stringContaining('no idea') },
     })
@@ -170,7 +186,9 @@ describe('nobody can plan', () => {
       tools: [tool({ name: 'look', description: 'Looks.', input: { type: 'object' }, execute: () => 'nothing' })],
       limits: { turns: 2 },
     })
-    expect((await played({ planner: endless })).outcome).toMatchObject({ failure: { code: 'plan.failed', details: { limit: 'turns' } } })
+    expect((await played({ planner: endless })).outcome).toMatchObject({
+      failure: { code: 'plan.failed', details: { limit: 'turns' } },
+    })
   })
 
   test('team C10: a model that fails has made no plan; a passing cause may be tried again', async () => {
@@ -198,7 +216,12 @@ describe('who plans', () => {
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2, planned: 2 } } })
     const [prompt] = model.prompts
     expect(prompt![0]).toMatchObject({ role: 'system' })
-    for (const part of ['You plan for Arakis.', '- generalist: Works.', '- analyst: Numbers.', 'Never make more than eight'])
+    for (const part of [
+      'You plan for Arakis.',
+      '- generalist: Works.',
+      '- analyst: Numbers.',
+      'Never make more than eight',
+    ])
       expect(prompt![0]!.content).toContain(part)
     expect(prompt!.at(-1)).toMatchObject({ role: 'user', content: 'What is it?' })
     expect(model.tools[0]).toEqual([])
@@ -214,12 +237,25 @@ describe('who plans', () => {
 
   test('team R-1, X3: a plan without tasks is the whole question as one task, whoever wrote it and whatever its complexity, also for a typed member', async () => {
     const question = 'x'.repeat(300)
-    const counter = agent({ name: 'counter', description: 'Counts.', input: { type: 'string' }, run: (_ctx, input) => input })
+    const counter = agent({
+      name: 'counter',
+      description: 'Counts.',
+      input: { type: 'string' },
+      run: (_ctx, input) => input,
+    })
     for (const roles of [undefined, { generalist: counter }])
-      for (const planner of [{ model: scripted('{"complexity": 0.8, "subtasks": []}') }, () => ({ complexity: 0.8, subtasks: [] })]) {
+      for (const planner of [
+        { model: scripted('{"complexity": 0.8, "subtasks": []}') },
+        () => ({ complexity: 0.8, subtasks: [] }),
+      ]) {
         const { outcome, events } = await played({ planner, ...(roles === undefined ? {} : { roles }) }, question)
-        expect(outcome).toMatchObject({ status: 'completed', output: roles === undefined ? `done: ${question}` : question })
-        expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ task: 'task-1', description: question }] }])
+        expect(outcome).toMatchObject({
+          status: 'completed',
+          output: roles === undefined ? `done: ${question}` : question,
+        })
+        expect(of(events, 'plan.created')).toMatchObject([
+          { route: 'simple', tasks: [{ task: 'task-1', description: question }] },
+        ])
       }
   })
 
@@ -257,7 +293,10 @@ describe('who plans', () => {
     })
     const { outcome } = await played({ planner })
     expect(outcome).toMatchObject({ status: 'completed' })
-    expect(inputs).toMatchObject([{ question: 'What is it?', roles: [{ name: 'generalist' }] }, { problems: threeProblems }])
+    expect(inputs).toMatchObject([
+      { question: 'What is it?', roles: [{ name: 'generalist' }] },
+      { problems: threeProblems },
+    ])
   })
 
   test('team 1.2: the conversation so far is shown to a planning model', async () => {
@@ -274,7 +313,12 @@ describe('who plans', () => {
 describe('the simple route', () => {
   test('team C03: the answer of a simple task is returned as it is', async () => {
     const value = { deep: [1, { ü: '🙂', null: null }] }
-    const thinker = agent({ name: 'thinker', description: 'Thinks.', output: { type: 'object' }, run: async () => value as never })
+    const thinker = agent({
+      name: 'thinker',
+      description: 'Thinks.',
+      output: { type: 'object' },
+      run: async () => value as never,
+    })
     const { outcome, events } = await played({
       roles: { generalist: thinker },
       planner: { complexity: 0.29, subtasks: [one()] },
@@ -343,7 +387,9 @@ describe('roles', () => {
 
   test('team C12: roles too many are one warning in the plan', async () => {
     const { events } = await played({ planner: { subtasks: [one()], agentTypes: ['generalist', 'x', 'y'] } })
-    expect(of(events, 'plan.created')[0]!.warnings).toEqual(['agentTypes has 3 roles for 1 task: the last 2 are ignored'])
+    expect(of(events, 'plan.created')[0]!.warnings).toEqual([
+      'agentTypes has 3 roles for 1 task: the last 2 are ignored',
+    ])
   })
 
   test('team R-3: a member that is a model is told its role, and is offered only the tools of it', async () => {
@@ -389,7 +435,8 @@ describe('roles', () => {
 
 describe('who has to agree', () => {
   const cheap = { complexity: 0.1, subtasks: [one()] }
-  const asks: Options['policy'] = ({ action }) => (action === 'plan' ? { verdict: 'ask', reason: 'every plan is shown' } : 'allow')
+  const asks: Options['policy'] = ({ action }) =>
+    action === 'plan' ? { verdict: 'ask', reason: 'every plan is shown' } : 'allow'
 
   test('team C89b: a cheap plan without tools is shown to a human if that is asked for; nobody begins before', async () => {
     const led = analysts({ planner: cheap, approvePlan: true })
@@ -403,20 +450,23 @@ describe('who has to agree', () => {
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done: Do a' })
   })
 
-  test.each(['simple', 'dag', 'team'] as const)('team C06: the route "%s" does not go round the policy', async (route) => {
-    const led = analysts({ planner: cheap, policy: asks, route })
-    begun.length = 0
-    const runtime = await runtimeOf([led])
-    const run = await runtime.start(led, 'What is it?')
-    const { waiting: open } = await waiting(run)
-    expect(open).toMatchObject([{ tool: 'plan', reason: 'every plan is shown' }])
-    expect(begun).toEqual([])
-    await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
-    const events = await eventsOf(run)
-    expect(of(events, 'plan.created')).toMatchObject([{ route }])
-    const names = events.map(({ type }) => type)
-    expect(names.indexOf('approval.resolved')).toBeLessThan(names.indexOf('plan.created'))
-  })
+  test.each(['simple', 'dag', 'team'] as const)(
+    'team C06: the route "%s" does not go round the policy',
+    async (route) => {
+      const led = analysts({ planner: cheap, policy: asks, route })
+      begun.length = 0
+      const runtime = await runtimeOf([led])
+      const run = await runtime.start(led, 'What is it?')
+      const { waiting: open } = await waiting(run)
+      expect(open).toMatchObject([{ tool: 'plan', reason: 'every plan is shown' }])
+      expect(begun).toEqual([])
+      await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
+      const events = await eventsOf(run)
+      expect(of(events, 'plan.created')).toMatchObject([{ route }])
+      const names = events.map(({ type }) => type)
+      expect(names.indexOf('approval.resolved')).toBeLessThan(names.indexOf('plan.created'))
+    },
+  )
 
   test('team C06: a makeshift plan is shown, too', async () => {
     const led = analysts({ fallback: true, approvePlan: true })
@@ -480,8 +530,15 @@ describe('who has to agree', () => {
     let second = first
     while (second.id === first.id) second = (await waiting(run)).waiting[0]!
     expect(second.reason).toContain('tasks wait for each other: a > b > a')
-    await run.decide({ approvalId: second.id, decision: 'edit', input: { subtasks: [one('x'), one('y')] } as unknown as Json })
-    expect(await run.outcome()).toMatchObject({ status: 'completed', results: { tasks: [{ task: 'x' }, { task: 'y' }] } })
+    await run.decide({
+      approvalId: second.id,
+      decision: 'edit',
+      input: { subtasks: [one('x'), one('y')] } as unknown as Json,
+    })
+    expect(await run.outcome()).toMatchObject({
+      status: 'completed',
+      results: { tasks: [{ task: 'x' }, { task: 'y' }] },
+    })
     expect(of(await eventsOf(run), 'plan.rejected')).toMatchObject([{ problems: threeProblems, repair: true }])
   })
 

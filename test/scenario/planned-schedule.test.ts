@@ -1,4 +1,7 @@
-/** What a scheduler of a planned team promises wherever it runs; the exact seconds are in test/team/{s1,schedule,topics}.test.ts. */
+/**
+ * What a scheduler of a planned team promises wherever it runs; the exact seconds are in
+ * test/team/{s1,schedule,topics}.test.ts.
+ */
 import { expect, test } from 'vitest'
 import { agent, step, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -20,7 +23,13 @@ function crew(
     description: 'Does what the task says.',
     run: async (ctx: Context, brief: string): Promise<Json> => (await doings[brief.split('\n')[0]!]?.(ctx)) ?? 'done',
   })
-  return team({ name: 'crew', roles: { generalist: worker }, planner: { subtasks }, retry: { attempts: 1 }, ...options })
+  return team({
+    name: 'crew',
+    roles: { generalist: worker },
+    planner: { subtasks },
+    retry: { attempts: 1 },
+    ...options,
+  })
 }
 const fails: Doing = (ctx) =>
   step(ctx, 'work', () => {
@@ -47,8 +56,16 @@ async function course(root: Agent): Promise<readonly string[]> {
 }
 
 test('team C17: one permit, and the first waits for the last', async () => {
-  const root = crew([task('first', { dependencies: ['last'] }), task('between'), task('last')], { last: gives('l') }, { concurrency: 1 })
-  expect((await course(root)).filter((what) => what.endsWith('begins'))).toEqual(['between begins', 'last begins', 'first begins'])
+  const root = crew(
+    [task('first', { dependencies: ['last'] }), task('between'), task('last')],
+    { last: gives('l') },
+    { concurrency: 1 },
+  )
+  expect((await course(root)).filter((what) => what.endsWith('begins'))).toEqual([
+    'between begins',
+    'last begins',
+    'first begins',
+  ])
 })
 
 for (const [policy, end] of [
@@ -57,7 +74,11 @@ for (const [policy, end] of [
   ['fail', ['b failed']],
 ] as const)
   test(`team C19: a dependency has failed: ${policy}`, async () => {
-    const root = crew([task('a'), task('b', { dependencies: ['a'], onMissing: policy })], { a: fails }, { tolerance: 100 })
+    const root = crew(
+      [task('a'), task('b', { dependencies: ['a'], onMissing: policy })],
+      { a: fails },
+      { tolerance: 100 },
+    )
     expect(await course(root)).toEqual(['a begins', 'a failed', ...end])
   })
 
@@ -72,12 +93,17 @@ test('team C22: a topic is published in the middle of work: who consumes it begi
   const runtime = await runtimeOf([root])
   const run = await runtime.start(root, 'Go')
   await expect
-    .poll(async () => (await run.view()).teams[0]?.plan.tasks.find((each) => each.task === 'c')?.status, { timeout: 20_000 })
+    .poll(async () => (await run.view()).teams[0]?.plan.tasks.find((each) => each.task === 'c')?.status, {
+      timeout: 20_000,
+    })
     .toBe('succeeded')
   await expect.poll(async () => (await runtime.questions()).length, { timeout: 20_000 }).toBe(1)
   const [question] = await runtime.questions()
   await runtime.answer({ interruptId: question!.id, value: 'yes' })
-  expect(await run.outcome()).toMatchObject({ status: 'completed', results: { tasks: [{ output: [{ n: 1 }] }, { output: 'yes' }] } })
+  expect(await run.outcome()).toMatchObject({
+    status: 'completed',
+    results: { tasks: [{ output: [{ n: 1 }] }, { output: 'yes' }] },
+  })
 })
 
 test('team C21: nobody publishes it: its consumer goes on by its policy, and never was unblocked', async () => {
@@ -86,11 +112,22 @@ test('team C21: nobody publishes it: its consumer goes on by its policy, and nev
     task('c', { consumes: ['news'] }),
     task('r', { consumes: ['news'], onMissing: 'require' }),
   ]
-  expect(await course(crew(tasks, { p: fails }))).toEqual(['p begins', 'p failed', 'r skipped', 'c begins', 'c succeeded'])
+  expect(await course(crew(tasks, { p: fails }))).toEqual([
+    'p begins',
+    'p failed',
+    'r skipped',
+    'c begins',
+    'c succeeded',
+  ])
 })
 
 test('team C24: an entry that is too large is refused; its task has succeeded', async () => {
   const tasks = [task('p', { produces: ['news'] }), task('c', { consumes: ['news'], onMissing: 'require' })]
   const large = async (): Promise<Json> => 'x'.repeat(1024 * 1024 + 1)
-  expect(await course(crew(tasks, { p: large }))).toEqual(['p begins', 'p may not publish: too_large', 'p succeeded', 'c skipped'])
+  expect(await course(crew(tasks, { p: large }))).toEqual([
+    'p begins',
+    'p may not publish: too_large',
+    'p succeeded',
+    'c skipped',
+  ])
 })

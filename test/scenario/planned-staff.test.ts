@@ -21,9 +21,18 @@ const worker = agent({
 })
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const crew = (subtasks: readonly Subtask[], options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', description: 'Works together.', roles: { generalist: worker }, planner: { subtasks }, ...options })
+  team({
+    name: 'crew',
+    description: 'Works together.',
+    roles: { generalist: worker },
+    planner: { subtasks },
+    ...options,
+  })
 
-const begun = async (root: Agent, options?: Parameters<typeof runtimeOf>[1]): Promise<{ runtime: Runtime; run: Run }> => {
+const begun = async (
+  root: Agent,
+  options?: Parameters<typeof runtimeOf>[1],
+): Promise<{ runtime: Runtime; run: Run }> => {
   const runtime = await runtimeOf([root], options)
   return { runtime, run: (await runtime.start(root, 'Go')) as unknown as Run }
 }
@@ -36,7 +45,10 @@ async function letGo(run: Run, ...tasks: readonly string[]): Promise<void> {
     await run.answer({ interruptId: (await asked())!, value: 'done' })
   }
 }
-const factsOf = async <T extends JournalEvent['type']>(run: Run, type: T): Promise<Extract<JournalEvent, { type: T }>[]> =>
+const factsOf = async <T extends JournalEvent['type']>(
+  run: Run,
+  type: T,
+): Promise<Extract<JournalEvent, { type: T }>[]> =>
   (await eventsOf(run)).flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 const tasksOf = (outcome: unknown): readonly TaskResult[] => (outcome as { results: PlanResults }).results.tasks
 
@@ -66,7 +78,9 @@ describe('from outside', () => {
     const { run, runtime } = await begun(root, { store: store() })
     const other = (await runtimeOf([], { store: store(), drive: false })).handle(run.id)
     const all = await Promise.all(
-      Array.from({ length: 14 }, (_, i) => (i % 2 === 0 ? run : other).recruit({ description: `help ${i}`, requestId: `r${i}` })),
+      Array.from({ length: 14 }, (_, i) =>
+        (i % 2 === 0 ? run : other).recruit({ description: `help ${i}`, requestId: `r${i}` }),
+      ),
     )
     expect(all.filter((each) => each.admitted)).toHaveLength(9)
     const members = all.flatMap((each) => (each.admitted ? [each.member] : []))
@@ -89,8 +103,14 @@ describe('from outside', () => {
   test('team C36: what is no wish is refused by the team; what is no call at all, before it is said', async () => {
     const { run } = await begun(crew([task('hold')]))
     expect(await run.recruit({ description: ' ' })).toMatchObject({ admitted: false, reason: 'invalid' })
-    expect(await run.recruit({ description: 'x', parentTask: 'nowhere' })).toMatchObject({ admitted: false, reason: 'invalid' })
-    expect(await run.recruit({ description: 'x', join: 'parent' })).toMatchObject({ admitted: false, reason: 'invalid' })
+    expect(await run.recruit({ description: 'x', parentTask: 'nowhere' })).toMatchObject({
+      admitted: false,
+      reason: 'invalid',
+    })
+    expect(await run.recruit({ description: 'x', join: 'parent' })).toMatchObject({
+      admitted: false,
+      reason: 'invalid',
+    })
     for (const wrong of [
       undefined,
       null,
@@ -127,7 +147,9 @@ describe('from outside', () => {
     const { run: waits } = await begun(asking)
     await waiting(waits)
     await expect(waits.recruit({ description: 'help' })).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect((await runtimeOf([])).handle('run_nowhere').recruit({ description: 'x' })).rejects.toMatchObject({ code: 'run.unknown' })
+    await expect((await runtimeOf([])).handle('run_nowhere').recruit({ description: 'x' })).rejects.toMatchObject({
+      code: 'run.unknown',
+    })
     await waits.cancel()
     await waits.outcome()
   })
@@ -160,7 +182,9 @@ describe('which team', () => {
     expect(await run.recruit({ description: 'help', team: activation! })).toMatchObject({ admitted: true })
     expect(await run.retire({ member: 'nobody', team: 'red' })).toMatchObject({ reason: 'unknown' })
     await letGo(run, 'hold red')
-    await expect.poll(async () => (await run.view()).activations.find((each) => each.agent === 'red')?.outcome?.status).toBe('completed')
+    await expect
+      .poll(async () => (await run.view()).activations.find((each) => each.agent === 'red')?.outcome?.status)
+      .toBe('completed')
     // one has ended: the other is the only one that goes on
     expect(await run.recruit({ description: 'more' })).toMatchObject({ admitted: true })
     expect(await run.recruit({ description: 'more', team: 'red' })).toMatchObject({ admitted: false, reason: 'closed' })
@@ -199,7 +223,8 @@ describe('retiring from outside', () => {
   test('team C44: gracefully: the task is done, then it has retired', async () => {
     const { run } = await begun(crew([task('hold')]))
     await waiting(run)
-    const statuses = async (): Promise<readonly string[]> => (await run.view()).teams[0]!.members.map(({ status }) => status)
+    const statuses = async (): Promise<readonly string[]> =>
+      (await run.view()).teams[0]!.members.map(({ status }) => status)
     expect(await run.retire({ member: 'generalist_1', reason: 'holidays', by: 'Ann' })).toEqual({ retired: true })
     expect(await statuses()).toEqual(['running'])
     await letGo(run, 'hold')
@@ -215,7 +240,10 @@ describe('retiring from outside', () => {
     const { run } = await begun(crew([task('hold')], { tolerance: 0 }))
     await waiting(run)
     expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toEqual({ retired: true })
-    expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toMatchObject({ retired: false, reason: 'ended' })
+    expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toMatchObject({
+      retired: false,
+      reason: 'ended',
+    })
     await expect.poll(async () => (await run.view()).interrupts.filter(({ open }) => open).length).toBe(1)
     await letGo(run, 'hold')
     expect(tasksOf(await run.outcome())[0]).toMatchObject({ status: 'succeeded', member: 'generalist_2', attempts: 1 })
@@ -262,7 +290,10 @@ test('a member is told what became of its wish', async () => {
 test('nobody waits for a human who is asked about a recruit for nobody, or about who leaves: the team ends, and the wish is closed', async () => {
   const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
   await waiting(run)
-  const wishes = [run.recruit({ description: 'help', join: 'none' }), run.retire({ member: 'generalist_1', mode: 'force' })]
+  const wishes = [
+    run.recruit({ description: 'help', join: 'none' }),
+    run.retire({ member: 'generalist_1', mode: 'force' }),
+  ]
   await expect.poll(async () => (await runtime.approvals()).length).toBe(2)
   await letGo(run, 'hold')
   expect(await Promise.all(wishes)).toMatchObject([{ reason: 'closed' }, { reason: 'closed' }])

@@ -10,11 +10,21 @@ import { team } from '../../src/team/index.ts'
 import { runtimeOf, waiting } from './team.ts'
 
 const teamOf = async (run: Run<never> | Run<unknown> | Run): Promise<TeamView> => (await run.view()).teams[0]!
-const statuses = ({ plan }: TeamView): Record<string, string> => Object.fromEntries(plan.tasks.map(({ task, status }) => [task, status]))
-const members = (view: TeamView): Record<string, string> => Object.fromEntries(view.members.map(({ member, status }) => [member, status]))
+const statuses = ({ plan }: TeamView): Record<string, string> =>
+  Object.fromEntries(plan.tasks.map(({ task, status }) => [task, status]))
+const members = (view: TeamView): Record<string, string> =>
+  Object.fromEntries(view.members.map(({ member, status }) => [member, status]))
 
-const asker = agent({ name: 'asker', description: 'Asks.', run: (ctx: Context) => interrupt(ctx, { question: 'Which?' }) })
-const worker = agent({ name: 'worker', description: 'Works.', run: (_ctx: Context, brief: string) => brief.split('\n')[0]! })
+const asker = agent({
+  name: 'asker',
+  description: 'Asks.',
+  run: (ctx: Context) => interrupt(ctx, { question: 'Which?' }),
+})
+const worker = agent({
+  name: 'worker',
+  description: 'Works.',
+  run: (_ctx: Context, brief: string) => brief.split('\n')[0]!,
+})
 
 test('team C14: who waits for a human, who for a task, who is paused; also after the end, and always as a copy', async () => {
   const crew = team({
@@ -116,7 +126,11 @@ test('K1: the view says of every task and member what the team itself says, with
     description: 'Helps when it is told to.',
     run: async (ctx: Context) => (await teammate(ctx).nextMail({ from: 'boss_1' })).length,
   })
-  const watcher = agent({ name: 'watcher', description: 'Looks.', run: async (ctx: Context) => (await teammate(ctx).team()) as never })
+  const watcher = agent({
+    name: 'watcher',
+    description: 'Looks.',
+    run: async (ctx: Context) => (await teammate(ctx).team()) as never,
+  })
   const crew = team({
     name: 'crew',
     roles: { flaky, boss, slow, helper, watcher, generalist: worker },
@@ -128,7 +142,12 @@ test('K1: the view says of every task and member what the team itself says, with
         { id: 'flaky', role: 'flaky', description: 'Flaky' },
         { id: 'broken', role: 'flaky', description: 'Broken' },
         { id: 'needs', description: 'Needs', dependencies: ['broken'], onMissing: 'require' },
-        { id: 'watch', role: 'watcher', description: 'Watch', dependencies: ['slow', 'boss', 'flaky', 'broken', 'needs'] },
+        {
+          id: 'watch',
+          role: 'watcher',
+          description: 'Watch',
+          dependencies: ['slow', 'boss', 'flaky', 'broken', 'needs'],
+        },
       ],
     },
   })
@@ -154,10 +173,16 @@ test('K1: the view says of every task and member what the team itself says, with
 
   const seen = tasks.find(({ task }) => task === 'watch')?.output as unknown as readonly TeamEntry[]
   const fields = ({ member, role, status, task, recruited, attempts }: Omit<TeamEntry, 'lastError'>): unknown =>
-    // who looks was at work then; a try that was stopped by force is none to the team, and one that began to whoever looks on
-    member === 'watcher_1' ? member : { member, role, status, task, recruited, attempts: status === 'retired' ? '' : attempts }
+    // who looks was at work then; a try that was stopped by force is none to the team, and one that began to whoever
+    // looks on
+    member === 'watcher_1'
+      ? member
+      : { member, role, status, task, recruited, attempts: status === 'retired' ? '' : attempts }
   expect(view.members.map(({ lastError: _lastError, ...each }) => fields(each))).toEqual(seen.map(fields))
-  expect(view.members.find(({ member }) => member === 'slow_1')).toMatchObject({ status: 'retired', retirement: { mode: 'force' } })
+  expect(view.members.find(({ member }) => member === 'slow_1')).toMatchObject({
+    status: 'retired',
+    retirement: { mode: 'force' },
+  })
   expect(view.recruiting.map(({ admitted, duplicate }) => [admitted, duplicate])).toContainEqual([true, true])
   const worked = (await run.view()).activations.flatMap(({ task, recruited }) =>
     task === undefined ? [] : [`${task}${recruited ? ' (recruited)' : ''}`],

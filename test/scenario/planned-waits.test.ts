@@ -1,4 +1,7 @@
-/** Members who wait for each other's mail: whoever waits for what can never come is told so, and goes on; whoever can still be helped waits. docs/teams.md, "Going round in circles". */
+/**
+ * Members who wait for each other's mail: whoever waits for what can never come is told so, and goes on; whoever can
+ * still be helped waits. docs/teams.md, "Going round in circles".
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, teammate, type Agent, type Mail, type MailWait } from '../../src/agent/index.ts'
 import { FailureError, type Json, type PlanResults, type TaskResult } from '../../src/core/index.ts'
@@ -19,7 +22,9 @@ const crew = (
 ): Agent =>
   team({
     name: 'crew',
-    roles: Object.fromEntries(Object.entries(doings).map(([name, does]) => [name, typeof does === 'function' ? code(name, does) : does])),
+    roles: Object.fromEntries(
+      Object.entries(doings).map(([name, does]) => [name, typeof does === 'function' ? code(name, does) : does]),
+    ),
     planner: { subtasks: tasks ?? Object.keys(doings).map((name) => task(name)) },
     routing: { communicating: true },
     ...more,
@@ -60,7 +65,9 @@ async function ended(run: Run) {
   const events = await eventsOf(run)
   const of = <T extends JournalEvent['type']>(type: T): Extract<JournalEvent, { readonly type: T }>[] =>
     events.flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
-  const tasks = Object.fromEntries((outcome as { readonly results: PlanResults }).results.tasks.map((each) => [each.task, each]))
+  const tasks = Object.fromEntries(
+    (outcome as { readonly results: PlanResults }).results.tasks.map((each) => [each.task, each]),
+  )
   const found = of('deadlock.found').map(({ kind, cycle }) => [kind, cycle])
   return { outcome, tasks: tasks as Readonly<Record<string, TaskResult>>, found, of }
 }
@@ -141,7 +148,10 @@ describe('who can never go on', () => {
         [task('a'), task('b'), task('c')],
       ),
     )
-    expect(tasks['b']!.output).toEqual([[['a_1', 'last words']], inVain(['b'], '"b_1" waits for mail of "a_1", who has ended')])
+    expect(tasks['b']!.output).toEqual([
+      [['a_1', 'last words']],
+      inVain(['b'], '"b_1" waits for mail of "a_1", who has ended'),
+    ])
     expect(tasks['c']!.output).toEqual([inVain(['c'], '"c_1" waits for mail of "b_1", who has ended')])
   })
 
@@ -168,9 +178,16 @@ describe('who can never go on', () => {
 
   test('whoever does not listen fails with it, once: it counts, and is not tried again', async () => {
     const { outcome, tasks, of } = await played(
-      crew({ a: async (ctx) => contents(await teammate(ctx).nextMail()), b: () => Promise.resolve('b') }, { tolerance: 50 }),
+      crew(
+        { a: async (ctx) => contents(await teammate(ctx).nextMail()), b: () => Promise.resolve('b') },
+        { tolerance: 50 },
+      ),
     )
-    expect(tasks['a']).toMatchObject({ status: 'failed', attempts: 1, failure: { code: 'team.deadlock', details: { cycle: ['a'] } } })
+    expect(tasks['a']).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      failure: { code: 'team.deadlock', details: { cycle: ['a'] } },
+    })
     expect(of('task.retried')).toEqual([])
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
     const strict = await played(crew({ a: async (ctx) => contents(await teammate(ctx).nextMail()) }, { tolerance: 0 }))
@@ -178,9 +195,15 @@ describe('who can never go on', () => {
   })
 
   test('a model is told by its tool that no message will come, and answers', async () => {
-    const model = scripted(calls(['wait_for_message', {}, 'c1']), ({ messages }) => `I go on: ${JSON.stringify(told(messages)[0])}`)
+    const model = scripted(
+      calls(['wait_for_message', {}, 'c1']),
+      ({ messages }) => `I go on: ${JSON.stringify(told(messages)[0])}`,
+    )
     const { tasks } = await played(crew({ a: agent({ name: 'a', description: 'Thinks.', model }) }))
-    expect(tasks['a']).toMatchObject({ status: 'succeeded', output: expect.stringContaining('no message will come') as string })
+    expect(tasks['a']).toMatchObject({
+      status: 'succeeded',
+      output: expect.stringContaining('no message will come') as string,
+    })
   })
 })
 
@@ -274,7 +297,12 @@ describe('who can still be helped', () => {
     const root = crew({
       a: (ctx) => heard(ctx),
       b: async (ctx) => {
-        const { approved } = await approve(ctx, { tool: 'publish', toolVersion: '1', input: {}, reason: 'it is for the public' })
+        const { approved } = await approve(ctx, {
+          tool: 'publish',
+          toolVersion: '1',
+          input: {},
+          reason: 'it is for the public',
+        })
         await teammate(ctx).send({ to: 'a_1', content: approved })
         return 'b'
       },
@@ -287,14 +315,19 @@ describe('who can still be helped', () => {
   test('a policy, and a human, are asked about a recruit: whoever waits may be helped by it', async () => {
     const wishes: Doing = async (ctx) => {
       const me = teammate(ctx)
-      const [recruited, mail] = await Promise.all([me.recruit({ description: 'help', role: 'helper', join: 'none' }), heard(ctx)])
+      const [recruited, mail] = await Promise.all([
+        me.recruit({ description: 'help', role: 'helper', join: 'none' }),
+        heard(ctx),
+      ])
       return [recruited.admitted, mail]
     }
     const helper: Doing = async (ctx) => {
       await teammate(ctx).send({ to: 'a_1', content: 'helped' })
       return 'helper'
     }
-    const asks = crew({ a: wishes, helper }, { policy: ({ action }) => (action === 'recruit' ? 'ask' : 'allow') }, [task('a')])
+    const asks = crew({ a: wishes, helper }, { policy: ({ action }) => (action === 'recruit' ? 'ask' : 'allow') }, [
+      task('a'),
+    ])
     const { tasks, found } = await approved(asks)
     expect(tasks['a']!.output).toEqual([true, [['dynamic_helper_1', 'helped']]])
     expect(found).toEqual([])
@@ -404,7 +437,9 @@ describe('mail that only goes to and fro', () => {
   })
 
   test('the same reply again and again is a loop, long before', async () => {
-    const { tasks, found, of } = await played(crew({ a: player('b_1', true, () => 'ping'), b: player('a_1', false, () => 'pong') }))
+    const { tasks, found, of } = await played(
+      crew({ a: player('b_1', true, () => 'ping'), b: player('a_1', false, () => 'pong') }),
+    )
     expect(tasks['b']!.output).toEqual([20, 'loop'])
     expect(found[0]).toEqual(['loop', ['b', 'a']])
     expect(of('mail.refused')).toMatchObject([{ reason: 'loop', from: 'b_1', to: 'a_1' }])
@@ -462,7 +497,9 @@ describe('mail that only goes to and fro', () => {
       },
       c: () => Promise.resolve('c'),
     })
-    const working = await played(crew(talks(9), { mailbox: { maxExchanges: 6 }, recruit: { perMember: 10 } }, [task('a'), task('b')]))
+    const working = await played(
+      crew(talks(9), { mailbox: { maxExchanges: 6 }, recruit: { perMember: 10 } }, [task('a'), task('b')]),
+    )
     expect(working.tasks['a']!.output).toBe('all')
     const unlimited = await played(crew(talks(120), { mailbox: { maxExchanges: 0 } }, [task('a'), task('b')]))
     expect(unlimited.tasks['a']!.output).toBe('all')

@@ -61,7 +61,10 @@ test('an operator stops the work on one task, by the task or by the member; the 
     await expect(run.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
     await run.stop({ delegation: name, reason: 'too slow', by: 'ann' })
     const outcome = await run.outcome()
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2, planned: 3 }, partial: true } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 2, planned: 3 }, partial: true },
+    })
     expect(JSON.stringify(outcome)).toContain('stopped by ann: too slow')
   }
 })

@@ -1,4 +1,7 @@
-/** What the cases of history and of fixed orders are told with: agents that say, break and fail, a run that is played to its end, prompts in short. */
+/**
+ * What the cases of history and of fixed orders are told with: agents that say, break and fail, a run that is played to
+ * its end, prompts in short.
+ */
 import { agent, tool, type Agent, type exit } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Message } from '../../src/model/index.ts'
@@ -25,7 +28,13 @@ export async function played(flow: Agent, input = 'task') {
   const run = await (await runtimeOf([flow])).start(flow, input)
   const outcome = await run.outcome()
   const view = await run.view()
-  return { run, outcome, worked: view.activations.map((each) => each.agent), paths: ways(view), messages: await said(run) }
+  return {
+    run,
+    outcome,
+    worked: view.activations.map((each) => each.agent),
+    paths: ways(view),
+    messages: await said(run),
+  }
 }
 /** Exits and breaks: who, and what. */
 export const actions = ({ messages }: Awaited<ReturnType<typeof played>>): [string, unknown][] =>
@@ -34,7 +43,10 @@ export const actions = ({ messages }: Awaited<ReturnType<typeof played>>): [stri
 /** What a model is shown: of a user, or of another agent. */
 export const user = (content: string) => ({ role: 'user', content })
 export const context = (text: string) => user(`For context: ${text}`)
-export const contents = (prompt: readonly Message[] | undefined): unknown[] => (prompt ?? []).map(({ content }) => content)
+export const contents = (prompt: readonly Message[] | undefined): unknown[] =>
+  (prompt ?? []).map(({ content }) => content)
 /** Thinks aloud and uses a tool before it answers. */
-export const busy = (name: string, model = scripted({ text: 'thinking', ...calls(['echo', {}, `${name}-echo`]) }, `${name} result`)) =>
-  agent({ name, description: 'Uses a tool.', model, tools: [echo] })
+export const busy = (
+  name: string,
+  model = scripted({ text: 'thinking', ...calls(['echo', {}, `${name}-echo`]) }, `${name} result`),
+) => agent({ name, description: 'Uses a tool.', model, tools: [echo] })

@@ -1,11 +1,15 @@
-/** Every prompt is one that strict providers take: results stand next to their calls, no message is without a word, and nobody is asked to go on from its own last words. */
+/**
+ * Every prompt is one that strict providers take: results stand next to their calls, no message is without a word, and
+ * nobody is asked to go on from its own last words.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, ledger, loop, reflect, roundtable, supervisor, tool, type Agent } from '../../src/index.ts'
 import type { Message } from '../../src/model/index.ts'
 import { calls, delegates, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 import { worker } from './control.ts'
 
-const isBlank = ({ content }: Message): boolean => (typeof content === 'string' ? content.trim() === '' : content === null)
+const isBlank = ({ content }: Message): boolean =>
+  typeof content === 'string' ? content.trim() === '' : content === null
 
 /** What a strict provider would refuse in a prompt. */
 function refused(messages: readonly Message[]): string[] {
@@ -39,7 +43,9 @@ describe('an answer without a word', () => {
   test('delegation 38: refused by a scorer, by a schema, by a hook or a middleware: it is not shown again', async () => {
     for (const empty of ['', ' \n']) {
       const model = scripted(empty, 'good')
-      expect(await played(agent({ name: 'A', model, isComplete: { scorers: [isGood] } }), model)).toMatchObject({ output: 'good' })
+      expect(await played(agent({ name: 'A', model, isComplete: { scorers: [isGood] } }), model)).toMatchObject({
+        output: 'good',
+      })
       expect(model.prompts[1]!.map(({ role }) => role)).toEqual(['user', 'user'])
 
       const json = scripted(empty, '{"n":1}')
@@ -48,11 +54,15 @@ describe('an answer without a word', () => {
 
       const going = scripted(empty, 'good')
       const onIterationComplete = ({ turn: n }: { readonly turn: number }) => ({ continue: n === 1 })
-      expect(await played(agent({ name: 'A', model: going, onIterationComplete }), going)).toMatchObject({ output: 'good' })
+      expect(await played(agent({ name: 'A', model: going, onIterationComplete }), going)).toMatchObject({
+        output: 'good',
+      })
 
       const again = scripted('bad', 'good')
       const afterModel = ({ text }: { readonly text: string }) => (text === 'bad' ? { again: empty } : undefined)
-      expect(await played(agent({ name: 'A', model: again, middleware: [{ name: 'm', afterModel }] }), again)).toMatchObject({
+      expect(
+        await played(agent({ name: 'A', model: again, middleware: [{ name: 'm', afterModel }] }), again),
+      ).toMatchObject({
         output: 'good',
       })
     }
@@ -128,7 +138,13 @@ describe('who spoke last', () => {
 describe('what ended while its leader did something else', () => {
   test('delegation 68: two whose calls a summary stands for: each result is told under its own name', async () => {
     const read = tool({ name: 'read', effect: 'read', execute: () => pause(30).then(() => 'x'.repeat(800)) })
-    const model = scripted(delegates(['w', 'x'], ['v', 'y']), calls(['read', {}]), calls(['read', {}]), 'early', 'final')
+    const model = scripted(
+      delegates(['w', 'x'], ['v', 'y']),
+      calls(['read', {}]),
+      calls(['read', {}]),
+      'early',
+      'final',
+    )
     const boss = supervisor({
       name: 'boss',
       model,

@@ -1,4 +1,7 @@
-/** Many runs against a model that takes few calls at once: the governor of the process, in real time and on every engine. What it does in which moment is in test/engine/governor-runs.test.ts. */
+/**
+ * Many runs against a model that takes few calls at once: the governor of the process, in real time and on every
+ * engine. What it does in which moment is in test/engine/governor-runs.test.ts.
+ */
 import { expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
@@ -7,7 +10,9 @@ import type { ModelFunction } from '../../src/model/index.ts'
 import { pause, runtimeOf, store } from './team.ts'
 
 const tooMany = (retryAfterMs?: number): FailureError =>
-  new FailureError(failure('model.unavailable', 'too many', 'rate-limit', retryAfterMs === undefined ? {} : { retryAfterMs }))
+  new FailureError(
+    failure('model.unavailable', 'too many', 'rate-limit', retryAfterMs === undefined ? {} : { retryAfterMs }),
+  )
 
 test('a storm of 24 on a model that takes 4: all complete, and few are refused after the first wave', async () => {
   const seen = { asked: 0, refused: 0, atOnce: 0 }
@@ -22,7 +27,12 @@ test('a storm of 24 on a model that takes 4: all complete, and few are refused a
     seen.atOnce--
     return 'done'
   }
-  const writer = agent({ name: 'writer', description: 'Writes.', model: narrowModel, retry: { attempts: 8, backoffMs: 20 } })
+  const writer = agent({
+    name: 'writer',
+    description: 'Writes.',
+    model: narrowModel,
+    retry: { attempts: 8, backoffMs: 20 },
+  })
   const runtime = await runtimeOf([writer], { store: store() })
   const outcomes = await Promise.all(Array.from({ length: 24 }, () => runtime.run(writer, 'Go')))
   expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: 24 }, () => 'completed'))

@@ -34,9 +34,14 @@ describe('attempts', () => {
     const runtime = await runtimeOf([careful])
     const run = await runtime.start(careful, 'write')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'writer is done' })
-    expect(judge.given).toEqual([{ brief: 'write', output: 'writer is done', text: 'writer is done', attempt: 1, workers: [] }])
+    expect(judge.given).toEqual([
+      { brief: 'write', output: 'writer is done', text: 'writer is done', attempt: 1, workers: [] },
+    ])
     expect(careful.name).toBe('writer_reflected')
-    expect((await run.view()).activations.map(({ path }) => path.join('/'))).toEqual(['writer_reflected', 'writer_reflected/writer'])
+    expect((await run.view()).activations.map(({ path }) => path.join('/'))).toEqual([
+      'writer_reflected',
+      'writer_reflected/writer',
+    ])
   })
 
   test('one that does not is tried again with what was said of it; the best is the answer, not the last', async () => {
@@ -46,7 +51,11 @@ describe('attempts', () => {
     const run = await (await runtimeOf([careful])).start(careful, 'write')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'two' })
     expect(contents(model.prompts[0])).toEqual(['write'])
-    expect(contents(model.prompts[1])).toEqual(['write', 'one', expect.stringMatching(/scored 0.2, and 0.9 is.*too short/) as string])
+    expect(contents(model.prompts[1])).toEqual([
+      'write',
+      'one',
+      expect.stringMatching(/scored 0.2, and 0.9 is.*too short/) as string,
+    ])
     expect(contents(model.prompts[2])).toEqual(['write', 'two', expect.stringMatching(/almost/) as string])
     expect((await eventsOf(run)).filter((event) => event.type === 'completion.scored')).toMatchObject([
       { turn: 1, passed: false, results: [{ score: 0.2, reason: 'too short' }] },
@@ -57,7 +66,9 @@ describe('attempts', () => {
 
   test('a score of passAt passes; without an option only 1 does, and there are two attempts', async () => {
     const model = scripted('one', 'two', 'three')
-    expect(await (await runtimeOf([reflect(worker('w', model), { judge: scores(0.9) })])).run('w_reflected', 'x')).toMatchObject({
+    expect(
+      await (await runtimeOf([reflect(worker('w', model), { judge: scores(0.9) })])).run('w_reflected', 'x'),
+    ).toMatchObject({
       output: 'two',
     })
     expect(model.prompts).toHaveLength(2)
@@ -71,16 +82,23 @@ describe('attempts', () => {
     const judge = scores(0.1)
     const careful = reflect(agent({ name: 'w', model, retry: { attempts: 1 } }), { judge, attempts: 3 })
     expect(await (await runtimeOf([careful])).run(careful, 'x')).toMatchObject({ status: 'completed', output: 'three' })
-    expect(contents(model.prompts[1])).toEqual(['x', '', expect.stringContaining('it answered nothing')].filter((each) => each !== ''))
+    expect(contents(model.prompts[1])).toEqual(
+      ['x', '', expect.stringContaining('it answered nothing')].filter((each) => each !== ''),
+    )
     expect(contents(model.prompts[2]).at(-1)).toMatch(/came to nothing.*its model could not answer/)
     expect(judge.given.map(({ attempt }) => attempt)).toEqual([3])
     const empty = reflect(worker('w', scripted('')), { judge: scores(1) })
-    expect(await (await runtimeOf([empty])).run(empty, 'x')).toMatchObject({ status: 'failed', failure: { code: 'output.invalid' } })
+    expect(await (await runtimeOf([empty])).run(empty, 'x')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'output.invalid' },
+    })
   })
 
   test('what would fail again is not tried again, and other ends are what they are', async () => {
     const refused = scripted(fatal('bad'))
-    expect(await (await runtimeOf([reflect(worker('w', refused), { judge: scores(0) })])).run('w_reflected', 'x')).toMatchObject({
+    expect(
+      await (await runtimeOf([reflect(worker('w', refused), { judge: scores(0) })])).run('w_reflected', 'x'),
+    ).toMatchObject({
       status: 'failed',
     })
     expect(refused.prompts).toHaveLength(1)
@@ -97,23 +115,33 @@ describe('attempts', () => {
   })
 
   test('a judge that fails or says something strange has said nothing: the answer stands', async () => {
-    for (const judge of [() => Promise.reject(new Error('no')), () => ({ grade: 'A' }) as never, () => undefined as never]) {
+    for (const judge of [
+      () => Promise.reject(new Error('no')),
+      () => ({ grade: 'A' }) as never,
+      () => undefined as never,
+    ]) {
       const run = await (await runtimeOf([reflect(worker('w'), { judge })])).start('w_reflected', 'x')
       expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'w is done' })
-      expect((await eventsOf(run)).filter(({ type }) => type === 'completion.scored' || type === 'hook.failed')).toMatchObject([
-        { type: 'hook.failed', hook: 'judge' },
-      ])
+      expect(
+        (await eventsOf(run)).filter(({ type }) => type === 'completion.scored' || type === 'hook.failed'),
+      ).toMatchObject([{ type: 'hook.failed', hook: 'judge' }])
     }
     const wordless = worker('critic', scripted('I cannot say'))
     const run = await (await runtimeOf([reflect(worker('w'), { judge: wordless })])).start('w_reflected', 'x')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'w is done' })
-    expect((await eventsOf(run)).find(({ type }) => type === 'hook.failed')).toMatchObject({ hook: 'judge', worker: 'critic' })
+    expect((await eventsOf(run)).find(({ type }) => type === 'hook.failed')).toMatchObject({
+      hook: 'judge',
+      worker: 'critic',
+    })
   })
 
   test('a judge may be an agent: a worker whose usage counts, with an answer as text or as an object', async () => {
     const model = scripted('one', 'two', 'three')
     const used = { input: 5, output: 2 }
-    const critic = scripted({ text: '```json\n{"score": 0.3, "reason": "no sources"}\n```', usage: used }, { text: 'true', usage: used })
+    const critic = scripted(
+      { text: '```json\n{"score": 0.3, "reason": "no sources"}\n```', usage: used },
+      { text: 'true', usage: used },
+    )
     const careful = reflect(worker('writer', model), { judge: worker('critic', critic) })
     const run = await (await runtimeOf([careful])).start(careful, 'write')
     expect(await run.outcome()).toMatchObject({ output: 'two' })
@@ -123,10 +151,16 @@ describe('attempts', () => {
     const typed = agent({
       name: 'typed',
       input: { type: 'object', properties: { brief: { type: 'string' }, output: {} }, required: ['brief', 'output'] },
-      output: { type: 'object', properties: { score: { type: 'number' }, reason: { type: 'string' } }, required: ['score'] },
+      output: {
+        type: 'object',
+        properties: { score: { type: 'number' }, reason: { type: 'string' } },
+        required: ['score'],
+      },
       run: (_ctx, given) => ({ score: (given as { output: string }).output === 'three' ? 1 : 0 }),
     })
-    expect(await (await runtimeOf([reflect(worker('writer', model), { judge: typed })])).run('writer_reflected', 'write')).toMatchObject({
+    expect(
+      await (await runtimeOf([reflect(worker('writer', model), { judge: typed })])).run('writer_reflected', 'write'),
+    ).toMatchObject({
       output: 'three',
     })
   })
@@ -155,15 +189,20 @@ describe('lessons', () => {
     )
     const make = () =>
       reflect(supervisor({ name: 'boss', model: lead, workers: [worker('intern'), worker('writer')] }), {
-        judge: ({ workers }) => (workers.includes('writer') ? { score: 0.9, reason: 'good' } : { score: 0.2, reason: 'thin' }),
+        judge: ({ workers }) =>
+          workers.includes('writer') ? { score: 0.9, reason: 'good' } : { score: 0.2, reason: 'thin' },
         passAt: 0.9,
       })
     const before = await runtimeOf([make()], { store: store() })
-    expect(await before.run('boss_reflected', 'Write a report on cats', { session: 'one' })).toMatchObject({ output: 'second' })
+    expect(await before.run('boss_reflected', 'Write a report on cats', { session: 'one' })).toMatchObject({
+      output: 'second',
+    })
     expect(systemOf(lead.prompts[0])).not.toContain('For requests like this')
     await before.close()
     const after = await runtimeOf([make()], { store: store() })
-    expect(await after.run('boss_reflected', 'Write a report on dogs', { session: 'two' })).toMatchObject({ output: 'third' })
+    expect(await after.run('boss_reflected', 'Write a report on dogs', { session: 'two' })).toMatchObject({
+      output: 'third',
+    })
     expect(systemOf(lead.prompts[4])).toMatch(
       /For requests like this.*\n- writer did well \(0\.9, once\)\n- intern did badly \(0\.2, once\)/,
     )
@@ -178,14 +217,25 @@ describe('lessons', () => {
     const boss = reflect(supervisor({ name: 'boss', model: lead, workers: [worker('w')] }), { judge: () => 1 })
     const runtime = await runtimeOf([boss])
     for (const user of ['ann', 'bob', 'ann']) await runtime.run(boss, 'the same', { user })
-    expect([1, 2, 3].map((n) => systemOf(lead.prompts[n]).includes('- w did well (1, once)'))).toEqual([false, false, true])
+    expect([1, 2, 3].map((n) => systemOf(lead.prompts[n]).includes('- w did well (1, once)'))).toEqual([
+      false,
+      false,
+      true,
+    ])
   })
 
   test('a memory of one’s own is asked and told, once per attempt; typed verbs and code leaders are understood', async () => {
-    const memory = remembering({ intent: 'a', workers: ['w', 'gone'], score: 0.5 }, { intent: 'a', workers: ['w'], score: 1 })
+    const memory = remembering(
+      { intent: 'a', workers: ['w', 'gone'], score: 0.5 },
+      { intent: 'a', workers: ['w'], score: 1 },
+    )
     const typed = agent({ name: 't', description: 'Typed.', input: { type: 'object' }, model: scripted('t is done') })
     const lead = scripted(
-      calls(['assign', { worker: 'w', instructions: 'x' }], ['assign_t', {}], ['assign', { worker: 'nobody', instructions: 'x' }]),
+      calls(
+        ['assign', { worker: 'w', instructions: 'x' }],
+        ['assign_t', {}],
+        ['assign', { worker: 'nobody', instructions: 'x' }],
+      ),
       'final',
     )
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w'), typed], verbs: { delegate: 'assign' } })
@@ -193,7 +243,9 @@ describe('lessons', () => {
     await (await runtimeOf([careful])).run(careful, 'x'.repeat(400))
     expect(systemOf(lead.prompts[0])).toContain('- w did well (0.75, 2 times)')
     expect(systemOf(lead.prompts[0])).not.toContain('gone')
-    expect(memory.lessons.slice(2)).toEqual([{ intent: `${'x'.repeat(299)}…`, workers: ['w', 't'], score: 1, reason: 'fine' }])
+    expect(memory.lessons.slice(2)).toEqual([
+      { intent: `${'x'.repeat(299)}…`, workers: ['w', 't'], score: 1, reason: 'fine' },
+    ])
     const code = supervisor({
       name: 'coded',
       workers: [worker('w')],
@@ -204,18 +256,27 @@ describe('lessons', () => {
   })
 
   test('a memory that fails is a fact, and the work goes on; without one nothing is learned', async () => {
-    const broken: LessonMemory = { recall: () => Promise.reject(new Error('gone')), save: () => Promise.reject(new Error('full')) }
-    const run = await (await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: broken })])).start('w_reflected', 'x')
+    const broken: LessonMemory = {
+      recall: () => Promise.reject(new Error('gone')),
+      save: () => Promise.reject(new Error('full')),
+    }
+    const run = await (
+      await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: broken })])
+    ).start('w_reflected', 'x')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'w is done' })
     expect((await eventsOf(run)).flatMap((event) => (event.type === 'hook.failed' ? [event.hook] : []))).toEqual([
       'memory.recall',
       'memory.save',
     ])
     const strange: LessonMemory = { recall: () => [{ text: 'x' }] as never, save: () => undefined }
-    const other = await (await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: strange })])).start('w_reflected', 'x')
+    const other = await (
+      await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: strange })])
+    ).start('w_reflected', 'x')
     expect(await other.outcome()).toMatchObject({ output: 'w is done' })
     expect((await eventsOf(other)).find(({ type }) => type === 'hook.failed')).toMatchObject({ hook: 'memory.recall' })
-    const none = await (await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: false })])).start('w_reflected', 'x')
+    const none = await (
+      await runtimeOf([reflect(worker('w'), { judge: () => 1, memory: false })])
+    ).start('w_reflected', 'x')
     await none.outcome()
     expect((await eventsOf(none)).filter((event) => event.type === 'step.begun')).toHaveLength(1)
   })
@@ -252,7 +313,11 @@ describe('where it stands', () => {
       instructions: 'Secret.',
       model: scripted(delegates(['writer_reflected', 'write']), 'final'),
       workers: [careful],
-      delegation: { context: 'conversation', onStart: () => ({ instructions: 'Be brief.', turns: 5 }), results: 'full' },
+      delegation: {
+        context: 'conversation',
+        onStart: () => ({ instructions: 'Be brief.', turns: 5 }),
+        results: 'full',
+      },
     })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
     expect(contents(model.prompts[1])).toEqual(['Be brief.', 'go', 'write', 'one', expect.stringContaining('scored 0')])
@@ -267,13 +332,19 @@ describe('where it stands', () => {
     })
     expect(await (await runtimeOf([line])).run(line, 'go')).toMatchObject({ output: 'final' })
     expect(contents(model.prompts[0])).toEqual(['go', 'For context: [first] said: first is done.'])
-    expect(contents(last.prompts[0])).toEqual(['go', expect.stringContaining('first is done'), 'For context: [writer] said: two.'])
+    expect(contents(last.prompts[0])).toEqual([
+      'go',
+      expect.stringContaining('first is done'),
+      'For context: [writer] said: two.',
+    ])
   })
 
   test('as the base of a supervisor it goes on reflecting: whom it wraps leads the team', async () => {
     const lead = scripted(delegates(['w', 'x']), 'one', delegates(['w', 'y']), 'two')
     const judge = scores(0.5, 1)
-    const base = reflect(agent({ name: 'thinker', description: 'Thinks.', instructions: 'Think.', model: lead }), { judge })
+    const base = reflect(agent({ name: 'thinker', description: 'Thinks.', instructions: 'Think.', model: lead }), {
+      judge,
+    })
     const boss = supervisor({ name: 'boss', description: 'Leads.', base, workers: [worker('w')], outputKey: 'best' })
     expect(boss.team()).toEqual(['w'])
     const runtime = await runtimeOf([boss])
@@ -296,20 +367,32 @@ describe('where it stands', () => {
   })
 
   test('who is wrapped may ask whoever gave the work; the operator may stop an attempt', async () => {
-    const asker = agent({ name: 'asker', description: 'Asks.', run: async (ctx) => (await askSupervisor(ctx, 'which?')).text })
+    const asker = agent({
+      name: 'asker',
+      description: 'Asks.',
+      run: async (ctx) => (await askSupervisor(ctx, 'which?')).text,
+    })
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['asker_reflected', 'x']), 'final'),
       workers: [reflect(asker, { judge: ({ text }) => text === 'the red one' })],
-      delegation: { questions: { onQuestion: () => 'the red one' }, onComplete: ({ text }) => ({ bail: { answer: text } }) },
+      delegation: {
+        questions: { onQuestion: () => 'the red one' },
+        onComplete: ({ text }) => ({ bail: { answer: text } }),
+      },
     })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'bailed', text: 'the red one' })
-    const waits = reflect(agent({ name: 'waits', run: async (ctx) => (await interrupt(ctx, 'now?')) as string }), { judge: () => 1 })
+    const waits = reflect(agent({ name: 'waits', run: async (ctx) => (await interrupt(ctx, 'now?')) as string }), {
+      judge: () => 1,
+    })
     const run = await (await runtimeOf([waits])).start(waits, 'go')
     await run.until('waiting')
     const { activations } = await run.view()
     await run.stop({ delegation: activations.at(-1)!.activation, reason: 'enough' })
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: expect.stringContaining('enough') as string })
+    expect(await run.outcome()).toMatchObject({
+      status: 'cancelled',
+      reason: expect.stringContaining('enough') as string,
+    })
   })
 
   test('a supervisor may be what it wraps, twice around too', async () => {
@@ -319,7 +402,11 @@ describe('where it stands', () => {
       workers: [worker('w')],
     })
     const memory = remembering()
-    const twice = reflect(reflect(boss, { judge: scores(0, 1), memory: false }), { name: 'outer', judge: scores(1), memory })
+    const twice = reflect(reflect(boss, { judge: scores(0, 1), memory: false }), {
+      name: 'outer',
+      judge: scores(1),
+      memory,
+    })
     expect(await (await runtimeOf([twice])).run(twice, 'x')).toMatchObject({ output: 'two' })
     expect(memory.lessons).toEqual([{ intent: 'x', workers: ['w'], score: 1 }])
   })
@@ -327,7 +414,8 @@ describe('where it stands', () => {
   test('code that is wrapped reads what was said of its answer in its history', async () => {
     const poet = agent({
       name: 'poet',
-      run: (_ctx, brief, talk) => (talk.history.length === 1 ? `${brief}!` : breakLoop(`${talk.history.length} things were said`)),
+      run: (_ctx, brief, talk) =>
+        talk.history.length === 1 ? `${brief}!` : breakLoop(`${talk.history.length} things were said`),
     })
     const careful = reflect(poet, { judge: scores({ score: 0, reason: 'too loud' }, 1) })
     expect(await (await runtimeOf([careful])).run(careful, 'sing')).toMatchObject({ output: '3 things were said' })

@@ -14,7 +14,9 @@ describe('retry', () => {
     const make = (attempts: number | undefined, model: ReturnType<typeof scripted>) => {
       const retry = { ...quick, ...(attempts === undefined ? {} : { attempts }) }
       const worker = agent({ name: 'w', description: 'Works.', model: 'openai/gpt-5' })
-      return kind === 'agent' ? agent({ name: 'root', model, retry }) : supervisor({ name: 'root', model, retry, workers: [worker] })
+      return kind === 'agent'
+        ? agent({ name: 'root', model, retry })
+        : supervisor({ name: 'root', model, retry, workers: [worker] })
     }
     const cases = [
       [undefined, 2, 'completed', 3],
@@ -26,12 +28,19 @@ describe('retry', () => {
       const model = flaky(failures)
       const root = make(attempts, model)
       const outcome = await (await runtimeOf([root])).run('root', 'go')
-      expect([outcome.status, model.prompts.length], `attempts ${String(attempts)}, ${failures} failures`).toEqual([status, asked])
+      expect([outcome.status, model.prompts.length], `attempts ${String(attempts)}, ${failures} failures`).toEqual([
+        status,
+        asked,
+      ])
     }
   })
 
   test('waits as it says, doubling up to its bound', async () => {
-    const root = agent({ name: 'root', model: flaky(4), retry: { attempts: 5, backoffMs: 4, maxBackoffMs: 10, jitter: false } })
+    const root = agent({
+      name: 'root',
+      model: flaky(4),
+      retry: { attempts: 5, backoffMs: 4, maxBackoffMs: 10, jitter: false },
+    })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await run.outcome()
@@ -48,21 +57,27 @@ describe('retry', () => {
     expect(version(1)).toBe(version(5))
   })
 
-  test.each([{ attempts: 0 }, { attempts: 1.5 }, { attempts: Number.NaN }, { backoffMs: -1 }, { backoffMs: Number.NaN }])(
-    '%j is refused',
-    async (retry) => {
-      const root = agent({ name: 'root', model: 'openai/gpt-5', retry })
-      await expect(createRuntime({ agents: [root] })).rejects.toMatchObject({
-        code: 'team.invalid',
-        message: expect.stringContaining('retry') as string,
-      })
-      const worker = agent({ name: 'w', description: 'Works.', model: 'openai/gpt-5' })
-      expect(() => supervisor({ name: 'root', model: 'openai/gpt-5', retry, workers: [worker] })).toThrow(/retry/)
-    },
-  )
+  test.each([
+    { attempts: 0 },
+    { attempts: 1.5 },
+    { attempts: Number.NaN },
+    { backoffMs: -1 },
+    { backoffMs: Number.NaN },
+  ])('%j is refused', async (retry) => {
+    const root = agent({ name: 'root', model: 'openai/gpt-5', retry })
+    await expect(createRuntime({ agents: [root] })).rejects.toMatchObject({
+      code: 'team.invalid',
+      message: expect.stringContaining('retry') as string,
+    })
+    const worker = agent({ name: 'w', description: 'Works.', model: 'openai/gpt-5' })
+    expect(() => supervisor({ name: 'root', model: 'openai/gpt-5', retry, workers: [worker] })).toThrow(/retry/)
+  })
 
   describe('what a stream said before it failed', () => {
-    const say = (emit: ((part: { type: 'text.delta'; id: string; text: string }) => void) | undefined, text: string): string => {
+    const say = (
+      emit: ((part: { type: 'text.delta'; id: string; text: string }) => void) | undefined,
+      text: string,
+    ): string => {
       emit?.({ type: 'text.delta', id: '0', text })
       return text
     }
@@ -118,7 +133,9 @@ describe('retry', () => {
 
     test('reaches no hook, and where a hook may change an answer nobody is shown a part of it', async () => {
       const heard: string[] = []
-      const { shown, spoken, first, next } = await seen([{ name: 'hears', afterModel: ({ text }) => void heard.push(text) }])
+      const { shown, spoken, first, next } = await seen([
+        { name: 'hears', afterModel: ({ text }) => void heard.push(text) },
+      ])
       expect(heard).toEqual(['I look', 'the answer']) // a hook is asked about answers, not about attempts
       expect(shown).toEqual([[1, 'final']])
       expect(spoken).toEqual(['I look', 'the answer', 'final'])

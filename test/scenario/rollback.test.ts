@@ -1,4 +1,6 @@
-/** A planned team that is cancelled: what undoes tasks that have ended, and who is still at work. Spec team R-13, C74. */
+/**
+ * A planned team that is cancelled: what undoes tasks that have ended, and who is still at work. Spec team R-13, C74.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, type AgentContext } from '../../src/agent/index.ts'
 import { team, type EndedTask, type TeamOptions } from '../../src/team/index.ts'
@@ -55,7 +57,13 @@ describe('team C74', () => {
     }
     const { run, outcome } = await cancelled(world, travel(world).crew({ undo }))
     expect(outcome).toMatchObject({ status: 'cancelled' })
-    expect(world).toEqual([...booked, 'hotel given back by itself', 'car given back', 'train given back', 'flight given back'])
+    expect(world).toEqual([
+      ...booked,
+      'hotel given back by itself',
+      'car given back',
+      'train given back',
+      'flight given back',
+    ])
     expect(ends).toMatchObject([
       { task: 'car', role: 'generalist', description: 'car', status: 'succeeded', output: 'a car' },
       { task: 'train', status: 'failed', failure: { message: 'late' } },

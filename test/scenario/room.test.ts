@@ -1,4 +1,7 @@
-/** Parallel work under a limit in tokens: a call that only waits until others have used less than was set aside for them waits; it is refused once it cannot fit any more. */
+/**
+ * Parallel work under a limit in tokens: a call that only waits until others have used less than was set aside for them
+ * waits; it is refused once it cannot fit any more.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { totalUsage } from '../../src/core/index.ts'
@@ -9,14 +12,20 @@ import { until } from './doors.ts'
 import { delegates, fastClock, runtimeOf, told } from './team.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e'] as const
-/** Five workers at once under 8,000 tokens. Each of their calls sets 2,000 aside, and its prompt: three fit. Each uses as many as are said, once the gate is open. */
+/**
+ * Five workers at once under 8,000 tokens. Each of their calls sets 2,000 aside, and its prompt: three fit. Each uses
+ * as many as are said, once the gate is open.
+ */
 function crew(uses: number, limits = { tokens: 8_000 }, delegation: Delegation<(typeof names)[number]> = {}) {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const seen = { calls: 0, out: 0, most: 0, told: [] as unknown[] }
   const call = async ({ signal }: ModelRequest) => {
     seen.calls++
     seen.most = Math.max(seen.most, ++seen.out)
-    await Promise.race([gate, new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))])
+    await Promise.race([
+      gate,
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    ])
     seen.out--
     return { text: 'done', calls: [], finish: 'stop' as const, model: 'm', usage: { input: uses, output: 0 } }
   }
@@ -42,8 +51,12 @@ describe('work at once, and room for three', () => {
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')
     await until(async () => (await short(run)).length === 2)
-    expect(await short(run)).toEqual(Array.from({ length: 2 }, () => expect.stringMatching(/^[a-e] tokens 8000$/) as string))
-    const called = (await run.view()).activations.map(({ modelCalls, shortOf }) => modelCalls + (shortOf === undefined ? 0 : 1))
+    expect(await short(run)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringMatching(/^[a-e] tokens 8000$/) as string),
+    )
+    const called = (await run.view()).activations.map(
+      ({ modelCalls, shortOf }) => modelCalls + (shortOf === undefined ? 0 : 1),
+    )
     expect(called).toEqual([1, 1, 1, 1, 1, 1])
     open()
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all in' })
@@ -60,7 +73,9 @@ describe('work at once, and room for three', () => {
     open()
     await run.outcome()
     expect(seen).toMatchObject({ calls: 3, most: 3 })
-    const ends = (await run.view()).activations.flatMap(({ parent, outcome }) => (parent === undefined ? [] : [outcome!.status]))
+    const ends = (await run.view()).activations.flatMap(({ parent, outcome }) =>
+      parent === undefined ? [] : [outcome!.status],
+    )
     expect(ends.toSorted()).toEqual(['completed', 'completed', 'completed', 'limited', 'limited'])
   })
 
@@ -92,7 +107,9 @@ describe('work at once, and room for three', () => {
     const run = await runtime.start(S, 'Go')
     await until(async () => (await short(run)).length === 2)
     await run.outcome()
-    const ends = (await run.view()).activations.flatMap(({ parent, outcome }) => (parent === undefined ? [] : [outcome!.status]))
+    const ends = (await run.view()).activations.flatMap(({ parent, outcome }) =>
+      parent === undefined ? [] : [outcome!.status],
+    )
     // a call that was stopped has used what was set aside for it: who looks between the two has no room any more
     const late = ends.filter((status) => status === 'timed-out').length
     expect(late + ends.filter((status) => status === 'limited').length).toBe(5)
@@ -119,7 +136,8 @@ describe('work at once, and room for three', () => {
     await run.pause()
     open()
     await until(async () => (await run.view()).status === 'paused')
-    // whose time is up is held, before it looks or just after; some may have got through before the pause took hold of them
+    // whose time is up is held, before it looks or just after; some may have got through before the pause took hold of
+    // them
     const held = async (): Promise<boolean> => {
       const { activations, status } = await run.view()
       const left = activations.filter(({ parent, outcome }) => parent !== undefined && outcome === undefined)

@@ -7,8 +7,10 @@ import { answer, asker, open as asked } from './asking.ts'
 import { leadTo, ways, xfer } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
-const recruits = (...names: string[]) => calls(...names.map((name) => ['recruit', { worker: name, reason: 'needed' }] as const))
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
+const recruits = (...names: string[]) =>
+  calls(...names.map((name) => ['recruit', { worker: name, reason: 'needed' }] as const))
 
 test('team C38: the team grows to its bound, and who comes after that is refused, also when others have ended', async () => {
   const lead = scripted(recruits('s1'), delegates(['s1', 'work'], ['w1', 'work']), recruits('s2', 's3'), 'final')
@@ -23,7 +25,10 @@ test('team C38: the team grows to its bound, and who comes after that is refused
   const run = await runtime.start(boss, 'go')
   expect(await run.outcome()).toMatchObject({ output: 'final' })
   expect(told(lead.prompts[2])).toEqual(['s1 is done', 'w1 is done'])
-  expect(told(lead.prompts[3])).toEqual([expect.stringContaining('"s2" has joined'), expect.stringMatching(/the team is full: 3/)])
+  expect(told(lead.prompts[3])).toEqual([
+    expect.stringContaining('"s2" has joined'),
+    expect.stringMatching(/the team is full: 3/),
+  ])
   expect((await run.view()).recruits.map((each) => each.worker)).toEqual(['s1', 's2'])
   expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused')).toMatchObject([
     { tool: 'recruit', failure: { class: 'policy' } },
@@ -47,20 +52,35 @@ test('team C39: a team that begins larger than its bound works whole, and nobody
 })
 
 test('collaboration 24: two different agents of one name are refused where their team is made, however deep the second one is', async () => {
-  const deep = supervisor({ name: 'mid', description: 'Leads.', model: scripted('x'), workers: [worker('same', scripted('another'))] })
-  const refused = expect.objectContaining({ code: 'team.invalid', message: expect.stringContaining('"same"') as string }) as Error
+  const deep = supervisor({
+    name: 'mid',
+    description: 'Leads.',
+    model: scripted('x'),
+    workers: [worker('same', scripted('another'))],
+  })
+  const refused = expect.objectContaining({
+    code: 'team.invalid',
+    message: expect.stringContaining('"same"') as string,
+  }) as Error
   expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), deep] })).toThrow(refused)
   // who is given as a function is looked at when the runtime is made
-  await expect(runtimeOf([supervisor({ name: 'boss', model: scripted('x'), workers: () => [worker('same'), deep] })])).rejects.toThrow(
-    refused,
+  await expect(
+    runtimeOf([supervisor({ name: 'boss', model: scripted('x'), workers: () => [worker('same'), deep] })]),
+  ).rejects.toThrow(refused)
+  expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), worker('same')] })).toThrow(
+    /"same"/,
   )
-  expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), worker('same')] })).toThrow(/"same"/)
 })
 
 test('delegation 88: a run that waits was begun with version 1 and goes on with it, though there is a version 2', async () => {
   const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
   const version = (number: string) =>
-    agent({ name: 'payer', version: number, model: scripted(calls(['pay', {}]), `from version ${number}`), tools: [pay] })
+    agent({
+      name: 'payer',
+      version: number,
+      model: scripted(calls(['pay', {}]), `from version ${number}`),
+      tools: [pay],
+    })
   const [one, two] = [version('1'), version('2')]
   const before = await runtimeOf([one], { store: store() })
   const [open] = (await waiting(await before.start(one, 'go', { runId: 'r1' }))).waiting
@@ -74,7 +94,13 @@ test('delegation 88: a run that waits was begun with version 1 and goes on with 
 test('collaboration 100: a run of a session that waits in whoever was active goes on there, though the router has lost that worker since', async () => {
   const staff = (...names: string[]) => [asker('Q'), worker('W')].filter(({ name }) => names.includes(name))
   const desk = (...names: string[]) =>
-    router({ name: 'Desk', model: scripted(xfer('Q')), workers: staff(...names), transfer: { returns: 'never' }, sticky: true })
+    router({
+      name: 'Desk',
+      model: scripted(xfer('Q')),
+      workers: staff(...names),
+      transfer: { returns: 'never' },
+      sticky: true,
+    })
   const before = await runtimeOf([desk('Q', 'W')], { store: store() })
   const first = await before.start('Desk' as never, 'one', { session: 's' })
   await answer(first, (await asked(before, first, 1))[0]!, 'yes')
@@ -90,7 +116,10 @@ test('collaboration 100: a run of a session that waits in whoever was active goe
 })
 
 test('collaboration 100: a rule that names somebody who has joined since changes no run that has begun', async () => {
-  const before = await runtimeOf([router({ name: 'Sup', model: leadTo('Q', 'W'), workers: [asker('Q'), worker('W')] })], { store: store() })
+  const before = await runtimeOf(
+    [router({ name: 'Sup', model: leadTo('Q', 'W'), workers: [asker('Q'), worker('W')] })],
+    { store: store() },
+  )
   const run = await before.start('Sup' as never, 'go', { runId: 'one' })
   const [question] = await asked(before, run, 1)
   await before.close()
@@ -103,12 +132,23 @@ test('collaboration 100: a rule that names somebody who has joined since changes
   const after = await runtimeOf([now], { store: store() })
   await answer(after.handle('one'), question!, 'yes')
   expect(await after.handle('one').outcome()).toMatchObject({ status: 'completed', output: 'final' })
-  expect(ways(await after.handle('one').view())).toEqual(['Sup', 'Sup/Q', 'Sup/Q/Sup', 'Sup/Q/Sup/W', 'Sup/Q/Sup/W/Sup'])
+  expect(ways(await after.handle('one').view())).toEqual([
+    'Sup',
+    'Sup/Q',
+    'Sup/Q/Sup',
+    'Sup/Q/Sup/W',
+    'Sup/Q/Sup/W/Sup',
+  ])
 })
 
 test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was begun with, also in its later turns', async () => {
   const version = (number: string) =>
-    router({ name: 'Sup', version: number, model: scripted(xfer('Q'), `from version ${number}`), workers: [asker('Q')] })
+    router({
+      name: 'Sup',
+      version: number,
+      model: scripted(xfer('Q'), `from version ${number}`),
+      workers: [asker('Q')],
+    })
   const [one, two] = [version('1'), version('2')]
   const before = await runtimeOf([one], { store: store() })
   const run = await before.start(one, 'go', { runId: 'r1' })
@@ -118,7 +158,10 @@ test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was 
   await answer(after.handle('r1'), question!, 'yes')
   expect(await after.handle('r1').until('waiting')).toMatchObject({ output: 'from version 1' })
   const { activations } = await after.handle('r1').view()
-  expect(activations.filter(({ agent: name }) => name === 'Sup').map((each) => each.version)).toEqual([one.version, one.version])
+  expect(activations.filter(({ agent: name }) => name === 'Sup').map((each) => each.version)).toEqual([
+    one.version,
+    one.version,
+  ])
 })
 
 test('a worker that takes the place of another while a runtime is open is the one that works, also if only its functions or its description differ, at any depth', async () => {

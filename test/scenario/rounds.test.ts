@@ -12,7 +12,10 @@ test('collaboration 29: a lead that hands to a worker who says nothing, again an
   const outcome = await runtime.run(desk, 'go')
   expect(outcome).toMatchObject({
     status: 'failed',
-    failure: { code: 'transfer.loop', message: expect.stringMatching(/(desk > silent > desk|silent > desk > silent)/) as string },
+    failure: {
+      code: 'transfer.loop',
+      message: expect.stringMatching(/(desk > silent > desk|silent > desk > silent)/) as string,
+    },
   })
 })
 

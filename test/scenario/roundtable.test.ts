@@ -1,4 +1,7 @@
-/** Conversation-led teams: who speaks in a round, what it is shown, how a table ends, and that it is an agent like every other. */
+/**
+ * Conversation-led teams: who speaks in a round, what it is shown, how a table ends, and that it is an agent like every
+ * other.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   agent,
@@ -21,7 +24,8 @@ import type { RoundtableOptions } from '../../src/supervisor/index.ts'
 import { code, lines, pay, user, withoutSystem, worker, ways, xfer } from './control.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, waiting } from './team.ts'
 
-const table = (more: Omit<RoundtableOptions<string, readonly Agent[], undefined>, 'name'>): Agent => roundtable({ name: 'table', ...more })
+const table = (more: Omit<RoundtableOptions<string, readonly Agent[], undefined>, 'name'>): Agent =>
+  roundtable({ name: 'table', ...more })
 const chosen = (events: readonly JournalEvent[]): string[] =>
   events.flatMap((event) => (event.type === 'speaker.chosen' ? [`${event.speaker} by ${event.by}`] : []))
 const speakers = (events: readonly JournalEvent[]): string[] =>
@@ -46,7 +50,11 @@ describe('who speaks', () => {
     expect(outcome).toMatchObject({ status: 'completed', output: 'a2' })
     expect(chosen(events)).toEqual(['a by round-robin', 'b by round-robin', 'a by round-robin'])
     expect(withoutSystem(b.prompts[0])).toEqual([user('task'), user('For context: [a] said: a1.')])
-    expect(withoutSystem(a.prompts[1])).toEqual([user('task'), { role: 'assistant', content: 'a1' }, user('For context: [b] said: b1.')])
+    expect(withoutSystem(a.prompts[1])).toEqual([
+      user('task'),
+      { role: 'assistant', content: 'a1' },
+      user('For context: [b] said: b1.'),
+    ])
     expect(ended).toEqual({ why: 'rounds', rounds: 3 })
     expect(ways(await run.view())).toEqual(['table', 'table/a', 'table/b', 'table/a'])
   })
@@ -59,7 +67,10 @@ describe('who speaks', () => {
   })
 
   test('10 rounds if nobody says', async () => {
-    expect((await held(table({ agents: [worker('a')], speaker: 'round-robin' }))).ended).toEqual({ why: 'rounds', rounds: 10 })
+    expect((await held(table({ agents: [worker('a')], speaker: 'round-robin' }))).ended).toEqual({
+      why: 'rounds',
+      rounds: 10,
+    })
   })
 
   test('random: nobody twice in a row unless alone or allowed to; the same run has the same order, another run another', async () => {
@@ -83,7 +94,11 @@ describe('who speaks', () => {
   })
 
   test('auto: a model chooses by descriptions and what was said, gives an instruction, and says that it is over', async () => {
-    const model = scripted(json({ speaker: 'writer', instruction: 'Write two lines.' }), json({ speaker: 'critic' }), json({ done: true }))
+    const model = scripted(
+      json({ speaker: 'writer', instruction: 'Write two lines.' }),
+      json({ speaker: 'critic' }),
+      json({ done: true }),
+    )
     const [writer, critic] = [scripted('two lines'), scripted('fine')]
     const { outcome, events, ended, run } = await held(
       table({ agents: [worker('writer', writer), worker('critic', critic)], speaker: 'auto', model }),
@@ -115,18 +130,31 @@ describe('who speaks', () => {
       { text: json({ speaker: 'a' }), usage },
       { text: json({ done: true }), usage },
     )
-    const { spoke, run } = await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model, repeats: true }))
+    const { spoke, run } = await held(
+      table({ agents: [worker('a'), worker('b')], speaker: 'auto', model, repeats: true }),
+    )
     expect(spoke).toEqual(['a', 'a'])
-    expect((await run.view()).usage.find(({ agent: who }) => who === 'table')).toMatchObject({ calls: 3, input: 9, output: 12 })
+    expect((await run.view()).usage.find(({ agent: who }) => who === 'table')).toMatchObject({
+      calls: 3,
+      input: 9,
+      output: 12,
+    })
   })
 
   test('auto: a name that is none is corrected; a model that cannot choose has it go in turn, with a fact that says why', async () => {
     const corrected = scripted(json({ speaker: 'ghost' }), json({ speaker: 'b' }), json({ done: true }))
-    expect((await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model: corrected }))).spoke).toEqual(['b'])
-    expect(corrected.prompts[1]!.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('speaker') as string })
+    expect(
+      (await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model: corrected }))).spoke,
+    ).toEqual(['b'])
+    expect(corrected.prompts[1]!.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringContaining('speaker') as string,
+    })
 
     const model = scripted('I would say b?')
-    const { events, outcome } = await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model, maxRounds: 2 }))
+    const { events, outcome } = await held(
+      table({ agents: [worker('a'), worker('b')], speaker: 'auto', model, maxRounds: 2 }),
+    )
     expect(outcome.status).toBe('completed')
     expect(chosen(events)).toEqual(['a by round-robin', 'b by round-robin'])
     expect(noted(events, 'speaker.fallback')).toMatchObject([
@@ -139,7 +167,9 @@ describe('who speaks', () => {
   test('auto: a call of a tool that is not there is told and forgiven; a model that fails ends the table', async () => {
     const model = scripted(calls(['search', {}]), json({ speaker: 'a' }), json({ done: true }))
     expect((await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model }))).spoke).toEqual(['a'])
-    const { outcome } = await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model: scripted(fatal('no key')) }))
+    const { outcome } = await held(
+      table({ agents: [worker('a'), worker('b')], speaker: 'auto', model: scripted(fatal('no key')) }),
+    )
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model.bad-request' } })
   })
 
@@ -202,7 +232,12 @@ describe('how it ends', () => {
 
   test('until: asked after each round that went well', async () => {
     const { outcome, ended } = await held(
-      table({ agents: two(), speaker: 'round-robin', maxRounds: Infinity, until: ({ text }) => text.includes('TERMINATE') }),
+      table({
+        agents: two(),
+        speaker: 'round-robin',
+        maxRounds: Infinity,
+        until: ({ text }) => text.includes('TERMINATE'),
+      }),
     )
     expect(outcome).toMatchObject({ status: 'completed', output: 'a2 TERMINATE' })
     expect(ended).toEqual({ why: 'until', rounds: 3 })
@@ -211,8 +246,14 @@ describe('how it ends', () => {
   })
 
   test('breakLoop by a member ends this table and nothing around it', async () => {
-    const inner = roundtable({ name: 'table', agents: [worker('a'), code('b', () => breakLoop('enough'))], speaker: 'round-robin' })
-    const { outcome, events, ended } = await held(sequential({ name: 'line', agents: [inner, worker('last', scripted('after'))] }))
+    const inner = roundtable({
+      name: 'table',
+      agents: [worker('a'), code('b', () => breakLoop('enough'))],
+      speaker: 'round-robin',
+    })
+    const { outcome, events, ended } = await held(
+      sequential({ name: 'line', agents: [inner, worker('last', scripted('after'))] }),
+    )
     expect(outcome).toMatchObject({ status: 'completed', output: 'after' })
     expect(events.filter(({ type }) => type === 'loop.broken')).toMatchObject([{ from: 'b', iteration: 1 }])
     expect(ended).toEqual({ why: 'break', rounds: 2 })
@@ -223,7 +264,11 @@ describe('how it ends', () => {
       sequential({
         name: 'line',
         agents: [
-          roundtable({ name: 'table', agents: [code('a', () => exit('out', scope)), worker('b')], speaker: 'round-robin' }),
+          roundtable({
+            name: 'table',
+            agents: [code('a', () => exit('out', scope)), worker('b')],
+            speaker: 'round-robin',
+          }),
           worker('last'),
         ],
       })
@@ -238,13 +283,20 @@ describe('how it ends', () => {
     expect(outcome).toMatchObject({ status: 'completed', output: 'b1' })
     expect(withoutSystem(b.prompts[0]).at(-1)).toEqual(user('[worker "bad" failed: its model could not answer]'))
     const strict = await held(table({ agents: [bad(), worker('b')], speaker: 'round-robin', onFailure: 'end' }))
-    expect(strict.outcome).toMatchObject({ status: 'failed', failure: { code: 'model.bad-request', details: { agent: 'bad' } } })
+    expect(strict.outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model.bad-request', details: { agent: 'bad' } },
+    })
     expect(strict.ended).toEqual({ why: 'failure', rounds: 1 })
   })
 
   test('where nobody gets anywhere it does not go on for ever: as many failures in a row as there are members end it', async () => {
     const { outcome, ended } = await held(
-      table({ agents: ['a', 'b', 'c'].map((name) => worker(name, scripted(fatal('down')))), speaker: 'round-robin', maxRounds: Infinity }),
+      table({
+        agents: ['a', 'b', 'c'].map((name) => worker(name, scripted(fatal('down')))),
+        speaker: 'round-robin',
+        maxRounds: Infinity,
+      }),
     )
     expect(outcome).toMatchObject({ status: 'failed', failure: { details: { agent: 'c' } } })
     expect(ended).toEqual({ why: 'failure', rounds: 3 })
@@ -253,7 +305,9 @@ describe('how it ends', () => {
   test('K7: who has nothing to say takes no answer away: what was answered before still stands', async () => {
     const agents = [worker('a', scripted('the answer')), worker('b', scripted(''))]
     for (const maxRounds of [2, 4])
-      expect((await held(table({ agents, speaker: 'round-robin', maxRounds }))).outcome).toMatchObject({ output: 'the answer' })
+      expect((await held(table({ agents, speaker: 'round-robin', maxRounds }))).outcome).toMatchObject({
+        output: 'the answer',
+      })
   })
 
   test('rounds that only one uses and fails: how it ended is how the table ends, not an empty success', async () => {
@@ -272,7 +326,12 @@ describe('how it ends', () => {
   test('summary: an agent is shown the conversation and makes the answer; a function makes it as a recorded step', async () => {
     const chronicler = scripted('minutes')
     const byAgent = await held(
-      table({ agents: [worker('a'), worker('b')], speaker: 'round-robin', maxRounds: 2, summary: worker('chronicler', chronicler) }),
+      table({
+        agents: [worker('a'), worker('b')],
+        speaker: 'round-robin',
+        maxRounds: 2,
+        summary: worker('chronicler', chronicler),
+      }),
     )
     expect(byAgent.outcome).toMatchObject({ status: 'completed', output: 'minutes' })
     expect(withoutSystem(chronicler.prompts[0])).toEqual([
@@ -281,10 +340,17 @@ describe('how it ends', () => {
       user('For context: [b] said: b result.'),
     ])
     const byCode = await held(
-      table({ agents: [worker('a')], speaker: 'round-robin', maxRounds: 2, summary: ({ said, text }) => ({ said: said.length, text }) }),
+      table({
+        agents: [worker('a')],
+        speaker: 'round-robin',
+        maxRounds: 2,
+        summary: ({ said, text }) => ({ said: said.length, text }),
+      }),
     )
     expect(byCode.outcome).toMatchObject({ status: 'completed', output: { said: 3, text: 'a result' } })
-    const nothing = await held(table({ agents: [worker('a')], speaker: 'round-robin', maxRounds: 1, summary: () => undefined as never }))
+    const nothing = await held(
+      table({ agents: [worker('a')], speaker: 'round-robin', maxRounds: 1, summary: () => undefined as never }),
+    )
     expect(nothing.outcome).toMatchObject({ status: 'completed', output: 'a result' })
   })
 
@@ -306,7 +372,9 @@ describe('how it ends', () => {
         name: 'table',
         agents: [worker('a'), worker('b')],
         speaker: 'auto',
-        model: scripted(({ messages }) => json({ speaker: messages.at(-2)?.content === 'For context: [a] said: a result.' ? 'b' : 'a' })),
+        model: scripted(({ messages }) =>
+          json({ speaker: messages.at(-2)?.content === 'For context: [a] said: a result.' ? 'b' : 'a' }),
+        ),
         limits: { turns: 3 },
       }),
     )
@@ -329,7 +397,12 @@ describe('an agent like every other', () => {
 
   test('under a router it leaves what was said; tables sit at tables', async () => {
     const lead = scripted(xfer('panel'), 'final')
-    const inner = roundtable({ name: 'inner', agents: [worker('x'), worker('y')], speaker: 'round-robin', maxRounds: 2 })
+    const inner = roundtable({
+      name: 'inner',
+      agents: [worker('x'), worker('y')],
+      speaker: 'round-robin',
+      maxRounds: 2,
+    })
     const { outcome, run } = await held(router({ name: 'lead', model: lead, workers: [panel([inner, worker('b')])] }))
     expect(outcome).toMatchObject({ status: 'completed', output: 'final' })
     expect(withoutSystem(lead.prompts[1])).toEqual([
@@ -384,7 +457,9 @@ describe('an agent like every other', () => {
     const inner = roundtable({ name: 'inner', agents: () => loop, speaker: 'round-robin' })
     loop.push(inner)
     await expect(runtimeOf([inner])).rejects.toThrow(/inner/)
-    await expect(runtimeOf([roundtable({ name: 'none', agents: () => [], speaker: 'round-robin' })])).rejects.toThrow(/no agents/)
+    await expect(runtimeOf([roundtable({ name: 'none', agents: () => [], speaker: 'round-robin' })])).rejects.toThrow(
+      /no agents/,
+    )
   })
 
   test('in a session the next conversation knows what was said in the last one', async () => {
@@ -393,7 +468,11 @@ describe('an agent like every other', () => {
     const runtime = await runtimeOf([root])
     await runtime.run(root, 'one', { session: 'ann-1' })
     await runtime.run(root, 'two', { session: 'ann-1' })
-    expect(withoutSystem(model.prompts[1]).map(({ content }) => content)).toEqual(['one', expect.stringContaining('first'), 'two'])
+    expect(withoutSystem(model.prompts[1]).map(({ content }) => content)).toEqual([
+      'one',
+      expect.stringContaining('first'),
+      'two',
+    ])
   })
 
   test('a Speaker may ask a model aloud: that is said', async () => {
@@ -422,7 +501,13 @@ describe('an agent like every other', () => {
     const root = sequential({
       name: 'line',
       agents: [
-        roundtable({ name: 'panel', agents: [worker('a')], speaker: 'round-robin', maxRounds: 1, outputKey: 'verdict' }),
+        roundtable({
+          name: 'panel',
+          agents: [worker('a')],
+          speaker: 'round-robin',
+          maxRounds: 1,
+          outputKey: 'verdict',
+        }),
         code('reader', async (ctx) => `heard ${asText(await ctx.values.get('verdict'))}`),
       ],
     })
@@ -459,5 +544,7 @@ test('everything that is wrong with a table is said at once', () => {
   ])
     expect(make).toThrow(part)
   expect(() => table({ agents: [worker('a')], speaker: 'auto' })).toThrow(/needs a model/)
-  expect(() => ledger({ maxStalls: 0, maxResets: -1 } as never)).toThrow(/no model[^]*maxStalls is 0[^]*maxResets is -1/)
+  expect(() => ledger({ maxStalls: 0, maxResets: -1 } as never)).toThrow(
+    /no model[^]*maxStalls is 0[^]*maxResets is -1/,
+  )
 })

@@ -1,4 +1,7 @@
-/** Spec collaboration, section C: routers inside routers and other agents; workers that ask outside, also over a restart; how far an exit goes; who stays active. */
+/**
+ * Spec collaboration, section C: routers inside routers and other agents; workers that ask outside, also over a
+ * restart; how far an exit goes; who stays active.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -44,7 +47,12 @@ describe('a router under a router', () => {
   })
 
   test('collaboration 43: three deep, with a rule in the middle; each leader is asked again once', async () => {
-    const low = router({ name: 'Low', description: 'Leads.', model: scripted(xfer('W'), 'low answers'), workers: [worker('W')] })
+    const low = router({
+      name: 'Low',
+      description: 'Leads.',
+      model: scripted(xfer('W'), 'low answers'),
+      workers: [worker('W')],
+    })
     const mid = router({
       name: 'Mid',
       description: 'Leads.',
@@ -77,8 +85,17 @@ describe('a router under a router', () => {
     })
     const { outcome, paths } = await played(top)
     expect(outcome).toMatchObject({ output: 'final' })
-    expect(paths).toEqual(['Top', 'Top/Mid', 'Top/Mid/W', 'Top/Mid/W/Mid', 'Top/Mid/W/Mid/Other', 'Top/Mid/W/Mid/Other/Top'])
-    expect(mid.tools[0]).toMatchObject([{ parameters: { properties: { agent_name: { enum: ['W', 'Top', 'Other'] } } } }])
+    expect(paths).toEqual([
+      'Top',
+      'Top/Mid',
+      'Top/Mid/W',
+      'Top/Mid/W/Mid',
+      'Top/Mid/W/Mid/Other',
+      'Top/Mid/W/Mid/Other/Top',
+    ])
+    expect(mid.tools[0]).toMatchObject([
+      { parameters: { properties: { agent_name: { enum: ['W', 'Top', 'Other'] } } } },
+    ])
   })
 
   test('one agent further in and further out is offered once, and the nearer one is meant', async () => {
@@ -86,7 +103,12 @@ describe('a router under a router', () => {
     const mid = scripted(xfer('W'), 'mid answers')
     const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [w] })
     const { paths } = await played(
-      router({ name: 'Top', model: leadTo('Mid'), workers: [inner, w], routes: { Top: ['Mid', 'W'], Mid: ['W', 'Top'] } }),
+      router({
+        name: 'Top',
+        model: leadTo('Mid'),
+        workers: [inner, w],
+        routes: { Top: ['Mid', 'W'], Mid: ['W', 'Top'] },
+      }),
     )
     expect(mid.tools[0]).toMatchObject([{ parameters: { properties: { agent_name: { enum: ['W', 'Top'] } } } }])
     expect(paths).toEqual(['Top', 'Top/Mid', 'Top/Mid/W', 'Top/Mid/W/Mid', 'Top/Mid/Top'])
@@ -95,7 +117,14 @@ describe('a router under a router', () => {
   test.each<[string, Agent[], 'run' | 'supervisor', string, string]>([
     [
       'of the run, by the tool',
-      [agent({ name: 'Mid', description: 'One.', model: scripted(calls(['exit', { final_result: 'bye' }])), tools: [exitTool] })],
+      [
+        agent({
+          name: 'Mid',
+          description: 'One.',
+          model: scripted(calls(['exit', { final_result: 'bye' }])),
+          tools: [exitTool],
+        }),
+      ],
       'run',
       'bye',
       'Top/Mid',
@@ -104,7 +133,10 @@ describe('a router under a router', () => {
     ['of the nearest router', [code('W', () => exit('bye', 'supervisor'))], 'supervisor', 'final', 'Top/Mid/Top'],
   ])('collaboration 51: an exit %s', async (_what, workers, _scope, output, last) => {
     const [w] = workers
-    const mid = w!.name === 'Mid' ? w! : router({ name: 'Mid', description: 'Leads.', model: scripted(xfer('W'), 'never'), workers: [w!] })
+    const mid =
+      w!.name === 'Mid'
+        ? w!
+        : router({ name: 'Mid', description: 'Leads.', model: scripted(xfer('W'), 'never'), workers: [w!] })
     const top = leadTo('Mid')
     const { outcome, paths } = await played(router({ name: 'Top', model: top, workers: [mid] }))
     expect(outcome).toMatchObject({ status: 'completed', output })
@@ -113,7 +145,12 @@ describe('a router under a router', () => {
   })
 
   test.each(['run', 'supervisor'] as const)("collaboration 51: Mid's own lead exits: %s", async (scope) => {
-    const leave = tool({ name: 'leave', effect: 'read', execute: () => 'bye', action: scope === 'run' ? 'exit' : { exit: 'supervisor' } })
+    const leave = tool({
+      name: 'leave',
+      effect: 'read',
+      execute: () => 'bye',
+      action: scope === 'run' ? 'exit' : { exit: 'supervisor' },
+    })
     const mid = router({
       name: 'Mid',
       description: 'Leads.',
@@ -132,7 +169,11 @@ test('collaboration 50: each activation begins once and ends once: Sup twice, W 
   const { run } = await played(router({ name: 'Sup', model: leadTo('W'), workers: [worker('W')] }))
   const events = await eventsOf(run)
   const { activations } = await run.view()
-  expect(events.flatMap((event) => (event.type === 'activation.started' ? [event.agent] : [])).toSorted()).toEqual(['Sup', 'Sup', 'W'])
+  expect(events.flatMap((event) => (event.type === 'activation.started' ? [event.agent] : [])).toSorted()).toEqual([
+    'Sup',
+    'Sup',
+    'W',
+  ])
   expect(events.filter(({ type }) => type === 'activation.settled')).toHaveLength(3)
   expect(activations.map(({ agent: name, modelCalls }) => [name, modelCalls])).toEqual([
     ['Sup', 1],
@@ -188,7 +229,9 @@ describe('asked outside, and gone on in another process', () => {
       const a = code('A', (ctx) => step(ctx, 'first', () => (first.push('ran'), 'a did')))
       const order = { name: 'Flow', description: 'A, then B.', agents: [a, payer(done, 'B')] }
       const flow = kind === 'loop' ? loop({ ...order, maxIterations: 1 }) : sequential(order)
-      const { outcome, paths, events } = await approvedElsewhere(router({ name: 'Sup', model: leadTo('Flow'), workers: [flow] }))
+      const { outcome, paths, events } = await approvedElsewhere(
+        router({ name: 'Sup', model: leadTo('Flow'), workers: [flow] }),
+      )
       expect(outcome).toMatchObject({ output: 'final' })
       expect(paths).toEqual(['Sup', 'Sup/Flow', 'Sup/Flow/A', 'Sup/Flow/A/B', 'Sup/Flow/Sup'])
       expect([first, done]).toEqual([['ran'], [{ n: 1 }]])
@@ -225,7 +268,10 @@ describe('asked outside, and gone on in another process', () => {
     expect(outcome).toMatchObject({ output: 'next answers' })
     expect(open.path).toEqual(['Seq', 'Pre', 'Sup', 'W'])
     expect(paths).toEqual(['Seq', 'Seq/Pre', 'Seq/Pre/Sup', 'Seq/Pre/Sup/W', 'Seq/Pre/Sup/W/Sup', 'Seq/Pre/Sup/Next'])
-    expect(next.prompts[0]!.slice(-2)).toEqual([user('For context: [W] said: W paid.'), user('For context: [Sup] said: final.')])
+    expect(next.prompts[0]!.slice(-2)).toEqual([
+      user('For context: [W] said: W paid.'),
+      user('For context: [Sup] said: final.'),
+    ])
     expect(done).toEqual([{ n: 1 }])
   })
 
@@ -233,7 +279,9 @@ describe('asked outside, and gone on in another process', () => {
     const done: Json[] = []
     const sup = router({ name: 'Sup', description: 'Leads.', model: leadTo('W'), workers: [payer(done)] })
     const outer = scripted(calls(['Sup', { request: 'pay' }]), 'outer answers')
-    const { outcome, open, paths } = await approvedElsewhere(agent({ name: 'Outer', model: outer, tools: [asTool(sup)] }))
+    const { outcome, open, paths } = await approvedElsewhere(
+      agent({ name: 'Outer', model: outer, tools: [asTool(sup)] }),
+    )
     expect(outcome).toMatchObject({ output: 'outer answers' })
     expect(open.path).toEqual(['Outer', 'Sup', 'W'])
     expect(paths).toEqual(['Outer', 'Outer/Sup', 'Outer/Sup/W', 'Outer/Sup/W/Sup'])
@@ -245,7 +293,9 @@ describe('asked outside, and gone on in another process', () => {
     const sup = router({
       name: 'Sup',
       run: async (ctx, _brief, talk) =>
-        talk.history.some((entry) => entry.agent === 'B') ? 'final' : transferTo((await interrupt(ctx, 'who?')) as string),
+        talk.history.some((entry) => entry.agent === 'B')
+          ? 'final'
+          : transferTo((await interrupt(ctx, 'who?')) as string),
       workers: [worker('A'), worker('B')],
     })
     const before = await runtimeOf([sup], { store: store() })
@@ -263,7 +313,10 @@ describe('who stays active in a session', () => {
     router({ name: 'Desk', model: lead, workers: [worker('W', w)], transfer: { returns: 'on-request' }, sticky })
 
   test('sticky: the next run begins with whoever answered, and knows what was said; back with the lead, the lead begins', async () => {
-    const [lead, w] = [scripted(xfer('W'), 'lead answers', 'lead again'), scripted('w answers', 'w again', xfer('Desk'))]
+    const [lead, w] = [
+      scripted(xfer('W'), 'lead answers', 'lead again'),
+      scripted('w answers', 'w again', xfer('Desk')),
+    ]
     const sticky = desk(true, lead, w)
     const runtime = await runtimeOf([sticky])
     const seen: [Json, string[]][] = []

@@ -1,4 +1,7 @@
-/** Spec collaboration, section C: what a router's lead learns of workers that fail, say nothing or are whole orders, and what each of them is shown and may do. */
+/**
+ * Spec collaboration, section C: what a router's lead learns of workers that fail, say nothing or are whole orders, and
+ * what each of them is shown and may do.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { router, sequential, type TransferEdge } from '../../src/flow/index.ts'
@@ -16,7 +19,11 @@ describe('a worker that does not complete', () => {
   const endless = tool({ name: 'endless', effect: 'read', execute: () => 'more' })
   const failing: readonly (readonly [string, () => Agent, RegExp])[] = [
     ['its model', () => worker('W', scripted(fatal('quota'))), /^\[worker "W" failed: its model could not answer\]$/],
-    ['it throws', () => code('W', () => Promise.reject(new Error('no paper'))), /^\[worker "W" failed: its code failed\]$/],
+    [
+      'it throws',
+      () => code('W', () => Promise.reject(new Error('no paper'))),
+      /^\[worker "W" failed: its code failed\]$/,
+    ],
     [
       'its limit',
       () =>
@@ -41,19 +48,26 @@ describe('a worker that does not complete', () => {
       /^\[worker "W" failed( in "B")?: its code failed\]$/,
     ],
   ]
-  test.each(failing)('collaboration 40: %s: the lead is asked again and told who failed and why', async (_what, make, says) => {
-    const lead = leadTo('W')
-    const { outcome, paths } = await played(router({ name: 'Sup', model: lead, workers: [make()] }))
-    expect(outcome).toMatchObject({ status: 'completed', output: 'final' })
-    expect(paths.at(-1)).toBe('Sup/W/Sup')
-    expect(lead.prompts[1]!.at(-1)).toMatchObject({ role: 'user', content: expect.stringMatching(says) as string })
-  })
+  test.each(failing)(
+    'collaboration 40: %s: the lead is asked again and told who failed and why',
+    async (_what, make, says) => {
+      const lead = leadTo('W')
+      const { outcome, paths } = await played(router({ name: 'Sup', model: lead, workers: [make()] }))
+      expect(outcome).toMatchObject({ status: 'completed', output: 'final' })
+      expect(paths.at(-1)).toBe('Sup/W/Sup')
+      expect(lead.prompts[1]!.at(-1)).toMatchObject({ role: 'user', content: expect.stringMatching(says) as string })
+    },
+  )
 
   test('collaboration 40: a tool of it that fails is content for the worker, which may answer all the same', async () => {
     const model = scripted(calls(['broken', {}]), 'without it')
     const lead = leadTo('W')
     const { outcome } = await played(
-      router({ name: 'Sup', model: lead, workers: [agent({ name: 'W', description: 'One.', model, tools: [broken] })] }),
+      router({
+        name: 'Sup',
+        model: lead,
+        workers: [agent({ name: 'W', description: 'One.', model, tools: [broken] })],
+      }),
     )
     expect(outcome).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual(['[tool "broken" failed: disk full]'])
@@ -64,17 +78,28 @@ describe('a worker that does not complete', () => {
     ['onFailure: end', { onFailure: 'end' }],
     ['for this one only', { agents: { W: { onFailure: 'end' } } } as TransferEdge],
     ['one that never returns', { returns: 'never' }],
-  ])('collaboration 40: fail fast (%s): the run ends in the same way, and says who and where', async (_what, transfer) => {
-    const lead = leadTo('W')
-    const w = code('W', () => Promise.reject(new Error('no paper')))
-    const { outcome } = await played(router({ name: 'Sup', model: lead, workers: [w], transfer }))
-    expect(outcome).toMatchObject({ status: 'failed', failure: { message: 'no paper', details: { agent: 'W', path: ['Sup', 'W'] } } })
-    expect(lead.prompts).toHaveLength(1)
-  })
+  ])(
+    'collaboration 40: fail fast (%s): the run ends in the same way, and says who and where',
+    async (_what, transfer) => {
+      const lead = leadTo('W')
+      const w = code('W', () => Promise.reject(new Error('no paper')))
+      const { outcome } = await played(router({ name: 'Sup', model: lead, workers: [w], transfer }))
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        failure: { message: 'no paper', details: { agent: 'W', path: ['Sup', 'W'] } },
+      })
+      expect(lead.prompts).toHaveLength(1)
+    },
+  )
 
   test('collaboration 40: a lead that fails ends it; the failure says where', async () => {
-    const { outcome } = await played(router({ name: 'Sup', model: scripted(xfer('W'), fatal('quota')), workers: [worker('W')] }))
-    expect(outcome).toMatchObject({ status: 'failed', failure: { details: { agent: 'Sup', path: ['Sup', 'W', 'Sup'] } } })
+    const { outcome } = await played(
+      router({ name: 'Sup', model: scripted(xfer('W'), fatal('quota')), workers: [worker('W')] }),
+    )
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { details: { agent: 'Sup', path: ['Sup', 'W', 'Sup'] } },
+    })
   })
 
   test('collaboration 39: a worker has no transfer tool; a call of it is content, and it may still answer', async () => {
@@ -110,7 +135,8 @@ describe('an order as a worker', () => {
         if (talk.history.length === 1) return transferTo('Flow')
         const found = await ctx.values.get('found')
         const heard = talk.history.map(
-          ({ agent: by, message }) => `${by ?? 'user'}: ${message.role} ${typeof message.content === 'string' ? message.content : ''}`,
+          ({ agent: by, message }) =>
+            `${by ?? 'user'}: ${message.role} ${typeof message.content === 'string' ? message.content : ''}`,
         )
         return [...heard, found]
       },
@@ -154,7 +180,12 @@ describe('an order as a worker', () => {
     async (context) => {
       const [lead, w2] = [leadTo('W1', 'W2'), scripted('w2 result')]
       await played(
-        router({ name: 'Sup', model: lead, workers: [worker('W1'), worker('W2', w2)], transfer: { context, permissions: { tools: [] } } }),
+        router({
+          name: 'Sup',
+          model: lead,
+          workers: [worker('W1'), worker('W2', w2)],
+          transfer: { context, permissions: { tools: [] } },
+        }),
       )
       expect(w2.prompts).toEqual([[user('task')]])
       expect(withoutSystem(lead.prompts[2])).toEqual([
@@ -195,24 +226,37 @@ test('code leads as a model does, also over several workers, and its steps are i
 })
 
 test('a tool of the lead may hand over by its result; to nobody known, the model is told', async () => {
-  const go = (to: string) => tool({ name: 'go', effect: 'read', execute: () => 'went', action: { transfer: to, task: 'count' } })
+  const go = (to: string) =>
+    tool({ name: 'go', effect: 'read', execute: () => 'went', action: { transfer: to, task: 'count' } })
   const [lead, w] = [scripted(calls(['go', {}]), 'final'), scripted('12')]
-  const { moves, outcome } = await played(router({ name: 'Sup', model: lead, tools: [go('W')], workers: [worker('W', w)] }))
+  const { moves, outcome } = await played(
+    router({ name: 'Sup', model: lead, tools: [go('W')], workers: [worker('W', w)] }),
+  )
   expect(outcome).toMatchObject({ output: 'final' })
   expect(moves).toEqual(['Sup > W by model', 'W > Sup by rule'])
   expect(w.prompts[0]!.slice(-2)).toEqual([user('For context: [Sup] `go` tool returned result: went.'), user('count')])
 
   const lost = scripted(calls(['go', {}]), 'by myself')
-  expect((await played(router({ name: 'Sup', model: lost, tools: [go('Nobody')], workers: [worker('W')] }))).outcome).toMatchObject({
+  expect(
+    (await played(router({ name: 'Sup', model: lost, tools: [go('Nobody')], workers: [worker('W')] }))).outcome,
+  ).toMatchObject({
     output: 'by myself',
   })
-  expect(told(lost.prompts[1])).toEqual([expect.stringMatching(/not transferred.*"Nobody".*only W.*The result was: went/)])
+  expect(told(lost.prompts[1])).toEqual([
+    expect.stringMatching(/not transferred.*"Nobody".*only W.*The result was: went/),
+  ])
 })
 
 test('what a worker answers in the place of the router must be what the router promises', async () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
   const by = (answer: unknown) =>
-    router({ name: 'Sup', model: leadTo('W'), output, workers: [code('W', () => answer)], transfer: { returns: 'never' } })
+    router({
+      name: 'Sup',
+      model: leadTo('W'),
+      output,
+      workers: [code('W', () => answer)],
+      transfer: { returns: 'never' },
+    })
   expect((await played(by({ n: 1 }))).outcome).toMatchObject({ status: 'completed', output: { n: 1 } })
   expect((await played(by('one'))).outcome).toMatchObject({
     status: 'failed',
@@ -223,11 +267,20 @@ test('what a worker answers in the place of the router must be what the router p
 test('collaboration 51: what an exit ends the run with is the answer of the run; what a router further in promises is not asked of it', async () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
   const top = (scope: 'run' | 'supervisor', own?: typeof output) => {
-    const mid = router({ name: 'Mid', description: 'M', model: leadTo('W'), output, workers: [code('W', () => exit('enough', scope))] })
+    const mid = router({
+      name: 'Mid',
+      description: 'M',
+      model: leadTo('W'),
+      output,
+      workers: [code('W', () => exit('enough', scope))],
+    })
     return router({ name: 'Top', model: leadTo('Mid'), workers: [mid], ...(own === undefined ? {} : { output: own }) })
   }
   expect((await played(top('run'))).outcome).toMatchObject({ status: 'completed', output: 'enough' })
-  const unfit = { status: 'failed', failure: { code: 'output.invalid', details: { agent: 'Mid', path: ['Top', 'Mid'] } } }
+  const unfit = {
+    status: 'failed',
+    failure: { code: 'output.invalid', details: { agent: 'Mid', path: ['Top', 'Mid'] } },
+  }
   expect((await played(top('run', output))).outcome).toMatchObject(unfit)
   // with a near exit it is Mid's answer, so Mid has failed and Top is told
   expect((await played(top('supervisor'))).outcome).toMatchObject({ status: 'completed', output: 'final' })

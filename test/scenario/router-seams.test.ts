@@ -1,4 +1,7 @@
-/** Routers where they meet something else: sessions and calls, work without words, other names, typed workers, branches that say nothing. */
+/**
+ * Routers where they meet something else: sessions and calls, work without words, other names, typed workers, branches
+ * that say nothing.
+ */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, delegate, rename, step, transferTo, type Agent, type AgentContext } from '../../src/agent/index.ts'
@@ -15,13 +18,19 @@ const sticky = (): Agent =>
     transfer: { returns: 'never' },
     workers: [weather],
     model: ({ messages }) =>
-      JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content).includes('weather') ? xfer('weather') : 'desk answers',
+      JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content).includes('weather')
+        ? xfer('weather')
+        : 'desk answers',
   })
 
 describe('sticky is for the next run of a session', () => {
   test('a call below another agent begins with the lead, with a session and without', async () => {
     for (const session of [undefined, 's1']) {
-      const model = scripted(calls(['desk', { request: 'the weather?' }]), calls(['desk', { request: 'a joke' }]), 'final')
+      const model = scripted(
+        calls(['desk', { request: 'the weather?' }]),
+        calls(['desk', { request: 'a joke' }]),
+        'final',
+      )
       const outer = agent({ name: 'outer', tools: [asTool(sticky())], model })
       const runtime = await runtimeOf([outer])
       await runtime.run(outer, 'x', session === undefined ? {} : { session })
@@ -35,7 +44,14 @@ describe('sticky is for the next run of a session', () => {
       assess: () => ({ confidence: 0.1 }),
     } as const
     const lead = scripted(xfer('weather'), 'desk answers')
-    const desk = router({ name: 'desk', sticky: true, transfer: { returns: 'never' }, workers: [weather], model: lead, ...refusing })
+    const desk = router({
+      name: 'desk',
+      sticky: true,
+      transfer: { returns: 'never' },
+      workers: [weather],
+      model: lead,
+      ...refusing,
+    })
     const runtime = await runtimeOf([desk])
     const outcomes = []
     for (const decision of ['reject', 'approve'] as const) {
@@ -57,10 +73,19 @@ describe('work without words is no round', () => {
     ['a written value', (ctx) => ctx.values.update('seen', (seen) => (typeof seen === 'number' ? seen + 1 : 1))],
   ]
   const led = (worker: Agent, done: (ctx: AgentContext) => Promise<boolean>): Agent =>
-    router({ name: 'root', run: async (ctx) => ((await done(ctx)) ? 'all done' : transferTo(worker.name)), workers: [worker] })
+    router({
+      name: 'root',
+      run: async (ctx) => ((await done(ctx)) ? 'all done' : transferTo(worker.name)),
+      workers: [worker],
+    })
 
   test.each(ways)('%s, in a worker and in a flow around it', async (_way, act) => {
-    const worker = agent({ name: 'worker', description: 'w', workers: [other], run: async (ctx) => (await act(ctx), null) })
+    const worker = agent({
+      name: 'worker',
+      description: 'w',
+      workers: [other],
+      run: async (ctx) => (await act(ctx), null),
+    })
     for (const member of [worker, sequential({ name: 'flow', description: 'f', agents: [worker] })]) {
       let asked = 0
       const root = led(member, () => Promise.resolve(++asked > 4))
@@ -85,9 +110,16 @@ describe('work without words is no round', () => {
   })
 
   test('who only looks and waits goes round', async () => {
-    const worker = agent({ name: 'worker', description: 'w', run: async (ctx) => (await ctx.values.get('x'), await ctx.sleep(1), null) })
+    const worker = agent({
+      name: 'worker',
+      description: 'w',
+      run: async (ctx) => (await ctx.values.get('x'), await ctx.sleep(1), null),
+    })
     const root = led(worker, () => Promise.resolve(false))
-    expect(await (await runtimeOf([root])).run(root, 'x')).toMatchObject({ status: 'failed', failure: { code: 'transfer.loop' } })
+    expect(await (await runtimeOf([root])).run(root, 'x')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'transfer.loop' },
+    })
   })
 })
 
@@ -101,7 +133,10 @@ test('a router that names itself can have another name', async () => {
     routes: { w: ['desk'], desk: ['w'] },
   })
   const other = rename(desk, 'desk2')
-  expect(await (await runtimeOf([other])).run(other, 'x')).toMatchObject({ status: 'completed', output: 'desk answers' })
+  expect(await (await runtimeOf([other])).run(other, 'x')).toMatchObject({
+    status: 'completed',
+    output: 'desk answers',
+  })
 })
 
 test('a worker with an input of its own is given the task as that input; whoever transfers is told its form', async () => {
@@ -125,6 +160,9 @@ test('a lead is told of a worker that said nothing, whatever its form', async ()
     const lead = scripted(xfer('w'), 'final')
     const root = router({ name: 'root', model: lead, workers: [w] })
     await (await runtimeOf([root])).run(root, 'x')
-    expect(withoutSystem(lead.prompts[1]).map(({ content }) => content)).toEqual(['x', '[worker "w" finished without an answer]'])
+    expect(withoutSystem(lead.prompts[1]).map(({ content }) => content)).toEqual([
+      'x',
+      '[worker "w" finished without an answer]',
+    ])
   }
 })

@@ -1,6 +1,7 @@
 /**
- * Spec collaboration, section C: a router whose workers give control back by rule; how workers end, and what the lead sees of it.
- * Workers that fail and whole orders as workers are in router-outcomes.test.ts, routers inside routers and questions to the outside in router-nested.test.ts.
+ * Spec collaboration, section C: a router whose workers give control back by rule; how workers end, and what the lead
+ * sees of it. Workers that fail and whole orders as workers are in router-outcomes.test.ts, routers inside routers and
+ * questions to the outside in router-nested.test.ts.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
@@ -59,7 +60,9 @@ test('collaboration 38: the whole trace: order, paths, what was said, and every 
     `W1 ${p[5]} ${result('Sup')}`,
     `Sup ${p[6]} says: final`,
   ])
-  const made = (await said(run)).flatMap((each) => (each.type === 'assistant' && each.agent === 'W1' ? (each.calls ?? []) : []))
+  const made = (await said(run)).flatMap((each) =>
+    each.type === 'assistant' && each.agent === 'W1' ? (each.calls ?? []) : [],
+  )
   const back = made.find(({ name }) => name === 'transfer_to_agent')!.id
 
   const [begin, echoed] = [user('task'), { role: 'tool', callId: 'w1', name: 'echo', content: 'echoed' } as const]
@@ -94,7 +97,10 @@ test('collaboration 38: the whole trace: order, paths, what was said, and every 
   const sup4 = [...sup3, ...own('W1', 's3'), user('For context: [W1] said: w1 second result.'), ...retold('W1', 'Sup')]
   expect(lead.prompts.map(withoutSystem)).toEqual([[begin], sup2, sup3, sup4])
   for (const prompt of lead.prompts)
-    expect(prompt[0]).toMatchObject({ role: 'system', content: expect.stringMatching(/^Lead\.\n\nAvailable other agents: \n/) as string })
+    expect(prompt[0]).toMatchObject({
+      role: 'system',
+      content: expect.stringMatching(/^Lead\.\n\nAvailable other agents: \n/) as string,
+    })
 })
 
 describe('control comes back', () => {
@@ -124,24 +130,32 @@ describe('control comes back', () => {
     ['code', code('W', () => null)],
     ['a mind', worker('W', scripted(''))],
     ['an empty order', sequential({ name: 'W', description: 'Nothing.', agents: [] })],
-  ])('collaboration 32: a worker that says nothing (%s) gives control back as well, and the lead is told so', async (_what, w) => {
-    const lead = leadTo('W')
-    const { outcome, heard, paths } = await played(router({ name: 'Sup', model: lead, workers: [w] }))
-    expect(outcome).toMatchObject({ output: 'final' })
-    expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
-    expect(heard.slice(2).filter((each) => !each.endsWith('says: '))).toEqual([
-      'W Sup/W says: transfer_to_agent({"agent_name":"Sup"})',
-      'W Sup/W transfer_to_agent: "successfully transferred to agent [Sup]" > Sup',
-      'Sup Sup/W/Sup says: final',
-    ])
-    expect(withoutSystem(lead.prompts[1])).toEqual([user('task'), user('[worker "W" finished without an answer]')])
-  })
+  ])(
+    'collaboration 32: a worker that says nothing (%s) gives control back as well, and the lead is told so',
+    async (_what, w) => {
+      const lead = leadTo('W')
+      const { outcome, heard, paths } = await played(router({ name: 'Sup', model: lead, workers: [w] }))
+      expect(outcome).toMatchObject({ output: 'final' })
+      expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
+      expect(heard.slice(2).filter((each) => !each.endsWith('says: '))).toEqual([
+        'W Sup/W says: transfer_to_agent({"agent_name":"Sup"})',
+        'W Sup/W transfer_to_agent: "successfully transferred to agent [Sup]" > Sup',
+        'Sup Sup/W/Sup says: final',
+      ])
+      expect(withoutSystem(lead.prompts[1])).toEqual([user('task'), user('[worker "W" finished without an answer]')])
+    },
+  )
 
   test.each<[string, Agent, string]>([
     ['by code', code('W', () => exit('bye')), 'Sup/W'],
     [
       'by the exit tool',
-      agent({ name: 'W', description: 'One.', model: scripted(calls(['exit', { final_result: 'bye' }])), tools: [exitTool] }),
+      agent({
+        name: 'W',
+        description: 'One.',
+        model: scripted(calls(['exit', { final_result: 'bye' }])),
+        tools: [exitTool],
+      }),
       'Sup/W',
     ],
     [
@@ -154,19 +168,24 @@ describe('control comes back', () => {
       router({ name: 'W', description: 'Leads.', run: () => transferTo('D'), workers: [code('D', () => exit('bye'))] }),
       'Sup/W/D',
     ],
-  ])('collaboration 33: a worker that exits (%s) ends the run: no way back, nobody is asked again', async (_what, w, last) => {
-    const lead = leadTo('W')
-    const { outcome, paths, moves } = await played(
-      router({ name: 'Sup', model: lead, workers: [w, worker('Next')], transfer: { followedBy: ['Next'] } }),
-    )
-    expect(outcome).toMatchObject({ status: 'completed', output: 'bye' })
-    expect(paths.at(-1)).toBe(last)
-    expect(moves.filter((move) => move.endsWith('by rule'))).toEqual([])
-    expect(lead.prompts).toHaveLength(1)
-  })
+  ])(
+    'collaboration 33: a worker that exits (%s) ends the run: no way back, nobody is asked again',
+    async (_what, w, last) => {
+      const lead = leadTo('W')
+      const { outcome, paths, moves } = await played(
+        router({ name: 'Sup', model: lead, workers: [w, worker('Next')], transfer: { followedBy: ['Next'] } }),
+      )
+      expect(outcome).toMatchObject({ status: 'completed', output: 'bye' })
+      expect(paths.at(-1)).toBe(last)
+      expect(moves.filter((move) => move.endsWith('by rule'))).toEqual([])
+      expect(lead.prompts).toHaveLength(1)
+    },
+  )
 
   test('a break outside of a loop is nothing', async () => {
-    const { outcome, paths } = await played(router({ name: 'Sup', model: leadTo('W'), workers: [code('W', () => breakLoop('x'))] }))
+    const { outcome, paths } = await played(
+      router({ name: 'Sup', model: leadTo('W'), workers: [code('W', () => breakLoop('x'))] }),
+    )
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
   })
@@ -174,7 +193,9 @@ describe('control comes back', () => {
   test('collaboration 36: who is chosen by a worker that may choose nobody does not count; the rule does', async () => {
     const other = scripted('never')
     const lead = leadTo('W')
-    const w = code('W', (_ctx, _brief, talk) => transferTo('Other', { output: `${talk.candidates.length} to choose from` }))
+    const w = code('W', (_ctx, _brief, talk) =>
+      transferTo('Other', { output: `${talk.candidates.length} to choose from` }),
+    )
     const { outcome, moves } = await played(router({ name: 'Sup', model: lead, workers: [w, worker('Other', other)] }))
     expect(outcome).toMatchObject({ output: 'final' })
     expect(moves).toEqual(['Sup > W by model', 'W > Sup by rule'])
@@ -208,7 +229,11 @@ describe('who follows by rule', () => {
   })
 
   test.each<[string, Agent, string]>([
-    ['a chain', follow({ W: { followedBy: ['X'] }, X: { followedBy: ['Y'] }, Y: { followedBy: ['Z'] } }), 'Sup/W/X/Y/Z/Sup'],
+    [
+      'a chain',
+      follow({ W: { followedBy: ['X'] }, X: { followedBy: ['Y'] }, Y: { followedBy: ['Z'] } }),
+      'Sup/W/X/Y/Z/Sup',
+    ],
     [
       'those who follow a follower come before the next one',
       follow({ W: { followedBy: ['X', 'Y'] }, X: { followedBy: ['Z'] } }),

@@ -1,4 +1,6 @@
-/** What bounds a run for which nobody has said anything: model calls of the tree, calls of one answer, tasks of a plan. */
+/**
+ * What bounds a run for which nobody has said anything: model calls of the tree, calls of one answer, tasks of a plan.
+ */
 import { expect, test } from 'vitest'
 import type { Json } from '../../src/core/index.ts'
 import { agent, tool } from '../../src/agent/index.ts'
@@ -55,7 +57,11 @@ test('model calls of the whole tree end where the default ends; who meets it say
 test('an answer that asks for more calls than are allowed ends its agent, and none of them is made', async () => {
   const many = (count: number) => calls(...Array.from({ length: count }, () => ['look', {}] as const))
   const greedy = (count: number) =>
-    agent({ name: `g${count}`, tools: [look], model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : many(count)) })
+    agent({
+      name: `g${count}`,
+      tools: [look],
+      model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : many(count)),
+    })
   const agents = [greedy(256), greedy(257)] as const
   const runtime = await runtimeOf([...agents])
   looks = 0
@@ -68,7 +74,10 @@ test('an answer that asks for more calls than are allowed ends its agent, and no
   expect(looks).toBe(0)
   expect(await runtime.run(agents[0], 'go')).toMatchObject({ status: 'completed', output: 'done' })
   expect(looks).toBe(256)
-  expect(await runtime.run(agents[1], 'go', { limits: { calls: 257 } })).toMatchObject({ status: 'completed', output: 'done' })
+  expect(await runtime.run(agents[1], 'go', { limits: { calls: 257 } })).toMatchObject({
+    status: 'completed',
+    output: 'done',
+  })
 })
 
 test('a plan with more tasks than are allowed is refused before it is read; a start may allow more', async () => {
@@ -87,7 +96,9 @@ test('a plan with more tasks than are allowed is refused before it is read; a st
       },
     },
   })
-  expect(await runtime.run(crew, 'go', { limits: { tasks: 4 } })).toMatchObject({ results: { coverage: { succeeded: 4, planned: 4 } } })
+  expect(await runtime.run(crew, 'go', { limits: { tasks: 4 } })).toMatchObject({
+    results: { coverage: { succeeded: 4, planned: 4 } },
+  })
 })
 
 test('the same start is the same run, also where the defaults have changed since; limits that are given stay part of it', async () => {

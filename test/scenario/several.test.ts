@@ -1,10 +1,19 @@
-/** One brief for several workers: the first, so many, the majority, a quorum; and hedges (spec delegation parts 3 and 4: no reference has these). */
+/**
+ * One brief for several workers: the first, so many, the majority, a quorum; and hedges (spec delegation parts 3 and 4:
+ * no reference has these).
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, type Agent } from '../../src/agent/index.ts'
 import { totalUsage, type Json, type Outcome } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { Message } from '../../src/model/index.ts'
-import { delegateToSeveral, supervisor, type Delegation, type SeveralOptions, type SeveralResult } from '../../src/supervisor/index.ts'
+import {
+  delegateToSeveral,
+  supervisor,
+  type Delegation,
+  type SeveralOptions,
+  type SeveralResult,
+} from '../../src/supervisor/index.ts'
 import { worker } from './control.ts'
 import { door, until } from './doors.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, type Scripted } from './team.ts'
@@ -31,7 +40,8 @@ const shut = (name: string) => {
   const never = door()
   return { never, agent: worker(name, scripted(never.before(`${name} late`))) }
 }
-const brief = (all: SeveralResult<Json>['all']): string[] => all.map(({ worker: name, outcome }) => `${name} ${outcome.status}`)
+const brief = (all: SeveralResult<Json>['all']): string[] =>
+  all.map(({ worker: name, outcome }) => `${name} ${outcome.status}`)
 
 describe('code gives one brief to several', () => {
   test('the first answer is kept, the others are stopped, and everybody is accounted for', async () => {
@@ -41,7 +51,11 @@ describe('code gives one brief to several', () => {
     const { root, result } = asking([slow.agent, quick, other.agent], { keep: 'first' })
     const run = await (await runtimeOf([root])).start(root, 'hi')
     expect(await run.outcome()).toMatchObject({ output: 'quick' })
-    expect(result()).toMatchObject({ status: 'decided', output: 'quick', kept: [{ worker: 'quick', usage: [{ input: 3 }] }] })
+    expect(result()).toMatchObject({
+      status: 'decided',
+      output: 'quick',
+      kept: [{ worker: 'quick', usage: [{ input: 3 }] }],
+    })
     expect(brief(result().all)).toEqual(['slow cancelled', 'quick completed', 'other cancelled'])
     const ids = result().all.map(({ activation }) => activation)
     expect((await eventsOf(run)).find(({ type }) => type === 'delegation.decided')).toMatchObject({
@@ -90,9 +104,15 @@ describe('code gives one brief to several', () => {
   test('the majority: whoever says the same, also in other white space and another order of names', async () => {
     const slow = shut('slow')
     const typed = (name: string, output: Json) => agent({ name, description: 'Votes.', run: () => output as never })
-    const { root, result } = asking([typed('a', { x: 1, y: 2 }), slow.agent, typed('b', { y: 2, x: 1 })], { keep: 'majority' })
+    const { root, result } = asking([typed('a', { x: 1, y: 2 }), slow.agent, typed('b', { y: 2, x: 1 })], {
+      keep: 'majority',
+    })
     await (await runtimeOf([root])).run(root, 'hi')
-    expect(result()).toMatchObject({ status: 'decided', output: { x: 1, y: 2 }, kept: [{ worker: 'a' }, { worker: 'b' }] })
+    expect(result()).toMatchObject({
+      status: 'decided',
+      output: { x: 1, y: 2 },
+      kept: [{ worker: 'a' }, { worker: 'b' }],
+    })
     const text = asking([says('a', 'yes'), says('b', 'no'), says('c', ' yes\n')], { keep: { quorum: 2 } })
     await (await runtimeOf([text.root])).run(text.root, 'hi')
     expect(text.result()).toMatchObject({ status: 'decided', output: 'yes' })
@@ -111,7 +131,8 @@ describe('code gives one brief to several', () => {
   })
 
   test('what is good, and what is the same, is up to the caller', async () => {
-    const good = (outcome: Outcome<unknown>): boolean => outcome.status === 'completed' && String(outcome.output).length > 3
+    const good = (outcome: Outcome<unknown>): boolean =>
+      outcome.status === 'completed' && String(outcome.output).length > 3
     const { root, result } = asking([says('a', 'no'), says('b', 'long enough')], { keep: 'first', good })
     await (await runtimeOf([root])).run(root, 'hi')
     expect(result()).toMatchObject({ output: 'long enough' })
@@ -173,7 +194,9 @@ describe('code gives one brief to several', () => {
     const stopped = asking([held.agent, fails('bad')], { keep: 'first' })
     const run = await (await runtimeOf([stopped.root])).start(stopped.root, 'hi')
     await until(() => held.never.came === 1)
-    await run.stop({ delegation: (await run.view()).activations.find(({ agent: name }) => name === 'held')!.activation })
+    await run.stop({
+      delegation: (await run.view()).activations.find(({ agent: name }) => name === 'held')!.activation,
+    })
     await run.outcome()
     expect(stopped.result()).toMatchObject({ status: 'undecided' })
     expect(brief(stopped.result().all)).toEqual(['held cancelled', 'bad failed'])
@@ -234,7 +257,10 @@ describe('a model gives one brief to several', () => {
 
   test('an operator stops them all by the call', async () => {
     const [a, b] = [shut('a'), shut('b')]
-    const model = scripted(calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go' }, 'c1'] as never), 'final')
+    const model = scripted(
+      calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go' }, 'c1'] as never),
+      'final',
+    )
     const leader = team(model, [a.agent, b.agent])
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => a.never.came + b.never.came === 2)
@@ -244,7 +270,10 @@ describe('a model gives one brief to several', () => {
   })
 
   test('undecided is told with what everybody said', async () => {
-    const model = scripted(calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go', keep: 'majority' }]), 'final')
+    const model = scripted(
+      calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go', keep: 'majority' }]),
+      'final',
+    )
     const leader = team(model, [says('a', 'yes'), says('b', 'no')])
     expect(await (await runtimeOf([leader])).run(leader, 'hi')).toMatchObject({ output: 'final' })
     expect(results(model.prompts[1])).toMatchObject([{ decided: false, ended: [{ result: 'yes' }, { result: 'no' }] }])
@@ -278,7 +307,8 @@ describe('a model gives one brief to several', () => {
       const slow = shut('w1')
       const model = scripted(
         delegates(['w1', 'go']),
-        ({ messages }) => (JSON.stringify(messages).includes('out of w2') ? calls(['forward_message', { delegation: 'd1' }]) : 'waiting'),
+        ({ messages }) =>
+          JSON.stringify(messages).includes('out of w2') ? calls(['forward_message', { delegation: 'd1' }]) : 'waiting',
         calls(['forward_message', { delegation: 'd1' }]),
       )
       const leader = team(model, [slow.agent, says('w2', 'out of w2')], {

@@ -1,4 +1,7 @@
-/** A whole team under `simulate`: it dies at every point where it can and comes to the same end (K5, K6). And the kit itself: it finds what is wrong. */
+/**
+ * A whole team under `simulate`: it dies at every point where it can and comes to the same end (K5, K6). And the kit
+ * itself: it finds what is wrong.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, step, tool } from '../../src/agent/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -34,7 +37,10 @@ describe('a team that dies', () => {
       tools: [publish],
       model: ({ messages }) => {
         const told = messages.filter(({ role }) => role === 'tool').length
-        if (told < 2) return told === 0 ? calls(['publish', {}], ['delegate', { worker: 'finder', instructions: 'find' }]) : 'waiting'
+        if (told < 2)
+          return told === 0
+            ? calls(['publish', {}], ['delegate', { worker: 'finder', instructions: 'find' }])
+            : 'waiting'
         return isOpen(messages) ? 'waiting' : 'final'
       },
     })
@@ -61,7 +67,12 @@ describe('a team that dies', () => {
       tools: [look],
       model: scripted(calls(['look', { n: 1 }], ['look', { n: 2 }]), 'found'),
     })
-    const writer = agent({ name: 'writer', description: 'Writes.', tools: [publish], model: scripted(calls(['publish', {}]), 'written') })
+    const writer = agent({
+      name: 'writer',
+      description: 'Writes.',
+      tools: [publish],
+      model: scripted(calls(['publish', {}]), 'written'),
+    })
     const boss = supervisor({
       name: 'boss',
       workers: [researcher, writer],
@@ -72,7 +83,9 @@ describe('a team that dies', () => {
         calls(['delegate', { worker: 'lawyer', instructions: 'check' }], ['forward_message', { worker: 'lawyer' }]),
       ),
     })
-    const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [boss], input: 'go', outside: person }))
+    const { end, differences, repeated, points } = await simulate(
+      teamScenario({ agents: [boss], input: 'go', outside: person }),
+    )
     expect(end.outcome).toEqual({ status: 'completed', output: 'fine' })
     expect(differences).toEqual([])
     expect(repeated).toEqual([])
@@ -90,7 +103,9 @@ describe('a team that dies', () => {
         return [brief, first.status, second.status, count, await step(ctx, 'note', () => 'noted')]
       },
     })
-    const { end, differences, repeated } = await simulate(teamScenario({ agents: [boss], input: 'go', values: { runs: 1 } }))
+    const { end, differences, repeated } = await simulate(
+      teamScenario({ agents: [boss], input: 'go', values: { runs: 1 } }),
+    )
     expect(end.outcome).toEqual({ status: 'completed', output: ['go', 'failed', 'failed', 2, 'noted'] })
     expect(differences).toEqual([])
     expect(repeated).toEqual([])
@@ -111,8 +126,15 @@ describe('the kit', () => {
     const runtime = await runtimeOf([root])
     for (let i = 0; i < 2; i++) expect(await runtime.run(root, 'go')).toMatchObject({ output: 'one' })
     expect(model.prompts).toEqual([[{ role: 'user', content: 'go' }], [{ role: 'user', content: 'go' }]])
-    const short = agent({ name: 'short', model: scripted(calls(['again', {}])), tools: [tool({ name: 'again', execute: () => 'x' })] })
+    const short = agent({
+      name: 'short',
+      model: scripted(calls(['again', {}])),
+      tools: [tool({ name: 'again', execute: () => 'x' })],
+    })
     const outcome = await (await runtimeOf([short])).run(short, 'go')
-    expect(outcome).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('the script has 1 lines') as string } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining('the script has 1 lines') as string },
+    })
   })
 })

@@ -19,7 +19,13 @@ import { withoutSystem, worker } from './control.ts'
 type Options = Partial<SupervisorOptions<string, [], undefined, undefined>>
 
 /** A leader of w1 and w2, started with hooks, to its end. */
-async function led(hooks: Hooks, options: StartOptions, lead: Scripted, own: Options = {}, workers = [worker('w1'), worker('w2')]) {
+async function led(
+  hooks: Hooks,
+  options: StartOptions,
+  lead: Scripted,
+  own: Options = {},
+  workers = [worker('w1'), worker('w2')],
+) {
   const boss = supervisor({ name: 'boss', model: lead, workers, ...(own as object) })
   const runtime = await runtimeOf([boss], { hooks })
   const run = await runtime.start(boss, 'go', options)
@@ -34,7 +40,10 @@ describe('around delegations', () => {
     const lead = scripted(delegates(['w1', 'brief']), 'final')
     const played = await led(
       {
-        begin: ({ prompt }: DelegationStart) => (log.push(`start: ${prompt}`), { prompt: `${prompt} for you`, instructions: 'B.' }),
+        begin: ({ prompt }: DelegationStart) => (
+          log.push(`start: ${prompt}`),
+          { prompt: `${prompt} for you`, instructions: 'B.' }
+        ),
         end: ({ text }: DelegationEnd) => (log.push(`end: ${text}`), { result: `${text}!`, feedback: 'fb start' }),
       },
       { delegation: { onStart: 'begin', onComplete: 'end' } },
@@ -60,10 +69,20 @@ describe('around delegations', () => {
   test('either may refuse; whom the own one refuses, that of the start is not asked about', async () => {
     const asked: string[] = []
     const hooks: Hooks = {
-      guard: ({ worker: name }: DelegationStart) => (asked.push(name), name === 'w2' ? { proceed: false, reason: 'start' } : undefined),
+      guard: ({ worker: name }: DelegationStart) => (
+        asked.push(name),
+        name === 'w2' ? { proceed: false, reason: 'start' } : undefined
+      ),
     }
-    const own: Options = { delegation: { onStart: ({ worker: name }) => (name === 'w1' ? { proceed: false, reason: 'own' } : undefined) } }
-    const played = await led(hooks, { delegation: { onStart: 'guard' } }, scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final'), own)
+    const own: Options = {
+      delegation: { onStart: ({ worker: name }) => (name === 'w1' ? { proceed: false, reason: 'own' } : undefined) },
+    }
+    const played = await led(
+      hooks,
+      { delegation: { onStart: 'guard' } },
+      scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final'),
+      own,
+    )
     expect(played.told).toEqual(['[not delegated: rejected: own]', '[not delegated: rejected: start]'])
     expect(asked).toEqual(['w2'])
   })
@@ -143,7 +162,10 @@ describe('after turns', () => {
       onIterationComplete: ({ turn }) => (turn === 1 ? { continue: false, feedback: 'own' } : undefined),
     })
     const seen: number[] = []
-    const more = ({ turn }: Iteration) => (seen.push(turn), turn === 1 ? { continue: true, feedback: 'start' } : undefined)
+    const more = ({ turn }: Iteration) => (
+      seen.push(turn),
+      turn === 1 ? { continue: true, feedback: 'start' } : undefined
+    )
     const runtime = await runtimeOf([A], { hooks: { more } })
     expect(await runtime.run(A, 'go', { onIterationComplete: 'more' })).toMatchObject({ output: 'two' })
     expect(model.prompts[1]!.at(-1)).toEqual({ role: 'user', content: 'own\n\nstart' })
@@ -159,7 +181,10 @@ describe('after turns', () => {
       (...good: string[]) =>
       ({ text }: ScorerInput) => (asked.push(`${good.join('')}?${text}`), good.includes(text))
     const A = agent({ name: 'A', model, isComplete: { scorers: [{ name: 'own', score: is('b', 'c', 'd') }] } })
-    const strictJudge = agent({ name: 'strict', model: ({ messages }) => (JSON.stringify(messages).includes('judged:\\nd') ? '1' : '0') })
+    const strictJudge = agent({
+      name: 'strict',
+      model: ({ messages }) => (JSON.stringify(messages).includes('judged:\\nd') ? '1' : '0'),
+    })
     const runtime = await runtimeOf([A, strictJudge], { hooks: { second: is('c', 'd') } })
     const run = await runtime.start(A, 'go', { isComplete: { scorers: ['second', 'strict'], parallel: false } })
     expect(await run.outcome()).toMatchObject({ output: 'd' })
@@ -175,7 +200,10 @@ describe('after turns', () => {
     const hooks: Hooks = { note: ({ agent: name, turn }: Iteration) => void turns.push(`${name} ${turn}`) }
     const lead = scripted({ calls: [{ name: 'transfer_to_agent', input: { agent_name: 'w1' } }] }, 'led')
     const desk = router({ name: 'desk', model: lead, workers: [worker('w1')] })
-    const mirror = reflect(agent({ name: 'inner', description: 'Works.', model: scripted('x') }), { judge: () => 1, memory: false })
+    const mirror = reflect(agent({ name: 'inner', description: 'Works.', model: scripted('x') }), {
+      judge: () => 1,
+      memory: false,
+    })
     const runtime = await runtimeOf([desk, mirror], { hooks })
     expect(await runtime.run(desk, 'go', { onIterationComplete: 'note' })).toMatchObject({ output: 'led' })
     expect(await runtime.run(mirror, 'go', { onIterationComplete: 'note' })).toMatchObject({ output: 'x' })
@@ -205,7 +233,17 @@ describe('what a run is shown of its session', () => {
     expect(await ask('2', { context: 'brief' })).toEqual(['2'])
     expect(await ask('3', { context: 'last' })).toEqual(['two', 'before 3', '3'])
     expect(await ask('4', { context: 'fails' })).toEqual(['4'])
-    expect(await ask('5', { context: 'conversation' })).toEqual(['1', 'one', '2', 'two', '3', 'three', '4', 'four', '5'])
+    expect(await ask('5', { context: 'conversation' })).toEqual([
+      '1',
+      'one',
+      '2',
+      'two',
+      '3',
+      'three',
+      '4',
+      'four',
+      '5',
+    ])
     await expect(runtime.start(A, 'x', { context: 'brief' })).rejects.toMatchObject({ code: 'input.invalid' })
   })
 })
@@ -237,7 +275,9 @@ describe('in another process', () => {
   })
   test('where one is missing, it fails as a hook that throws: nothing that it might refuse goes on', async () => {
     await begun()
-    expect(await goneOn(undefined)).toEqual([expect.stringContaining('the hook "guard" is not registered in this process')])
+    expect(await goneOn(undefined)).toEqual([
+      expect.stringContaining('the hook "guard" is not registered in this process'),
+    ])
   })
 })
 
@@ -247,10 +287,25 @@ describe('what is refused', () => {
   const code = agent({ name: 'code', run: () => 'x' })
   const flow = sequential({ name: 'flow', agents: [plain] })
   test.each<[string, typeof boss | typeof plain, StartOptions, RegExp]>([
-    ['a name that nobody registered', boss, { delegation: { onStart: 'gard' } }, /delegation\.onStart names "gard".*did you mean "guard"/],
-    ['a function', boss, { onIterationComplete: (() => {}) as never }, /onIterationComplete is a function, expected the name/],
+    [
+      'a name that nobody registered',
+      boss,
+      { delegation: { onStart: 'gard' } },
+      /delegation\.onStart names "gard".*did you mean "guard"/,
+    ],
+    [
+      'a function',
+      boss,
+      { onIterationComplete: (() => {}) as never },
+      /onIterationComplete is a function, expected the name/,
+    ],
     ['a name that every object has', boss, { onIterationComplete: 'constructor' }, /names "constructor"/],
-    ['an option that there is not', boss, { delegation: { onBegin: 'guard' } as never }, /delegation has no option "onBegin"/],
+    [
+      'an option that there is not',
+      boss,
+      { delegation: { onBegin: 'guard' } as never },
+      /delegation has no option "onBegin"/,
+    ],
     ['hookErrors that are none', boss, { delegation: { hookErrors: 'loud' as never } }, /hookErrors is "loud"/],
     [
       'delegation for somebody who does not delegate',
@@ -258,11 +313,31 @@ describe('what is refused', () => {
       { delegation: { onStart: 'guard' } },
       /for agents that delegate, and "plain" is none/,
     ],
-    ['turns of code', code as never, { isComplete: { scorers: ['guard'] } }, /for agents that think with a model, and "code" is none/],
-    ['turns of a flow', flow as never, { onIterationComplete: 'guard' }, /for agents that think with a model, and "flow" is none/],
+    [
+      'turns of code',
+      code as never,
+      { isComplete: { scorers: ['guard'] } },
+      /for agents that think with a model, and "code" is none/,
+    ],
+    [
+      'turns of a flow',
+      flow as never,
+      { onIterationComplete: 'guard' },
+      /for agents that think with a model, and "flow" is none/,
+    ],
     ['no scorers', plain, { isComplete: { scorers: [] } }, /scorers is empty/],
-    ['a strategy that is none', plain, { isComplete: { scorers: ['guard'], strategy: 'most' as never } }, /strategy is "most"/],
-    ['a scorer that is a function', plain, { isComplete: { scorers: [(() => 1) as never] } }, /scorers\[0\] is a function/],
+    [
+      'a strategy that is none',
+      plain,
+      { isComplete: { scorers: ['guard'], strategy: 'most' as never } },
+      /strategy is "most"/,
+    ],
+    [
+      'a scorer that is a function',
+      plain,
+      { isComplete: { scorers: [(() => 1) as never] } },
+      /scorers\[0\] is a function/,
+    ],
     ['a context that nobody registered', plain, { session: 's', context: 'breif' }, /context names "breif"/],
   ])('%s', async (_what, root, options, message) => {
     const runtime = await runtimeOf([boss, plain, code, flow], { hooks: { guard: () => undefined } })
@@ -273,7 +348,9 @@ describe('what is refused', () => {
     expect(await runtime.runs()).toEqual([])
   })
   test('hooks of a runtime that are none, or have the name of something else', async () => {
-    await expect(runtimeOf([plain], { hooks: { brief: () => 1, 'a.b': () => 1, c: 1 as never } })).rejects.toMatchObject({
+    await expect(
+      runtimeOf([plain], { hooks: { brief: () => 1, 'a.b': () => 1, c: 1 as never } }),
+    ).rejects.toMatchObject({
       code: 'config.invalid',
       message: expect.stringMatching(/"brief".*\n.*"a\.b".*\n.*hooks\.c is 1/) as string,
     })

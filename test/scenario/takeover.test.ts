@@ -1,4 +1,7 @@
-/** A human takes a run over, finishes steps by hand, hands it back, in every way of working together, on every engine: spec team R-13, C71 to C74. Doors in the test's hand, no exact times. */
+/**
+ * A human takes a run over, finishes steps by hand, hands it back, in every way of working together, on every engine:
+ * spec team R-13, C71 to C74. Doors in the test's hand, no exact times.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
@@ -58,14 +61,19 @@ describe('one step is done by hand while a human has the run, and nobody can tel
       expect(outcome).toMatchObject({ status: 'completed', output })
       expect(counted(others)).toEqual(others.map(([, times]) => times))
       expect(held.seen.times).toBe(1)
-      const byHand = (await run.view()).activations.filter((each) => each.outcome?.status === 'completed' && each.outcome.by !== undefined)
+      const byHand = (await run.view()).activations.filter(
+        (each) => each.outcome?.status === 'completed' && each.outcome.by !== undefined,
+      )
       expect(byHand.at(-1)).toMatchObject({ agent: 'held', outcome: { output: 'held answers', by: 'ann' } })
     },
   )
 
   test('team C73: a delegation two levels down: its leader is told the output as if the worker had said it; its row says whose it is', async () => {
     const held = hanging('never said')
-    const [top, mid] = [scripted(delegates(['mid', 'x', 'c1']), 'final'), scripted(delegates(['held', 'y', 'c2']), 'mid is done')]
+    const [top, mid] = [
+      scripted(delegates(['mid', 'x', 'c1']), 'final'),
+      scripted(delegates(['held', 'y', 'c2']), 'mid is done'),
+    ]
     const middle = supervisor({ name: 'mid', description: 'Leads.', model: mid, workers: [slow('held', held)] })
     const boss = supervisor({ name: 'boss', model: top, workers: [middle] })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
@@ -86,7 +94,12 @@ describe('one step is done by hand while a human has the run, and nobody can tel
   test('team C73: a speaker at a round table: the next one hears what the human said in their place', async () => {
     const held = hanging('never said')
     const next = scripted('b speaks')
-    const table = roundtable({ name: 'table', agents: [slow('held', held), worker('b', next)], speaker: 'round-robin', maxRounds: 2 })
+    const table = roundtable({
+      name: 'table',
+      agents: [slow('held', held), worker('b', next)],
+      speaker: 'round-robin',
+      maxRounds: 2,
+    })
     const run = await (await runtimeOf([table])).start(table, 'task')
     await heldAlone(run, held)
     await run.takeOver()
@@ -152,7 +165,11 @@ describe('one step is done by hand while a human has the run, and nobody can tel
 describe('a run as a whole', () => {
   test('a run is taken over by a process that is not there any more, and finished by hand in another', async () => {
     const held = hanging('never said')
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['held', 'x']), 'final'), workers: [slow('held', held)] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['held', 'x']), 'final'),
+      workers: [slow('held', held)],
+    })
     const before = await runtimeOf([boss], { store: store() })
     const run = await before.start(boss, 'go', { runId: 'run_f' })
     await heldAlone(run, held)

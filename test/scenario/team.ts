@@ -1,4 +1,7 @@
-/** What the scenarios are told with: scripted models that keep their prompts, runtimes that close themselves, a clock that runs fast. */
+/**
+ * What the scenarios are told with: scripted models that keep their prompts, runtimes that close themselves, a clock
+ * that runs fast.
+ */
 import { afterEach, beforeEach } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +12,11 @@ import type { Message, ModelAnswerInput, ModelFunction, ModelRequest, ToolSpec }
 import type { Run, RunOutcome, Runtime, RuntimeOptions, RunWaiting } from '../../src/runtime/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 
-type Said = ModelAnswerInput | string | Error | ((request: ModelRequest) => ModelAnswerInput | string | Promise<ModelAnswerInput | string>)
+type Said =
+  | ModelAnswerInput
+  | string
+  | Error
+  | ((request: ModelRequest) => ModelAnswerInput | string | Promise<ModelAnswerInput | string>)
 
 /** A model that says one thing after the other; past the end it says the last again. */
 export interface Scripted extends ModelFunction {
@@ -36,7 +43,9 @@ export const calls = (...list: (readonly [name: string, input: Json, id?: string
   calls: list.map(([name, input, id]) => ({ name, input, ...(id === undefined ? {} : { id }) })),
 })
 /** A turn that delegates. */
-export const delegates = (...list: (readonly [worker: string, instructions: string, id?: string])[]): ModelAnswerInput =>
+export const delegates = (
+  ...list: (readonly [worker: string, instructions: string, id?: string])[]
+): ModelAnswerInput =>
   calls(
     ...list.map(
       ([worker, instructions, id]) =>

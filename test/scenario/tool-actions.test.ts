@@ -1,4 +1,6 @@
-/** What the result of a tool makes of the work: return, exit, break, hand over (spec collaboration 1.17, 116, 117, 118). */
+/**
+ * What the result of a tool makes of the work: return, exit, break, hand over (spec collaboration 1.17, 116, 117, 118).
+ */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, tool, type ToolAction } from '../../src/agent/index.ts'
@@ -9,7 +11,11 @@ import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
 const say = (name: string, content: Json, action?: ToolAction | readonly ToolAction[], ms = 0) =>
-  tool({ name, execute: () => (ms === 0 ? content : pause(ms).then(() => content)), ...(action === undefined ? {} : { action }) })
+  tool({
+    name,
+    execute: () => (ms === 0 ? content : pause(ms).then(() => content)),
+    ...(action === undefined ? {} : { action }),
+  })
 const number = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
 
 /** Facts that say what became of control. */
@@ -28,7 +34,11 @@ describe('return', () => {
       const A = agent({
         name: 'A',
         model,
-        tools: [say('one', 'first', 'return', first), say('two', 'second', 'return', second), say('note', 'noted', undefined, 10)],
+        tools: [
+          say('one', 'first', 'return', first),
+          say('two', 'second', 'return', second),
+          say('note', 'noted', undefined, 10),
+        ],
         outputKey: 'k',
       })
       const flow = sequential({
@@ -37,7 +47,10 @@ describe('return', () => {
           A,
           agent({
             name: 'B',
-            run: async (ctx, _brief, { history }) => [await ctx.values.get('k'), history.map(({ message }) => message.content)],
+            run: async (ctx, _brief, { history }) => [
+              await ctx.values.get('k'),
+              history.map(({ message }) => message.content),
+            ],
           }),
         ],
       })
@@ -52,9 +65,16 @@ describe('return', () => {
 
   test('a result that does not have the promised form is told to the model, who may do better', async () => {
     const model = scripted(calls(['bad', {}]), calls(['good', {}]), 'never')
-    const A = agent({ name: 'A', model, output: number, tools: [say('bad', 'none', 'return'), say('good', { n: 1 }, 'return')] })
+    const A = agent({
+      name: 'A',
+      model,
+      output: number,
+      tools: [say('bad', 'none', 'return'), say('good', { n: 1 }, 'return')],
+    })
     expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({ output: { n: 1 } })
-    expect(told(model.prompts[1])[0]).toMatch(/^\[the result of "bad" cannot be the answer of "A": .*The result was: none\]$/)
+    expect(told(model.prompts[1])[0]).toMatch(
+      /^\[the result of "bad" cannot be the answer of "A": .*The result was: none\]$/,
+    )
     expect(model.prompts).toHaveLength(2)
   })
 
@@ -101,7 +121,11 @@ describe('return', () => {
     await run.answer({ interruptId: (await run.view()).interrupts[0]!.id, value: 'yes' })
     expect(await run.outcome()).toMatchObject({ output: { said: 'yes' } })
     const helper = agent({ name: 'helper', description: 'Helps.', model: scripted('helped') })
-    const B = agent({ name: 'B', model: scripted(calls(['helper', { request: 'x' }])), tools: [asTool(helper, { action: 'return' })] })
+    const B = agent({
+      name: 'B',
+      model: scripted(calls(['helper', { request: 'x' }])),
+      tools: [asTool(helper, { action: 'return' })],
+    })
     expect(await (await runtimeOf([B])).run(B, 'go')).toMatchObject({ output: 'helped' })
   })
 })
@@ -117,7 +141,10 @@ describe('a rule that decides', () => {
     })
 
   test('by result and input, for each call by itself: concurrent calls of one tool do not mix', async () => {
-    const model = scripted(calls(['add', { n: 0 }, 'c1'], ['add', { n: 1 }, 'c2']), calls(['add', { n: 2 }, 'c3'], ['add', { n: 1 }, 'c4']))
+    const model = scripted(
+      calls(['add', { n: 0 }, 'c1'], ['add', { n: 1 }, 'c2']),
+      calls(['add', { n: 2 }, 'c3'], ['add', { n: 1 }, 'c4']),
+    )
     const decides = (output: Json, n: number) => (output === 3 ? 'return' : n === 0 ? 'break' : undefined)
     const A = agent({ name: 'A', model, tools: [add(decides)] })
     const run = await (await runtimeOf([A])).start(A, 'go')
@@ -242,7 +269,11 @@ describe('break and hand over', () => {
     expect(control(await eventsOf(run))).toEqual(['break.requested'])
     const rounds = scripted(calls(['A', { request: 'x' }]), 'round')
     const inner = agent({ name: 'A', description: 'A', model: scripted(calls(['stop', {}]), 'x'), tools: [stop] })
-    const round = loop({ name: 'round', agents: [agent({ name: 'B', model: rounds, tools: [asTool(inner)] })], maxIterations: 2 })
+    const round = loop({
+      name: 'round',
+      agents: [agent({ name: 'B', model: rounds, tools: [asTool(inner)] })],
+      maxIterations: 2,
+    })
     const looped = await (await runtimeOf([round])).start(round, 'go')
     await looped.outcome()
     expect(control(await eventsOf(looped))).not.toContain('loop.broken')

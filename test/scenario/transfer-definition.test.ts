@@ -1,4 +1,7 @@
-/** Spec collaboration, section B: what a definition of a router refuses and allows, how long control may be handed on, where it stands in a trace. */
+/**
+ * Spec collaboration, section B: what a definition of a router refuses and allows, how long control may be handed on,
+ * where it stands in a trace.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, transferTo, type Agent } from '../../src/agent/index.ts'
 import { asTool, parallel, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
@@ -38,7 +41,11 @@ describe('names', () => {
     [
       'the router and one further down',
       () => {
-        const mid = sequential({ name: 'Mid', description: 'In order.', agents: [parallel({ name: 'All', agents: [another('W')] })] })
+        const mid = sequential({
+          name: 'Mid',
+          description: 'In order.',
+          agents: [parallel({ name: 'All', agents: [another('W')] })],
+        })
         return router({ name: 'W', model: lead(), workers: [mid] })
       },
     ],
@@ -122,7 +129,8 @@ describe('names', () => {
   })
 
   test('an agent that follows itself is refused; one that follows everybody does not follow itself', async () => {
-    const made = (transfer: object) => router({ name: 'P', model: leadTo('A'), workers: [worker('A'), worker('B')], transfer })
+    const made = (transfer: object) =>
+      router({ name: 'P', model: leadTo('A'), workers: [worker('A'), worker('B')], transfer })
     expect(await problemsOf(() => made({ agents: { A: { followedBy: ['B', 'A'] } } }))).toEqual([
       'router "P": what follows "A" names that agent itself',
     ])
@@ -153,13 +161,18 @@ describe('names', () => {
       routes: { P: ['A'], B: ['C'] },
     })
     await expect(runtimeOf([fine])).resolves.toBeDefined()
-    expect(await problemsOf(() => router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A'], B: ['C'] } }))).toEqual([
-      'router "P": nobody can hand control to "B"',
-      'router "P": nobody can hand control to "C"',
-    ])
+    expect(
+      await problemsOf(() => router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A'], B: ['C'] } })),
+    ).toEqual(['router "P": nobody can hand control to "B"', 'router "P": nobody can hand control to "C"'])
     const led = { returns: 'never', followedBy: ['C'], onFailure: 'end', limits: { turns: 1 } } as const
     const said = await problemsOf(() =>
-      router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A', 'B'] }, transfer: { agents: { P: led } } }),
+      router({
+        name: 'P',
+        model: lead(),
+        workers: workers(),
+        routes: { P: ['A', 'B'] },
+        transfer: { agents: { P: led } },
+      }),
     )
     expect(said).toEqual([
       ...Object.keys(led).map((option) => `router "P": ${option} is said of the router itself, and means its workers`),
@@ -170,7 +183,9 @@ describe('names', () => {
   test('routers that lead to each other are refused, with the way', async () => {
     const one: Agent = router({ name: 'One', description: 'Leads.', model: lead(), workers: () => [two] })
     const two: Agent = router({ name: 'Two', description: 'Leads.', model: lead(), workers: () => [one] })
-    expect(await problemsOf(() => one)).toContainEqual(expect.stringMatching(/control would go round for ever: One > Two > One/))
+    expect(await problemsOf(() => one)).toContainEqual(
+      expect.stringMatching(/control would go round for ever: One > Two > One/),
+    )
   })
 })
 
@@ -266,15 +281,29 @@ describe('how long', () => {
     const desk = bouncing(undefined, 'Yours.')
     const runtime = await runtimeOf([desk])
     const run = await runtime.start(desk, 'task')
-    expect(await run.outcome()).toMatchObject({ status: 'limited', message: expect.stringMatching(/^50 transfers/) as string })
-    expect(await runtime.run(desk, 'task', { limits: { transfers: 0 } })).toMatchObject({ status: 'limited', limit: 'transfers' })
+    expect(await run.outcome()).toMatchObject({
+      status: 'limited',
+      message: expect.stringMatching(/^50 transfers/) as string,
+    })
+    expect(await runtime.run(desk, 'task', { limits: { transfers: 0 } })).toMatchObject({
+      status: 'limited',
+      limit: 'transfers',
+    })
   })
 
   test('collaboration 29: transfers further in count for the whole run', async () => {
-    const mid = router({ name: 'Mid', description: 'Leads.', model: scripted(xfer('W'), 'mid answers'), workers: [worker('W')] })
+    const mid = router({
+      name: 'Mid',
+      description: 'Leads.',
+      model: scripted(xfer('W'), 'mid answers'),
+      workers: [worker('W')],
+    })
     const top = router({ name: 'Top', model: scripted(xfer('Mid'), xfer('Mid', 't2'), 'final'), workers: [mid] })
     const runtime = await runtimeOf([top])
-    expect(await runtime.run(top, 'task', { limits: { transfers: 2 } })).toMatchObject({ status: 'limited', limit: 'transfers' })
+    expect(await runtime.run(top, 'task', { limits: { transfers: 2 } })).toMatchObject({
+      status: 'limited',
+      limit: 'transfers',
+    })
   })
 
   test('collaboration 29: a limit of a router further in counts its own transfers only, and is content for the one above', async () => {
@@ -296,7 +325,13 @@ describe('how long', () => {
   })
 
   test('collaboration 29: a transfer that a limit further in has refused counts for nobody', async () => {
-    const mid = router({ name: 'Mid', description: 'M', model: leadTo('W', 'W'), workers: [worker('W')], limits: { transfers: 1 } })
+    const mid = router({
+      name: 'Mid',
+      description: 'M',
+      model: leadTo('W', 'W'),
+      workers: [worker('W')],
+      limits: { transfers: 1 },
+    })
     const top = router({ name: 'Top', model: leadTo('Mid', 'Z'), workers: [mid, worker('Z')] })
     const run = await (await runtimeOf([top])).start(top, 'task', { limits: { transfers: 3 } })
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
@@ -316,7 +351,12 @@ describe('how long', () => {
   })
 
   test('collaboration 29: below a call there is what is left of the limit, however many transfers were made before it', async () => {
-    const inner = router({ name: 'Inner', description: 'Leads.', model: leadTo('I', 'I', 'I', 'I'), workers: [worker('I')] })
+    const inner = router({
+      name: 'Inner',
+      description: 'Leads.',
+      model: leadTo('I', 'I', 'I', 'I'),
+      workers: [worker('I')],
+    })
     const caller = scripted(calls(['Inner', { request: 'x' }]), 'told')
     const w = agent({ name: 'W', description: 'Calls.', model: caller, tools: [asTool(inner)] })
     const edge = { agents: { W: { limits: { transfers: 2 } } } }
@@ -329,7 +369,11 @@ describe('how long', () => {
 })
 
 test('collaboration 30: an agent that is handed control begins below the run, and not below the model call of the one that chose it', async () => {
-  const desk = router({ name: 'Sup', model: scripted(xfer('W1'), xfer('W2'), 'final'), workers: [worker('W1'), worker('W2')] })
+  const desk = router({
+    name: 'Sup',
+    model: scripted(xfer('W1'), xfer('W2'), 'final'),
+    workers: [worker('W1'), worker('W2')],
+  })
   const run = await (await runtimeOf([desk])).start(desk, 'task')
   await run.outcome()
   const { activations } = await run.view()

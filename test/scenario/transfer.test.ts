@@ -1,6 +1,7 @@
 /**
- * Spec collaboration, section B: control is handed on by whoever has it. Who may choose whom, what a choice looks like, what is refused.
- * Transfers among other calls of one turn are in transfer-turn.test.ts, what a definition refuses in transfer-definition.test.ts.
+ * Spec collaboration, section B: control is handed on by whoever has it. Who may choose whom, what a choice looks like,
+ * what is refused. Transfers among other calls of one turn are in transfer-turn.test.ts, what a definition refuses in
+ * transfer-definition.test.ts.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, transferTo } from '../../src/agent/index.ts'
@@ -15,8 +16,19 @@ const systemOf = (prompt: readonly Message[] | undefined): string =>
 const toolsOf = (model: Scripted, nth = 0): string[] => model.tools[nth]!.map(({ name }) => name)
 
 /** P leads C1 and C2, who give control back if they choose to. */
-function deskOf(lead: Scripted, c1: Scripted, c2: Scripted = scripted('c2 answers'), edge: TransferEdge = { returns: 'on-request' }) {
-  return router({ name: 'P', description: 'Routes.', model: lead, workers: [worker('C1', c1), worker('C2', c2)], transfer: edge })
+function deskOf(
+  lead: Scripted,
+  c1: Scripted,
+  c2: Scripted = scripted('c2 answers'),
+  edge: TransferEdge = { returns: 'on-request' },
+) {
+  return router({
+    name: 'P',
+    description: 'Routes.',
+    model: lead,
+    workers: [worker('C1', c1), worker('C2', c2)],
+    transfer: edge,
+  })
 }
 
 describe('who is offered', () => {
@@ -78,7 +90,10 @@ describe('who is offered', () => {
       workers: [worker('C1')],
       transfer: { agents: { P: { permissions: { deny: ['transfer_to_agent'] } } } },
     })
-    expect(await (await runtimeOf([code])).run(code, 'task')).toMatchObject({ status: 'failed', failure: { code: 'transfer.refused' } })
+    expect(await (await runtimeOf([code])).run(code, 'task')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'transfer.refused' },
+    })
     expect(candidates.at(-1)).toBe(0)
   })
 
@@ -105,7 +120,12 @@ describe('handing over', () => {
     const lead = scripted(xfer('C', 'p1'))
     const c = scripted('c answers')
     const child = agent({ name: 'C', description: 'One.', instructions: 'You are C.', model: c })
-    const desk = router({ name: 'P', model: lead, workers: [child], transfer: { returns: 'never', transfers: 'shown' } })
+    const desk = router({
+      name: 'P',
+      model: lead,
+      workers: [child],
+      transfer: { returns: 'never', transfers: 'shown' },
+    })
     const runtime = await runtimeOf([desk])
     const run = await runtime.start(desk, 'task')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'c answers' })
@@ -124,15 +144,24 @@ describe('handing over', () => {
       [
         { role: 'system', content: 'You are C.' },
         { role: 'user', content: 'task' },
-        { role: 'user', content: 'For context: [P] called tool: `transfer_to_agent` with arguments: {"agent_name":"C"}.' },
-        { role: 'user', content: 'For context: [P] `transfer_to_agent` tool returned result: successfully transferred to agent [C].' },
+        {
+          role: 'user',
+          content: 'For context: [P] called tool: `transfer_to_agent` with arguments: {"agent_name":"C"}.',
+        },
+        {
+          role: 'user',
+          content: 'For context: [P] `transfer_to_agent` tool returned result: successfully transferred to agent [C].',
+        },
       ],
     ])
     expect(lead.prompts).toHaveLength(1)
   })
 
   test('collaboration 15: nothing of it is shown by default, and a task reaches the one who is handed it', async () => {
-    const [lead, c1] = [scripted({ text: 'One moment.', ...xfer('C1', 'p1', 'count the beans') }, 'final'), scripted('12')]
+    const [lead, c1] = [
+      scripted({ text: 'One moment.', ...xfer('C1', 'p1', 'count the beans') }, 'final'),
+      scripted('12'),
+    ]
     const desk = deskOf(lead, c1, undefined, { returns: 'always' })
     const run = await (await runtimeOf([desk])).start(desk, 'task')
     await run.outcome()
@@ -146,13 +175,19 @@ describe('handing over', () => {
       { role: 'assistant', content: 'One moment.' },
       { role: 'user', content: 'For context: [C1] said: 12.' },
     ])
-    expect(await eventsOf(run)).toContainEqual(expect.objectContaining({ type: 'agent.transferred', to: 'C1', task: 'count the beans' }))
+    expect(await eventsOf(run)).toContainEqual(
+      expect.objectContaining({ type: 'agent.transferred', to: 'C1', task: 'count the beans' }),
+    )
   })
 
   test('a task reaches whoever works inside the one who is handed it', async () => {
     const [w, mid] = [scripted('w answers'), scripted(xfer('W'), 'mid answers')]
     const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [worker('W', w)] })
-    const top = router({ name: 'Top', model: scripted(xfer('Mid', 't1', 'count the beans'), 'final'), workers: [inner] })
+    const top = router({
+      name: 'Top',
+      model: scripted(xfer('Mid', 't1', 'count the beans'), 'final'),
+      workers: [inner],
+    })
     expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
     for (const prompt of [mid.prompts[0]!.slice(1), w.prompts[0]!])
       expect(prompt).toEqual([
@@ -191,9 +226,13 @@ describe('handing over', () => {
       { role: 'tool', callId: 'p1', name: 'transfer_to_agent', content: 'successfully transferred to agent [C1]' },
       {
         role: 'user',
-        content: 'For context: [C1] said: I cannot.. [C1] called tool: `transfer_to_agent` with arguments: {"agent_name":"P"}.',
+        content:
+          'For context: [C1] said: I cannot.. [C1] called tool: `transfer_to_agent` with arguments: {"agent_name":"P"}.',
       },
-      { role: 'user', content: 'For context: [C1] `transfer_to_agent` tool returned result: successfully transferred to agent [P].' },
+      {
+        role: 'user',
+        content: 'For context: [C1] `transfer_to_agent` tool returned result: successfully transferred to agent [P].',
+      },
     ])
     expect(ways(await run.view())).toEqual(['P', 'P/C1', 'P/C1/P'])
     expect(await hops(run)).toEqual(['P > C1 by model', 'C1 > P by model'])
@@ -234,7 +273,9 @@ describe('refused before anything is claimed', () => {
     })
     expect([c1.prompts.length, c2.prompts.length]).toEqual([0, 1])
     expect((await lines(run)).filter((each) => each.includes('successfully'))).toHaveLength(2)
-    expect((await eventsOf(run)).filter(({ type }) => type === 'tool.refused')).toMatchObject([{ failure: { code: 'transfer.refused' } }])
+    expect((await eventsOf(run)).filter(({ type }) => type === 'tool.refused')).toMatchObject([
+      { failure: { code: 'transfer.refused' } },
+    ])
   })
 
   /** What a router is told of arguments that are no JSON. */
@@ -266,19 +307,22 @@ describe('refused before anything is claimed', () => {
     expect(await toldOf('x'.repeat(1_000))).toEqual([expect.stringMatching(/are not JSON: x+…\+80\d\./)])
   })
 
-  test.each(['C2', 'Top', 'C1'])('collaboration 19: a worker cannot choose %s: a sibling, a grandparent, itself', async (to) => {
-    const c1 = scripted(xfer(to, 'c1'), 'c1 answers')
-    const mid = router({
-      name: 'Mid',
-      description: 'Leads.',
-      model: scripted(xfer('C1'), 'mid answers'),
-      workers: [worker('C1', c1), worker('C2')],
-      transfer: { returns: 'on-request' },
-    })
-    const top = router({ name: 'Top', model: scripted(xfer('Mid'), 'final'), workers: [mid] })
-    expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
-    expect(told(c1.prompts[1])).toEqual([expect.stringMatching(new RegExp(`no agent "${to}".*Agents are: Mid\\.`))])
-  })
+  test.each(['C2', 'Top', 'C1'])(
+    'collaboration 19: a worker cannot choose %s: a sibling, a grandparent, itself',
+    async (to) => {
+      const c1 = scripted(xfer(to, 'c1'), 'c1 answers')
+      const mid = router({
+        name: 'Mid',
+        description: 'Leads.',
+        model: scripted(xfer('C1'), 'mid answers'),
+        workers: [worker('C1', c1), worker('C2')],
+        transfer: { returns: 'on-request' },
+      })
+      const top = router({ name: 'Top', model: scripted(xfer('Mid'), 'final'), workers: [mid] })
+      expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
+      expect(told(c1.prompts[1])).toEqual([expect.stringMatching(new RegExp(`no agent "${to}".*Agents are: Mid\\.`))])
+    },
+  )
 
   test.each(['Nobody', 'P', 'Top'])(
     'collaboration 18, 19: code that hands over to %s fails, and the failure says who did and where',

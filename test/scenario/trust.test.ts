@@ -1,4 +1,7 @@
-/** Trust at work: which mode a run begins with, what an incident does to one that is running, what a run adds (spec team 1.18, R-18). */
+/**
+ * Trust at work: which mode a run begins with, what an incident does to one that is running, what a run adds (spec team
+ * 1.18, R-18).
+ */
 import { describe, expect, test } from 'vitest'
 import { type Context } from '../../src/engine/index.ts'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
@@ -12,7 +15,13 @@ import { delegates, eventsOf, runtimeOf, scripted, store, waiting } from './team
 /** One action behind a gate: what became of it. */
 async function gate(ctx: Context, edge: Edge, action: string): Promise<string> {
   const about = { tool: action, toolVersion: '1', input: { action } }
-  const verdict = await escalate(ctx.scope('gate'), edge.oversight, { subject: 'action', name: action }, { action }, about)
+  const verdict = await escalate(
+    ctx.scope('gate'),
+    edge.oversight,
+    { subject: 'action', name: action },
+    { action },
+    about,
+  )
   return verdict === undefined ? 'unasked' : verdict.approved ? 'approved' : verdict.how
 }
 
@@ -96,7 +105,13 @@ describe('while a run goes on', () => {
     await level(runtime, 'expert')
     const run = await runtime.start('analyst', 'wait')
     const [asked] = (await waiting(run)).questions
-    const after = await runtime.incident({ trust: 'analysts', severity: 'serious', by: 'eve', note: 'wrong figures', run: run.id })
+    const after = await runtime.incident({
+      trust: 'analysts',
+      severity: 'serious',
+      by: 'eve',
+      note: 'wrong figures',
+      run: run.id,
+    })
     expect(after).toMatchObject({
       level: 'novice',
       mode: 'in-command',
@@ -148,13 +163,17 @@ describe('what a run adds', () => {
       store: file,
       trust: { analysts: { proficient: rule, expert: { ...rule, tasks: 1_000 } } },
     })
-    expect(await agreed(await runtime.start('analyst', 'go'))).toMatchObject({ output: ['approved', 'approved', 'approved'] })
+    expect(await agreed(await runtime.start('analyst', 'go'))).toMatchObject({
+      output: ['approved', 'approved', 'approved'],
+    })
     const second = await runtime.start('analyst', 'go')
     expect(await agreed(second)).toMatchObject({ output: ['approved', 'approved', 'approved'] })
     expect((await eventsOf(second)).filter(({ type }) => type === 'trust.updated')).toMatchObject([
       { trust: 'analysts', level: 'proficient', tasks: 2, succeeded: 2, reason: 'risen to proficient' },
     ])
-    expect(await agreed(await runtime.start('analyst', 'go'))).toMatchObject({ output: ['unasked', 'unasked', 'approved'] })
+    expect(await agreed(await runtime.start('analyst', 'go'))).toMatchObject({
+      output: ['unasked', 'unasked', 'approved'],
+    })
     await runtime.remove(second.id)
     await runtime.close()
     // who only looks goes by the rules of the last run
@@ -201,14 +220,21 @@ describe('what is said from outside', () => {
 
   test('a word about a name that nobody has is a slip, unless it says that it is meant', async () => {
     const runtime = await runtimeOf([analyst])
-    const slip = { code: 'trust.invalid', message: 'nothing is trusted under the name "analyst": did you mean "analysts"?' }
+    const slip = {
+      code: 'trust.invalid',
+      message: 'nothing is trusted under the name "analyst": did you mean "analysts"?',
+    }
     const set = { level: 'expert', by: 'ann', reason: 'x' } as const
     await expect(runtime.incident({ trust: 'analyst', severity: 'serious' })).rejects.toMatchObject(slip)
     await expect(runtime.setTrust({ trust: 'analyst', ...set })).rejects.toMatchObject(slip)
-    await expect(runtime.setTrust({ trust: 'press', ...set, create: 'yes' as never })).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(runtime.setTrust({ trust: 'press', ...set, create: 'yes' as never })).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
     expect(await runtime.trusts()).toEqual([])
     expect(await runtime.setTrust({ trust: 'press', ...set, create: true })).toMatchObject({ level: 'expert' })
-    expect(await runtime.incident({ trust: 'press', severity: 'minor' })).toMatchObject({ history: [{}, {}, { what: 'incident' }] })
+    expect(await runtime.incident({ trust: 'press', severity: 'minor' })).toMatchObject({
+      history: [{}, {}, { what: 'incident' }],
+    })
     await expect(runtimeOf([analyst], { trust: { analist: 'conservative' } })).rejects.toMatchObject({
       code: 'config.invalid',
       message: 'createRuntime: trust has rules for "analist", and no agent names it: did you mean "analysts"?',
@@ -226,7 +252,10 @@ describe('what is said from outside', () => {
     await refused(runtime.incident({ trust: 'analysts', severity: 'awful' as never }), 'trust.invalid')
     await refused(runtime.incident({ trust: 'a/b', severity: 'minor' }), 'input.invalid')
     await refused(runtime.incident({ trust: 'analysts', severity: 'minor', who: 'me' } as never), 'input.invalid')
-    await refused(runtime.setTrust({ trust: 'analysts', level: 'wizard' as never, by: 'a', reason: 'b' }), 'trust.invalid')
+    await refused(
+      runtime.setTrust({ trust: 'analysts', level: 'wizard' as never, by: 'a', reason: 'b' }),
+      'trust.invalid',
+    )
     await refused(runtime.setTrust({ trust: 'analysts', level: 'expert', by: 'a', reason: '' }), 'input.invalid')
     await refused(runtime.trust('.names'), 'input.invalid')
     await refused(runtimeOf([analyst], { trust: { analysts: 'lax' as never } }), 'config.invalid')

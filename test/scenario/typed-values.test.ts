@@ -13,7 +13,10 @@ const plan = sessionValue('plan', {
 const count = sessionValue('count', { schema: { type: 'integer', minimum: 0 }, initial: 0 })
 
 /** Runs this code as a step; its output, or why it failed. */
-async function ran(code: Parameters<typeof agent>[0]['run'], values: { readonly [key: string]: Json } = {}): Promise<unknown> {
+async function ran(
+  code: Parameters<typeof agent>[0]['run'],
+  values: { readonly [key: string]: Json } = {},
+): Promise<unknown> {
   const flow = sequential({ name: 'S', agents: [agent({ name: 'code', run: code })] })
   const outcome = await (await runtimeOf([flow])).run(flow, 'go', { values })
   return outcome.status === 'completed' ? outcome.output : outcome.status === 'failed' ? outcome.failure : outcome
@@ -90,17 +93,28 @@ describe('a typed session value', () => {
       message: expect.stringMatching(/session value "plan" .*as it was written: .*steps/) as string,
     }
     expect(await ran((ctx) => plan.get(ctx), { plan: { done: 1 } })).toMatchObject(wrong)
-    expect(await ran((ctx) => plan.update(ctx, (value) => value), { plan: 'text' })).toMatchObject({ code: 'input.invalid' })
+    expect(await ran((ctx) => plan.update(ctx, (value) => value), { plan: 'text' })).toMatchObject({
+      code: 'input.invalid',
+    })
   })
 
   test('what does not fit is not written; code that catches the error goes on with what was there', async () => {
     const result = await ran(async (ctx) => {
       const codes: Json[] = []
-      for (const bad of [{ steps: [], done: -1 }, { steps: [1], done: 0 }, undefined, null, { steps: [], done: Number.NaN }])
+      for (const bad of [
+        { steps: [], done: -1 },
+        { steps: [1], done: 0 },
+        undefined,
+        null,
+        { steps: [], done: Number.NaN },
+      ])
         await plan.update(ctx, () => bad as never).catch((thrown: { code: string }) => codes.push(thrown.code))
       return { codes, kept: await ctx.values.get('plan') }
     })
-    expect(result).toEqual({ codes: ['input.invalid', 'input.invalid', 'input.invalid', 'input.invalid', 'input.invalid'], kept: null })
+    expect(result).toEqual({
+      codes: ['input.invalid', 'input.invalid', 'input.invalid', 'input.invalid', 'input.invalid'],
+      kept: null,
+    })
     expect(await ran((ctx) => count.update(ctx, () => -1))).toMatchObject({
       code: 'input.invalid',
       message: expect.stringContaining('"count"') as string,
@@ -111,7 +125,12 @@ describe('a typed session value', () => {
     const owner = sessionValue('owner', { schema: z.string().nullable(), initial: null })
     expect(
       await ran(async (ctx) => {
-        const seen = [await owner.get(ctx), await owner.update(ctx, () => 'ann'), await owner.update(ctx, () => null), await owner.get(ctx)]
+        const seen = [
+          await owner.get(ctx),
+          await owner.update(ctx, () => 'ann'),
+          await owner.update(ctx, () => null),
+          await owner.get(ctx),
+        ]
         return seen
       }),
     ).toEqual([null, 'ann', null, null])
@@ -120,7 +139,10 @@ describe('a typed session value', () => {
   })
 
   test('it belongs to the session: the next run goes on with it, also after a restart', async () => {
-    const flow = sequential({ name: 'S', agents: [agent({ name: 'one', run: (ctx) => count.update(ctx, (n) => Number(n) + 1) })] })
+    const flow = sequential({
+      name: 'S',
+      agents: [agent({ name: 'one', run: (ctx) => count.update(ctx, (n) => Number(n) + 1) })],
+    })
     const first = await runtimeOf([flow], { store: store() })
     for (const output of [1, 2]) expect(await first.run(flow, 'go', { session: 'ses_1' })).toMatchObject({ output })
     await first.close()

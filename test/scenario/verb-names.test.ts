@@ -1,11 +1,14 @@
-/** What a supervisor's verbs are called, and how its team is put to its model: spec delegation L2, L3, cases 7, 11, 12. */
+/**
+ * What a supervisor's verbs are called, and how its team is put to its model: spec delegation L2, L3, cases 7, 11, 12.
+ */
 import { expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { Message } from '../../src/model/index.ts'
 import { reflect, supervisor, type Lesson } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
 
-const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 const typed = (name: string) =>
   agent({
     name,
@@ -21,7 +24,13 @@ const invalid = (message: RegExp) =>
 test('delegation 7: a tool that is called like a verb is refused when the team is built, whatever the verb is called here', async () => {
   const named = (name: string) => tool({ name, execute: () => 'mine' })
   const boss = (own: string, verbs?: { delegate?: string; forward?: string }) => () =>
-    supervisor({ name: 'boss', model: scripted('x'), tools: [named(own)], workers: [worker('w'), typed('t')], ...(verbs && { verbs }) })
+    supervisor({
+      name: 'boss',
+      model: scripted('x'),
+      tools: [named(own)],
+      workers: [worker('w'), typed('t')],
+      ...(verbs && { verbs }),
+    })
   expect(boss('delegate')).toThrow(invalid(/the tool name "delegate" is taken/))
   expect(boss('delegate_t')).toThrow(invalid(/"delegate_t" is taken/))
   expect(boss('assign', { delegate: 'assign' })).toThrow(invalid(/"assign" is taken/))
@@ -29,7 +38,13 @@ test('delegation 7: a tool that is called like a verb is refused when the team i
   expect(boss('relay', { forward: 'relay' })).toThrow(invalid(/"relay" is taken/))
   // and a name that no verb has any more is free
   const lead = scripted(calls(['delegate', {}]), 'final')
-  const free = supervisor({ name: 'boss', model: lead, tools: [named('delegate')], workers: [worker('w')], verbs: { delegate: 'assign' } })
+  const free = supervisor({
+    name: 'boss',
+    model: lead,
+    tools: [named('delegate')],
+    workers: [worker('w')],
+    verbs: { delegate: 'assign' },
+  })
   expect(await (await runtimeOf([free])).run(free, 'go')).toMatchObject({ output: 'final' })
   expect(lead.tools[0]!.map(({ name }) => name)).toEqual(['delegate', 'assign', 'forward_message'])
   expect(told(lead.prompts[1])).toEqual(['mine'])
@@ -37,9 +52,13 @@ test('delegation 7: a tool that is called like a verb is refused when the team i
 
 test('delegation 7: verbs share no name, have names that tools may have, and none that is no verb', () => {
   const boss = (verbs: object) => () => supervisor({ name: 'boss', model: scripted('x'), workers: [typed('t')], verbs })
-  expect(boss({ delegate: 'ask', forward: 'ask' })).toThrow(invalid(/verbs.delegate and verbs.forward are both called "ask"/))
+  expect(boss({ delegate: 'ask', forward: 'ask' })).toThrow(
+    invalid(/verbs.delegate and verbs.forward are both called "ask"/),
+  )
   expect(boss({ recruit: 'delegate_t' })).toThrow(invalid(/are both called "delegate_t"/))
-  expect(boss({ forward: 'forward_message', recruit: 'forward_message' })).toThrow(invalid(/both called "forward_message"/))
+  expect(boss({ forward: 'forward_message', recruit: 'forward_message' })).toThrow(
+    invalid(/both called "forward_message"/),
+  )
   expect(boss({ delegate: 'give work' })).toThrow(invalid(/verbs.delegate is "give work"/))
   expect(boss({ delegate: 'd'.repeat(64) })).toThrow(invalid(/for "t"/))
   expect(boss({ delegate: 3 })).toThrow(invalid(/verbs.delegate is 3/))
@@ -52,7 +71,11 @@ test('delegation 7: verbs share no name, have names that tools may have, and non
 
 test('verbs under other names delegate, forward, recruit and are permitted by those names', async () => {
   const lead = scripted(
-    calls(['hire', { worker: 's', reason: 'needed' }], ['assign', { worker: 'w', instructions: 'one' }], ['assign_t', { n: 1 }]),
+    calls(
+      ['hire', { worker: 's', reason: 'needed' }],
+      ['assign', { worker: 'w', instructions: 'one' }],
+      ['assign_t', { n: 1 }],
+    ),
     calls(['assign', { worker: 's', instructions: 'two' }], ['assign', { worker: 't', instructions: 'no' }]),
     calls(['relay', { worker: 's' }]),
   )
@@ -107,7 +130,10 @@ test('several workers at once under another name: their answer crosses, and a le
     delegation: { context: 'answers', several: true },
     verbs: { delegate: 'assign', several: 'ask_all' },
   })
-  const careful = reflect(boss, { judge: () => 1, memory: { recall: () => [], save: (lesson) => void lessons.push(lesson) } })
+  const careful = reflect(boss, {
+    judge: () => 1,
+    memory: { recall: () => [], save: (lesson) => void lessons.push(lesson) },
+  })
   expect(await (await runtimeOf([careful])).run(careful, 'go')).toMatchObject({ output: 'final' })
   expect(JSON.stringify(second.prompts[0])).toContain('w is done')
   expect(lessons).toMatchObject([{ workers: ['w', 'v', 'u'] }])
@@ -127,13 +153,17 @@ test('the names are part of the version; without any it is what it was', () => {
 
 test('delegation 11: guidance with braces, JSON and dollars survives untouched; {workers} is where the list stands, once', async () => {
   const lead = scripted('final')
-  const guidance = 'Answer like {"a": {"b": 1}} or {x} or {0}; $& $1 ${y}.\n<team>\n{workers}\n</team>\nAgain {workers} is text.'
+  const guidance =
+    'Answer like {"a": {"b": 1}} or {x} or {0}; $& $1 ${y}.\n<team>\n{workers}\n</team>\nAgain {workers} is text.'
   const boss = supervisor({
     name: 'boss',
     instructions: 'Own {workers} {a}.',
     model: lead,
     guidance,
-    workers: [agent({ name: 'w', description: 'Does $& {workers} {y}.', instructions: 'secret', model: scripted('x') }), worker('v')],
+    workers: [
+      agent({ name: 'w', description: 'Does $& {workers} {y}.', instructions: 'secret', model: scripted('x') }),
+      worker('v'),
+    ],
   })
   await (await runtimeOf([boss])).run(boss, 'go')
   expect(systemOf(lead.prompts[0])).toBe(
@@ -150,7 +180,13 @@ test('delegation 11: without a place for it the list follows the guidance; with 
 
 test('delegation 12: instructions and guidance are what they were after a run, also after one that failed', async () => {
   const lead = scripted(delegates(['w', 'one']), new Error('down'), delegates(['w', 'one']), 'final')
-  const options = { name: 'boss', instructions: 'Own.', model: lead, guidance: 'Team: {workers}.', workers: [worker('w')] } as const
+  const options = {
+    name: 'boss',
+    instructions: 'Own.',
+    model: lead,
+    guidance: 'Team: {workers}.',
+    workers: [worker('w')],
+  } as const
   const boss = supervisor({ ...options, retry: { attempts: 1 } })
   const before = boss.version
   const runtime = await runtimeOf([boss])

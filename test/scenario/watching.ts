@@ -7,7 +7,8 @@ export const note = (log: Json[] = []) => tool({ name: 'note', execute: (input) 
 
 /** Writes down that it was asked, and changes nothing. */
 export function watching(name: string, log: string[]): Middleware {
-  const seen = (hook: string, { agent: whose, turn }: Moment): undefined => void log.push(`${name}.${hook} ${whose} ${turn}`)
+  const seen = (hook: string, { agent: whose, turn }: Moment): undefined =>
+    void log.push(`${name}.${hook} ${whose} ${turn}`)
   return {
     name,
     before: (_begins, at) => seen('before', at),

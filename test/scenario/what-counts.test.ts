@@ -1,4 +1,7 @@
-/** What is told of a run is what counted: in its messages, its text, its session and the memory of its workers. Cites K1, K9. */
+/**
+ * What is told of a run is what counted: in its messages, its text, its session and the memory of its workers. Cites
+ * K1, K9.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent, type Middleware } from '../../src/agent/index.ts'
 import { completed } from '../../src/core/index.ts'
@@ -31,15 +34,27 @@ const writing =
 const about = { name: 'a', description: 'Answers.' } as const
 const inside = agent({ name: 'inside', description: 'i', model: writing('ANSWER') })
 const masks: Middleware = { name: 'masks', afterModel: ({ text }) => ({ text: text.replaceAll('1234', 'ANSWER') }) }
-const rejects: Middleware = { name: 'rejects', afterModel: ({ text }) => (text.includes('1234') ? { again: 'No numbers.' } : undefined) }
+const rejects: Middleware = {
+  name: 'rejects',
+  afterModel: ({ text }) => (text.includes('1234') ? { again: 'No numbers.' } : undefined),
+}
 const replaces: Middleware = { name: 'replaces', after: () => completed('ANSWER') }
-const looks: Middleware = { name: 'looks', afterModel: () => undefined, wrapTool: (_call, run) => run(), after: () => undefined }
+const looks: Middleware = {
+  name: 'looks',
+  afterModel: () => undefined,
+  wrapTool: (_call, run) => run(),
+  after: () => undefined,
+}
 const ask = tool({ name: 'ask', run: (ctx) => interrupt(ctx, '?') })
-const unsure = { assess: () => ({ confidence: 0.1 }), oversight: { mode: 'in-the-loop', escalate: { confidenceBelow: 0.6 } } } as const
+const unsure = {
+  assess: () => ({ confidence: 0.1 }),
+  oversight: { mode: 'in-the-loop', escalate: { confidenceBelow: 0.6 } },
+} as const
 
 type Act = (run: Run) => Promise<unknown>
 const nobody: Act = () => Promise.resolve()
-const edits: Act = async (run) => run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'edit', input: 'ANSWER' })
+const edits: Act = async (run) =>
+  run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'edit', input: 'ANSWER' })
 const byHand: Act = async (run) => {
   await waiting(run)
   const { activation } = (await run.view()).activations.find((each) => each.agent === 'a')!
@@ -49,10 +64,25 @@ const byHand: Act = async (run) => {
 /** How an answer came to count; what its agent has said in the end. */
 const ways: readonly (readonly [string, () => Agent, Act, readonly string[]])[] = [
   ['the model’s own', () => agent({ ...about, model: writing('ANSWER') }), nobody, ['ANSWER']],
-  ['middlewares that only look', () => agent({ ...about, model: writing('ANSWER'), middleware: [looks] }), nobody, ['ANSWER']],
+  [
+    'middlewares that only look',
+    () => agent({ ...about, model: writing('ANSWER'), middleware: [looks] }),
+    nobody,
+    ['ANSWER'],
+  ],
   ['afterModel', () => agent({ ...about, model: writing('1234'), middleware: [masks] }), nobody, ['ANSWER']],
-  ['afterModel, seen by another', () => agent({ ...about, model: writing('1234'), middleware: [looks, masks] }), nobody, ['ANSWER']],
-  ['afterModel, asked again', () => agent({ ...about, model: scripted('1234', 'ANSWER'), middleware: [rejects] }), nobody, ['ANSWER']],
+  [
+    'afterModel, seen by another',
+    () => agent({ ...about, model: writing('1234'), middleware: [looks, masks] }),
+    nobody,
+    ['ANSWER'],
+  ],
+  [
+    'afterModel, asked again',
+    () => agent({ ...about, model: scripted('1234', 'ANSWER'), middleware: [rejects] }),
+    nobody,
+    ['ANSWER'],
+  ],
   ['after', () => agent({ ...about, model: scripted('model text'), middleware: [replaces] }), nobody, ['ANSWER']],
   [
     'after, of a tool’s result',
@@ -67,7 +97,12 @@ const ways: readonly (readonly [string, () => Agent, Act, readonly string[]])[] 
     ['ANSWER'],
   ],
   ['a review', () => agent({ ...about, model: writing('model text'), ...unsure }), edits, ['model text', 'ANSWER']],
-  ['a completion by hand', () => agent({ ...about, tools: [ask], model: scripted(calls(['ask', {}])) }), byHand, ['ANSWER']],
+  [
+    'a completion by hand',
+    () => agent({ ...about, tools: [ask], model: scripted(calls(['ask', {}])) }),
+    byHand,
+    ['ANSWER'],
+  ],
   ['code by hand', () => agent({ ...about, run: (ctx) => interrupt(ctx, '?') }), byHand, ['ANSWER']],
   [
     'a forward',
@@ -82,7 +117,12 @@ const ways: readonly (readonly [string, () => Agent, Act, readonly string[]])[] 
   ],
   [
     'code that delegates',
-    () => agent({ ...about, workers: [inside], run: async (ctx) => ((await delegate(ctx, inside, 'x')) as { output: string }).output }),
+    () =>
+      agent({
+        ...about,
+        workers: [inside],
+        run: async (ctx) => ((await delegate(ctx, inside, 'x')) as { output: string }).output,
+      }),
     nobody,
     ['ANSWER'],
   ],
@@ -120,7 +160,10 @@ describe('messages and text have the answer that counts, and nothing that a midd
   })
 
   test('what a middleware makes of a result is the result; a call has one', async () => {
-    const hides: Middleware = { name: 'hides', wrapTool: async (_call, run) => ({ ...(await run()), content: 'card ****' }) }
+    const hides: Middleware = {
+      name: 'hides',
+      wrapTool: async (_call, run) => ({ ...(await run()), content: 'card ****' }),
+    }
     const read = tool({ name: 'read', effect: 'read', execute: () => 'card 1234' })
     const root = agent({
       name: 'a',
@@ -132,7 +175,9 @@ describe('messages and text have the answer that counts, and nothing that a midd
     await run.outcome()
     const messages = await all(run.messages())
     expect(
-      messages.map((each) => (each.type === 'tool' ? [each.callId, each.content] : each.type === 'assistant' ? each.text : each.type)),
+      messages.map((each) =>
+        each.type === 'tool' ? [each.callId, each.content] : each.type === 'assistant' ? each.text : each.type,
+      ),
     ).toEqual(['', ['c1', 'card ****'], ['c2', 'card ****'], 'done'])
     expectSameAtEveryCut(await all<Recorded>(run.events()))
   })
@@ -149,12 +194,17 @@ describe('messages and text have the answer that counts, and nothing that a midd
   })
 
   test('branches pass on what they said, also a human’s: nothing is said twice', async () => {
-    const root = parallel({ name: 'both', agents: [human({ name: 'bob' }), agent({ name: 'm', model: scripted('m says') })] })
+    const root = parallel({
+      name: 'both',
+      agents: [human({ name: 'bob' }), agent({ name: 'm', model: scripted('m says') })],
+    })
     const run = (await (await runtimeOf([root])).start(root, 'go')) as Run
     const [question] = (await waiting(run)).questions
     await run.answer({ interruptId: question!.id, value: 'bob says', by: 'bob' })
     await run.outcome()
-    expect((await all(run.messages())).flatMap((each) => (each.type === 'assistant' ? [each.agent] : [])).toSorted()).toEqual(['bob', 'm'])
+    expect(
+      (await all(run.messages())).flatMap((each) => (each.type === 'assistant' ? [each.agent] : [])).toSorted(),
+    ).toEqual(['bob', 'm'])
   })
 
   test('who works for code that delegates is below it, like a worker of a model', async () => {
@@ -203,25 +253,30 @@ describe('an end by a hook', () => {
         }),
       ['first', 'so far', 'second'],
     ],
-  ] as const)('%s is a turn of its session; the feedback for its leader is shown to no other agent', async (_by, made, shown) => {
-    const told: unknown[] = []
-    const first = made()
-    const memory = {
-      recall: () => undefined,
-      save: (turn: { answer: string; answeredBy: string }) => void told.push([turn.answeredBy, turn.answer]),
-    }
-    const second = scripted('fine')
-    const later = agent({ name: 'later', model: second })
-    const runtime = await runtimeOf([first, later])
-    await runtime.run(first, 'first', { session: 's' })
-    await runtime.run(later, 'second', { session: 's' })
-    expect(second.prompts[0]!.map(({ content }) => (content as string).replace(/^For context: \[boss\] said: (.*)\.$/, '$1'))).toEqual(
-      shown,
-    )
-    const kept = await runtimeOf([first], { memory })
-    await kept.run(first, 'first', { session: 's' })
-    expect(told).toEqual([['boss', shown.at(-2)]])
-  })
+  ] as const)(
+    '%s is a turn of its session; the feedback for its leader is shown to no other agent',
+    async (_by, made, shown) => {
+      const told: unknown[] = []
+      const first = made()
+      const memory = {
+        recall: () => undefined,
+        save: (turn: { answer: string; answeredBy: string }) => void told.push([turn.answeredBy, turn.answer]),
+      }
+      const second = scripted('fine')
+      const later = agent({ name: 'later', model: second })
+      const runtime = await runtimeOf([first, later])
+      await runtime.run(first, 'first', { session: 's' })
+      await runtime.run(later, 'second', { session: 's' })
+      expect(
+        second.prompts[0]!.map(({ content }) =>
+          (content as string).replace(/^For context: \[boss\] said: (.*)\.$/, '$1'),
+        ),
+      ).toEqual(shown)
+      const kept = await runtimeOf([first], { memory })
+      await kept.run(first, 'first', { session: 's' })
+      expect(told).toEqual([['boss', shown.at(-2)]])
+    },
+  )
 
   test('a session knows who answered, whatever the form of the answer', async () => {
     for (const text of ['{"n":8}', '{ "n": 8 }', '```json\n{"n":8}\n```']) {
@@ -255,7 +310,13 @@ describe('what a worker remembers', () => {
 
   test('an answer with which a hook has ended its work', async () => {
     const model = scripted(delegates(['inside', 'x']), 'second')
-    const w = supervisor({ name: 'w', description: 'w', model, workers: [inside], delegation: { onComplete: () => ({ bail: true }) } })
+    const w = supervisor({
+      name: 'w',
+      description: 'w',
+      model,
+      workers: [inside],
+      delegation: { onComplete: () => ({ bail: true }) },
+    })
     const root = supervisor({
       name: 's',
       model: scripted(delegates(['w', 'first']), delegates(['w', 'again']), 'done'),
@@ -263,7 +324,11 @@ describe('what a worker remembers', () => {
       delegation: { workers: { w: { memory: 'continue' } } },
     })
     await (await runtimeOf([root])).run(root, 'go')
-    expect(model.prompts[1]!.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual(['first', 'ANSWER', 'again'])
+    expect(model.prompts[1]!.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+      'first',
+      'ANSWER',
+      'again',
+    ])
   })
 })
 

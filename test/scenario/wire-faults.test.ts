@@ -1,6 +1,6 @@
 /**
- * Faults on the wires, at the level of a team: what is tried again, what becomes content for the leader, that nothing of an answer that was cut off is
- * used, and that what was used and is not known stays unknown.
+ * Faults on the wires, at the level of a team: what is tried again, what becomes content for the leader, that nothing
+ * of an answer that was cut off is used, and that what was used and is not known stays unknown.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
@@ -21,7 +21,12 @@ afterAll(() => llm.close())
 
 /** Two answers to the researcher's first question: the first one is spoiled on the way, the second comes through. */
 const spoiled = {
-  toolCalls: [{ name: 'danger', arguments: JSON.stringify({ topic: 'a topic that is long enough to be cut in two. '.repeat(4) }) }],
+  toolCalls: [
+    {
+      name: 'danger',
+      arguments: JSON.stringify({ topic: 'a topic that is long enough to be cut in two. '.repeat(4) }),
+    },
+  ],
 }
 const refusal = (status: number, type: string, more: { readonly retryAfter?: number } = {}) => ({
   error: { message: 'no', type, code: type },
@@ -49,7 +54,8 @@ function firstOnes(
   return (answer) => (left-- > 0 ? alter(answer) : {})
 }
 
-const half = (answer: PassingAnswer): string => answer.body.slice(0, answer.body.lastIndexOf('\n\n', answer.body.length / 2) + 2)
+const half = (answer: PassingAnswer): string =>
+  answer.body.slice(0, answer.body.lastIndexOf('\n\n', answer.body.length / 2) + 2)
 
 /** What was recorded of attempts that failed. */
 async function attemptsOf(run: Run): Promise<readonly (readonly [string, string, number])[]> {
@@ -77,7 +83,9 @@ describe.each(wires)('$name', ({ model, name }) => {
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([['researcher', 'model.rate-limited', 1]])
     expect((await run.view()).failedAttempts[0]?.delayMs).toBe(1_000)
-    const [refused, again] = llm.requests().filter((request) => JSON.stringify(request.body).includes('You are RESEARCHER.'))
+    const [refused, again] = llm
+      .requests()
+      .filter((request) => JSON.stringify(request.body).includes('You are RESEARCHER.'))
     expect(refused?.response.status).toBe(429)
     expect(again!.timestamp - refused!.timestamp).toBeGreaterThanOrEqual(990)
     expect(again!.headers['idempotency-key']).toBe(refused!.headers['idempotency-key'])
@@ -114,23 +122,29 @@ describe.each(wires)('$name', ({ model, name }) => {
     expect(await attemptsOf(run)).toEqual([['researcher', 'model.unavailable', 1]])
   })
 
-  test.each(['clean', 'reset'] as const)('a stream that ends in the middle of a text (%s): nothing of it is used', async (end) => {
-    llm.on(first, { content: 'A wrong answer that will be cut. '.repeat(8) })
-    const deeds: Deeds = []
-    const run = await started(model, deeds, await llm.proxy(firstOnes(1, (answer) => ({ body: half(answer), end }))))
-    await expectGood(run, deeds)
-    expect(await attemptsOf(run)).toEqual([['researcher', 'model.cut-off', 1]])
-    expect(JSON.stringify(await eventsOf(run))).not.toContain('A wrong answer')
-  })
+  test.each(['clean', 'reset'] as const)(
+    'a stream that ends in the middle of a text (%s): nothing of it is used',
+    async (end) => {
+      llm.on(first, { content: 'A wrong answer that will be cut. '.repeat(8) })
+      const deeds: Deeds = []
+      const run = await started(model, deeds, await llm.proxy(firstOnes(1, (answer) => ({ body: half(answer), end }))))
+      await expectGood(run, deeds)
+      expect(await attemptsOf(run)).toEqual([['researcher', 'model.cut-off', 1]])
+      expect(JSON.stringify(await eventsOf(run))).not.toContain('A wrong answer')
+    },
+  )
 
-  test.each(['clean', 'reset'] as const)('a stream that ends in the middle of a call (%s): no tool runs from it', async (end) => {
-    llm.on(first, spoiled)
-    const deeds: Deeds = []
-    const run = await started(model, deeds, await llm.proxy(firstOnes(1, (answer) => ({ body: half(answer), end }))))
-    await expectGood(run, deeds) // no "danger" among the deeds
-    expect(await attemptsOf(run)).toEqual([['researcher', 'model.cut-off', 1]])
-    expect(JSON.stringify(await eventsOf(run))).not.toContain('danger')
-  })
+  test.each(['clean', 'reset'] as const)(
+    'a stream that ends in the middle of a call (%s): no tool runs from it',
+    async (end) => {
+      llm.on(first, spoiled)
+      const deeds: Deeds = []
+      const run = await started(model, deeds, await llm.proxy(firstOnes(1, (answer) => ({ body: half(answer), end }))))
+      await expectGood(run, deeds) // no "danger" among the deeds
+      expect(await attemptsOf(run)).toEqual([['researcher', 'model.cut-off', 1]])
+      expect(JSON.stringify(await eventsOf(run))).not.toContain('danger')
+    },
+  )
 
   test('malformed events are tried again', async () => {
     llm.on(first, spoiled, { chaos: { malformedRate: 1 } })
@@ -143,15 +157,21 @@ describe.each(wires)('$name', ({ model, name }) => {
   test('arguments that do not fit are content for the model, and the next turn mends them', async () => {
     const bad = name === 'google' ? { subject: 'beaks' } : { topic: 'SPOIL' } // Gemini sends arguments as JSON proper: they can only be of the wrong form
     llm.on(first, { toolCalls: [{ name: 'lookup', arguments: JSON.stringify(bad) }] }, { chunkSize: 1_000 })
-    const mended = { toolCalls: ['beaks', 'wings'].map((topic) => ({ name: 'lookup', arguments: JSON.stringify({ topic }) })) }
+    const mended = {
+      toolCalls: ['beaks', 'wings'].map((topic) => ({ name: 'lookup', arguments: JSON.stringify({ topic }) })),
+    }
     llm.on({ ...who('RESEARCHER'), hasToolResult: true, sequenceIndex: 0 }, mended)
     const deeds: Deeds = []
-    const spoil = await llm.proxy((answer) => ({ body: answer.body.replace(/\{\\"topic\\":\\"SPOIL\\"\}/g, '{\\"topic\\": oops') }))
+    const spoil = await llm.proxy((answer) => ({
+      body: answer.body.replace(/\{\\"topic\\":\\"SPOIL\\"\}/g, '{\\"topic\\": oops'),
+    }))
     const run = await started(model, deeds, spoil)
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([])
     const told = spoil.requests()[1]!.body
-    expect(told).toMatch(name === 'google' ? /arguments of \\+"lookup\\+" do not fit/ : /arguments of \\+"lookup\\+" are not JSON/)
+    expect(told).toMatch(
+      name === 'google' ? /arguments of \\+"lookup\\+" do not fit/ : /arguments of \\+"lookup\\+" are not JSON/,
+    )
     const refused = (await eventsOf(run)).filter((event) => event.type === 'tool.refused')
     expect(refused).toMatchObject([{ tool: 'lookup', failure: { code: 'tool.invalid-input', class: 'validation' } }])
   })
@@ -176,7 +196,10 @@ describe.each(wires)('$name', ({ model, name }) => {
 
 describe('usage that is not told', () => {
   const output = 700
-  /** A leader that answers after one delegation, below a limit that its second call fits under only if the worker's call is not counted at its reserve. */
+  /**
+   * A leader that answers after one delegation, below a limit that its second call fits under only if the worker's call
+   * is not counted at its reserve.
+   */
   async function limitedRun(model: string, worker: FakeProxy | undefined): Promise<Run> {
     const usage = {
       prompt_tokens: 20,
@@ -188,7 +211,10 @@ describe('usage that is not told', () => {
     }
     llm.on(
       { ...who('LEADER'), hasToolResult: false },
-      { toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: 'go' }) }], usage },
+      {
+        toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: 'go' }) }],
+        usage,
+      },
     )
     llm.on({ ...who('LEADER'), hasToolResult: true }, { content: 'done', usage })
     llm.on({ ...who('RESEARCHER') }, { content: 'found', usage })
@@ -225,10 +251,17 @@ describe('usage that is not told', () => {
       input: 0,
       output: 0,
     })
-    expect(outcome.usage.find((row) => row.agent === 'lead')).toMatchObject({ calls: 1, unknown: 0, input: 20, output: 5 })
+    expect(outcome.usage.find((row) => row.agent === 'lead')).toMatchObject({
+      calls: 1,
+      unknown: 0,
+      input: 20,
+      output: 5,
+    })
     expect(totalUsage(outcome.usage).unknown).toBe(1)
     const settled = (await eventsOf(run)).filter((event) => event.type === 'step.settled')
-    expect(settled.filter((event) => event.charge === undefined && event.outcome.status === 'completed')).toHaveLength(1)
+    expect(settled.filter((event) => event.charge === undefined && event.outcome.status === 'completed')).toHaveLength(
+      1,
+    )
   })
 
   test.each(wires)('$name: where it is told, the same run has room for its end', async ({ model }) => {
@@ -249,6 +282,8 @@ describe('usage that is not told', () => {
 
 function withoutUsage(answer: PassingAnswer): string {
   const strip = (text: string): string =>
-    JSON.stringify(JSON.parse(text, (key, value: unknown) => (key === 'usage' || key === 'usageMetadata' ? undefined : value)))
+    JSON.stringify(
+      JSON.parse(text, (key, value: unknown) => (key === 'usage' || key === 'usageMetadata' ? undefined : value)),
+    )
   return answer.body.replaceAll(/^data: (\{.*)$/gm, (_, json: string) => `data: ${strip(json)}`)
 }

@@ -1,6 +1,6 @@
 /**
- * The team that is sent over the wires: a leader, a researcher with two tools, a writer whose tool a human must approve; what a fake server is to
- * answer each of them; and the witness, which counts what really went over the wire.
+ * The team that is sent over the wires: a leader, a researcher with two tools, a writer whose tool a human must
+ * approve; what a fake server is to answer each of them; and the witness, which counts what really went over the wire.
  *
  * Owns: definitions and rules. Does not own: what is asserted.
  */
@@ -51,8 +51,17 @@ export function environmentOf(url: string): Readonly<Record<string, string>> {
 export type Deeds = string[]
 
 /** The three tools of the team; each notes what it does. */
-function toolsNoting(note: (deed: string) => void): { readonly lookup: Tool; readonly danger: Tool; readonly publish: Tool } {
-  const input = { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'], additionalProperties: false } as const
+function toolsNoting(note: (deed: string) => void): {
+  readonly lookup: Tool
+  readonly danger: Tool
+  readonly publish: Tool
+} {
+  const input = {
+    type: 'object',
+    properties: { topic: { type: 'string' } },
+    required: ['topic'],
+    additionalProperties: false,
+  } as const
   const of = (given: unknown): string => (given as { readonly topic: string }).topic
   return {
     lookup: tool({
@@ -65,7 +74,12 @@ function toolsNoting(note: (deed: string) => void): { readonly lookup: Tool; rea
         return { fact: `${of(given)} is known` }
       },
     }),
-    danger: tool({ name: 'danger', description: 'Must never run here.', input, execute: (given) => note(`danger ${of(given)}`) }),
+    danger: tool({
+      name: 'danger',
+      description: 'Must never run here.',
+      input,
+      execute: (given) => note(`danger ${of(given)}`),
+    }),
     publish: tool({
       name: 'publish',
       description: 'Publishes.',
@@ -105,10 +119,19 @@ export function teamOf(models: TeamModels, note: (deed: string) => void, retry: 
     tools: [publish],
     retry,
   })
-  return supervisor({ name: 'lead', instructions: 'You are LEADER.', model: models.lead, workers: [researcher, writer], retry })
+  return supervisor({
+    name: 'lead',
+    instructions: 'You are LEADER.',
+    model: models.lead,
+    workers: [researcher, writer],
+    retry,
+  })
 }
 
-const call = (name: string, input: Json): { name: string; arguments: string } => ({ name, arguments: JSON.stringify(input) })
+const call = (name: string, input: Json): { name: string; arguments: string } => ({
+  name,
+  arguments: JSON.stringify(input),
+})
 const usage = {
   prompt_tokens: 100,
   completion_tokens: 20,
@@ -134,7 +157,10 @@ export function answerAsTeam(llm: FakeLlm): void {
   ]
   llm.on({ ...lead, hasToolResult: false }, { content: 'Asking both.', toolCalls: delegations, usage })
   llm.on({ ...lead, hasToolResult: true }, { content: 'The report on ravens.', usage }, { chunkSize: 6, latency: 30 }) // slower than a store that has to be asked
-  llm.on({ ...researcher, hasToolResult: false }, { toolCalls: ['beaks', 'wings'].map((topic) => call('lookup', { topic })), usage })
+  llm.on(
+    { ...researcher, hasToolResult: false },
+    { toolCalls: ['beaks', 'wings'].map((topic) => call('lookup', { topic })), usage },
+  )
   llm.on({ ...researcher, hasToolResult: true }, { content: 'Beaks and wings are known.', usage })
   llm.on({ ...writer, hasToolResult: false }, { toolCalls: [call('publish', { topic: 'ravens' })], usage })
   llm.on({ ...writer, hasToolResult: true }, { content: 'It is published.', usage })

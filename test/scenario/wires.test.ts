@@ -1,6 +1,7 @@
 /**
- * Teams over real wires: a supervisor with two workers on a store, models over HTTP in all five protocols. Watched and not; with an approval inside
- * a worker; killed on the way. The journal of the fake server is the outside witness of what was asked.
+ * Teams over real wires: a supervisor with two workers on a store, models over HTTP in all five protocols. Watched and
+ * not; with an approval inside a worker; killed on the way. The journal of the fake server is the outside witness of
+ * what was asked.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,7 +11,15 @@ import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
 import { runtimeUnderTest, storeUnderTest } from '../engine-under-test.ts'
 import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
 import { eventsOf, pause, runtimeOf, store, waiting } from './team.ts'
-import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
+import {
+  answerAsTeam,
+  askedByKey,
+  askedByPrompt,
+  environmentOf,
+  providerObject,
+  teamOf,
+  type Deeds,
+} from './wire-team.ts'
 
 let llm: FakeLlm
 beforeAll(async () => {
@@ -25,7 +34,10 @@ afterAll(() => llm.close())
 
 /** The leader thinks with the provider's object, its workers with ids that the environment leads to the server. */
 const teamOn = (wire: Wire, deeds: Deeds): ReturnType<typeof teamOf> =>
-  teamOf({ lead: providerObject(wire, llm.url), researcher: wire.model, writer: wire.model }, (deed) => void deeds.push(deed))
+  teamOf(
+    { lead: providerObject(wire, llm.url), researcher: wire.model, writer: wire.model },
+    (deed) => void deeds.push(deed),
+  )
 
 async function approve(run: Run): Promise<void> {
   const { waiting: open } = await waiting(run)
@@ -46,7 +58,11 @@ describe.each(wires)('$name', (wire) => {
     expect(deeds.toSorted()).toEqual(allDone) // the lookups are made side by side
     expect([...askedByPrompt(llm).values()]).toEqual([1, 1, 1, 1, 1, 1])
     expect(llm.requests().every((request) => request.path.includes(wire.path))).toBe(true)
-    expect(Object.fromEntries(outcome.usage.map(({ agent, calls }) => [agent, calls]))).toEqual({ lead: 2, researcher: 2, writer: 2 })
+    expect(Object.fromEntries(outcome.usage.map(({ agent, calls }) => [agent, calls]))).toEqual({
+      lead: 2,
+      researcher: 2,
+      writer: 2,
+    })
     expect(totalUsage(outcome.usage)).toMatchObject({ calls: 6, input: 600, output: 120, unknown: 0 })
     const view = await run.view()
     expect(view.activations.map(({ path, state }) => [path.join('/'), state])).toEqual([
@@ -206,7 +222,10 @@ async function mortal(file: string, team: ReturnType<typeof teamOf>, commits: nu
   return { runtime: await runtimeOf([team], { store: file, leaseMs: 100, crash }), death }
 }
 
-/** Goes on with the report to its end or to the death of its process. Says yes whenever it is asked, and what it sees when it is asked what has happened. */
+/**
+ * Goes on with the report to its end or to the death of its process. Says yes whenever it is asked, and what it sees
+ * when it is asked what has happened.
+ */
 async function untilDeath({ runtime, death }: Life, deeds: Deeds): Promise<Json> {
   const work = async (): Promise<Json> => {
     const run = await runtime.start('lead', 'A report on ravens, please.', { runId: 'report' })
@@ -234,7 +253,8 @@ async function committedModelSteps(file: string): Promise<readonly string[]> {
   const ended: string[] = []
   for await (const { activation, event, position } of run.events()) {
     if (event.type === 'model.requested') asked.add(`${activation}:${event.address}`)
-    if (event.type === 'step.settled' && event.outcome.status === 'completed') ended.push(`${activation}:${event.address}`)
+    if (event.type === 'step.settled' && event.outcome.status === 'completed')
+      ended.push(`${activation}:${event.address}`)
     if (position >= last) break
   }
   return ended.filter((key) => asked.has(key))

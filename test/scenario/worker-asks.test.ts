@@ -1,4 +1,7 @@
-/** A worker asks its supervisor and gets a reply: by mind and by code, answered by code and by the leader's own model, bounded, and never left hanging. */
+/**
+ * A worker asks its supervisor and gets a reply: by mind and by code, answered by code and by the leader's own model,
+ * bounded, and never left hanging.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   agent,
@@ -42,7 +45,11 @@ const textOf = (message: Message | undefined): string => (typeof message?.conten
 const isAside = ({ messages }: { readonly messages: readonly Message[] }): boolean =>
   /asks you something before it goes on/.test(textOf(messages.at(-1)))
 /** A leader that delegates, answers what it is asked aside, and answers. */
-const leads = (first: ModelAnswerInput, aside: ModelAnswerInput | string | Error = 'blue', final = 'done'): Scripted => {
+const leads = (
+  first: ModelAnswerInput,
+  aside: ModelAnswerInput | string | Error = 'blue',
+  final = 'done',
+): Scripted => {
   const model = scripted((request) => {
     if (!isAside(request)) return request.messages.some(({ role }) => role === 'tool') ? final : first
     if (aside instanceof Error) throw aside
@@ -52,7 +59,9 @@ const leads = (first: ModelAnswerInput, aside: ModelAnswerInput | string | Error
 }
 /** No answer until it is called off. */
 const hanging = ({ signal }: { readonly signal: AbortSignal }): Promise<string> =>
-  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('called off')), { once: true }))
+  new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(new Error('called off')), { once: true }),
+  )
 const boss = (model: Scripted, workers: readonly Agent[], delegation: Delegation = { questions: true }): Agent =>
   supervisor({ name: 'boss', model, instructions: 'Lead.', workers, delegation })
 
@@ -86,7 +95,14 @@ describe('a mind asks', () => {
     expect(last!.at(-1)).toEqual(user('While it worked, "w" (d1) asked you: which colour?\nYou answered: blue'))
     expect(last!.at(-2)).toMatchObject({ role: 'tool', content: 'told: blue' })
     expect(answersIn(events)).toEqual([
-      { worker: 'w', callId: expect.any(String) as string, delegation: 'd1', question: 'which colour?', answered: true, text: 'blue' },
+      {
+        worker: 'w',
+        callId: expect.any(String) as string,
+        delegation: 'd1',
+        question: 'which colour?',
+        answered: true,
+        text: 'blue',
+      },
     ])
     expect((await run.view()).usage.find(({ agent: who }) => who === 'boss')?.calls).toBe(3)
     expect(await lines(run)).toContain('boss boss says: blue')
@@ -95,7 +111,10 @@ describe('a mind asks', () => {
   test('what the leader thought aloud in the turn under way is shown, its call is not', async () => {
     const model = leads({ text: 'Let w do it.', ...delegates(['w', 'paint it']) })
     await asked(boss(model, [curious()]))
-    expect(withoutSystem(model.prompts[1]).slice(0, -1)).toEqual([user('paint the house'), { role: 'assistant', content: 'Let w do it.' }])
+    expect(withoutSystem(model.prompts[1]).slice(0, -1)).toEqual([
+      user('paint the house'),
+      { role: 'assistant', content: 'Let w do it.' },
+    ])
   })
 
   test('results of earlier turns are shown with their calls', async () => {
@@ -112,7 +131,12 @@ describe('a mind asks', () => {
     expect(told(own.prompts[1])).toEqual([expect.stringContaining('"question" must be a text')])
 
     const denied = scripted('done')
-    await asked(boss(leads(delegates(['w', 'go'])), [worker('w', denied)], { questions: true, permissions: { deny: ['ask_supervisor'] } }))
+    await asked(
+      boss(leads(delegates(['w', 'go'])), [worker('w', denied)], {
+        questions: true,
+        permissions: { deny: ['ask_supervisor'] },
+      }),
+    )
     expect(denied.tools[0]).toEqual([])
 
     const off = scripted(asks('x'), 'done')
@@ -124,7 +148,9 @@ describe('a mind asks', () => {
   test('per worker: on for one, off for another', async () => {
     const [one, other] = [scripted('a'), scripted('b')]
     const policy: Delegation = { questions: true, workers: { other: { questions: false } } }
-    await asked(boss(leads(delegates(['one', 'go'], ['other', 'go'])), [worker('one', one), worker('other', other)], policy))
+    await asked(
+      boss(leads(delegates(['one', 'go'], ['other', 'go'])), [worker('one', one), worker('other', other)], policy),
+    )
     expect([one.tools[0], other.tools[0]]).toMatchObject([[{ name: 'ask_supervisor' }], []])
   })
 })
@@ -137,7 +163,9 @@ describe('code asks', () => {
     const none = leads(delegates(['w', 'paint it']))
     await asked(boss(none, [asker()], {}))
     expect(results(none)).toEqual(['refused: whoever gave this work takes no questions'])
-    expect((await asked(asker())).outcome).toMatchObject({ output: 'refused: whoever gave this work takes no questions' })
+    expect((await asked(asker())).outcome).toMatchObject({
+      output: 'refused: whoever gave this work takes no questions',
+    })
   })
 
   test('what a middleware keeps from the leader’s model in its turns is kept from it here', async () => {
@@ -148,7 +176,13 @@ describe('code asks', () => {
         messages: messages.map((message) => (message.content === 'paint the house' ? user('[withheld]') : message)),
       }),
     }
-    const root = supervisor({ name: 'boss', model, middleware: [discreet], workers: [asker()], delegation: { questions: true } })
+    const root = supervisor({
+      name: 'boss',
+      model,
+      middleware: [discreet],
+      workers: [asker()],
+      delegation: { questions: true },
+    })
     await asked(root)
     expect(withoutSystem(model.prompts[1])[0]).toEqual(user('[withheld]'))
     let times = 0
@@ -158,12 +192,22 @@ describe('code asks', () => {
     }
     const broken = { name: 'broken', beforeModel }
     const other = leads(delegates(['w', 'paint it']))
-    await asked(supervisor({ name: 'boss', model: other, middleware: [broken], workers: [asker()], delegation: { questions: true } }))
+    await asked(
+      supervisor({
+        name: 'boss',
+        model: other,
+        middleware: [broken],
+        workers: [asker()],
+        delegation: { questions: true },
+      }),
+    )
     expect(results(other)).toEqual(['refused: your supervisor could not answer that'])
   })
 
   test('several questions at once, each with its own reply', async () => {
-    const many = code('w', async (ctx) => (await Promise.all(['1', '2', '3'].map((n) => askSupervisor(ctx, n)))).map(({ text }) => text))
+    const many = code('w', async (ctx) =>
+      (await Promise.all(['1', '2', '3'].map((n) => askSupervisor(ctx, n)))).map(({ text }) => text),
+    )
     const model = leads(delegates(['w', 'go']))
     const onQuestion = ({ question }: DelegationQuestion): string => `re ${question}`
     await asked(boss(model, [many], { questions: { onQuestion } }))
@@ -187,12 +231,23 @@ describe('code asks', () => {
 
   test('a nested leader answers its own workers; who delegates on is asked itself', async () => {
     const inner = leads(delegates(['w', 'go']), 'inner says', 'inner done')
-    const mid = supervisor({ name: 'mid', description: 'Leads.', model: inner, workers: [asker()], delegation: { questions: true } })
+    const mid = supervisor({
+      name: 'mid',
+      description: 'Leads.',
+      model: inner,
+      workers: [asker()],
+      delegation: { questions: true },
+    })
     const outer = leads(delegates(['mid', 'go']))
     const { events } = await asked(boss(outer, [mid]))
     expect(results(inner)).toEqual(['told: inner says'])
     expect(answersIn(events)).toHaveLength(1)
-    const silent = supervisor({ name: 'mid', description: 'Leads.', model: leads(delegates(['w', 'go'])), workers: [asker()] })
+    const silent = supervisor({
+      name: 'mid',
+      description: 'Leads.',
+      model: leads(delegates(['w', 'go'])),
+      workers: [asker()],
+    })
     expect(answersIn((await asked(boss(leads(delegates(['mid', 'go'])), [silent]))).events)).toEqual([])
   })
 })
@@ -237,7 +292,9 @@ describe('code of the leader answers', () => {
     const { events } = await asked(boss(model, [asker()], { hookErrors, questions: { onQuestion } }))
     expect(results(model)).toEqual([expected])
     expect(model.prompts.filter((messages) => isAside({ messages }))).toHaveLength(asides)
-    expect(events.filter(({ type }) => type === 'hook.failed')).toMatchObject([{ hook: 'onQuestion', worker: 'w', delegation: 'd1' }])
+    expect(events.filter(({ type }) => type === 'hook.failed')).toMatchObject([
+      { hook: 'onQuestion', worker: 'w', delegation: 'd1' },
+    ])
   })
 
   test('a leader that is code: delegate(…, { onQuestion }); it may take steps and ask a human', async () => {
@@ -246,8 +303,12 @@ describe('code of the leader answers', () => {
       workers: [asker('one'), asker('two')],
       run: async (ctx) => {
         const [one, two] = await Promise.all([
-          delegate(ctx, asker('one'), 'go', { onQuestion: (question, at) => step(at, 'look up', () => `found for ${question}`) }),
-          delegate(ctx, asker('two'), 'go', { onQuestion: async (_question, at) => (await interrupt(at, 'colour?')) as string }),
+          delegate(ctx, asker('one'), 'go', {
+            onQuestion: (question, at) => step(at, 'look up', () => `found for ${question}`),
+          }),
+          delegate(ctx, asker('two'), 'go', {
+            onQuestion: async (_question, at) => (await interrupt(at, 'colour?')) as string,
+          }),
         ])
         return [one, two].map((each) => (each.status === 'completed' ? each.output : each.status)) as string[]
       },
@@ -266,8 +327,13 @@ describe('code of the leader answers', () => {
       name: 'boss',
       workers: [one, two],
       run: async (ctx) => {
-        const { all } = await delegateToSeveral(ctx, [one, two], 'go', { keep: 2, onQuestion: (question) => `re ${question}` })
-        return all.map(({ outcome }) => (outcome.status === 'completed' ? asText(outcome.output as string) : outcome.status))
+        const { all } = await delegateToSeveral(ctx, [one, two], 'go', {
+          keep: 2,
+          onQuestion: (question) => `re ${question}`,
+        })
+        return all.map(({ outcome }) =>
+          outcome.status === 'completed' ? asText(outcome.output as string) : outcome.status,
+        )
       },
     })
     expect((await asked(root)).outcome).toMatchObject({ output: ['told: re which colour?', 'told: re which colour?'] })
@@ -275,7 +341,11 @@ describe('code of the leader answers', () => {
 
   test('a leader that is code: no answer and a throw are refusals; options that are none are refused', async () => {
     const root = (onQuestion: () => never | undefined): Agent =>
-      agent({ name: 'boss', workers: [asker()], run: async (ctx) => (await delegate(ctx, asker(), 'go', { onQuestion })) as never })
+      agent({
+        name: 'boss',
+        workers: [asker()],
+        run: async (ctx) => (await delegate(ctx, asker(), 'go', { onQuestion })) as never,
+      })
     expect((await asked(root(() => undefined))).outcome).toMatchObject({
       output: { output: 'refused: whoever gave this work has no answer to that' },
     })
@@ -284,7 +354,9 @@ describe('code of the leader answers', () => {
         throw new Error('lost')
       }),
     )
-    expect(throws.outcome).toMatchObject({ output: { output: 'refused: whoever gave this work could not answer: lost' } })
+    expect(throws.outcome).toMatchObject({
+      output: { output: 'refused: whoever gave this work could not answer: lost' },
+    })
     expect((await asked(root('x' as never))).outcome).toMatchObject({
       status: 'failed',
       failure: { message: expect.stringContaining('onQuestion is') as string },
@@ -299,8 +371,12 @@ describe('code of the leader answers', () => {
         delegation,
         run: async (_ctx, _brief, team) => (await team.delegate('w', 'go' as never)).text,
       })
-    expect((await asked(root({ questions: { onQuestion: () => 'red' } }))).outcome).toMatchObject({ output: 'told: red' })
-    expect((await asked(root({ questions: true }))).outcome).toMatchObject({ output: 'refused: your supervisor has no answer to that' })
+    expect((await asked(root({ questions: { onQuestion: () => 'red' } }))).outcome).toMatchObject({
+      output: 'told: red',
+    })
+    expect((await asked(root({ questions: true }))).outcome).toMatchObject({
+      output: 'refused: your supervisor has no answer to that',
+    })
   })
 })
 
@@ -310,7 +386,9 @@ describe('bounds', () => {
     const model = leads(delegates(['w', 'go']))
     const { outcome, events } = await asked(boss(model, [worker('w', own)]))
     expect(outcome.status).toBe('completed')
-    expect(told(own.prompts[4])).toEqual(['[not answered: you have asked 3 questions already; go on with what you have]'])
+    expect(told(own.prompts[4])).toEqual([
+      '[not answered: you have asked 3 questions already; go on with what you have]',
+    ])
     expect(events.filter(({ type }) => type === 'tool.refused')).toMatchObject([
       { tool: 'ask_supervisor', failure: { code: 'work.rejected' } },
     ])
@@ -319,7 +397,10 @@ describe('bounds', () => {
 
   test('max is an option, for each delegation anew', async () => {
     const model = leads(delegates(['w', 'one'], ['w', 'two']))
-    const twice = code('w', async (ctx) => [(await askSupervisor(ctx, 'a')).answered, (await askSupervisor(ctx, 'b')).answered])
+    const twice = code('w', async (ctx) => [
+      (await askSupervisor(ctx, 'a')).answered,
+      (await askSupervisor(ctx, 'b')).answered,
+    ])
     await asked(boss(model, [twice], { questions: { max: 1 } }))
     expect(results(model)).toEqual([
       [true, false],
@@ -333,13 +414,21 @@ describe('bounds', () => {
     expect(outcome.status).toBe('completed')
     expect(results(model)).toEqual(['refused: your supervisor could not answer that'])
     expect(model.prompts.at(-1)!.at(-1)).toEqual(
-      user('While it worked, "w" (d1) asked you: which colour?\nIt was not answered: your supervisor could not answer that'),
+      user(
+        'While it worked, "w" (d1) asked you: which colour?\nIt was not answered: your supervisor could not answer that',
+      ),
     )
   })
 
   test('an answer counts against the leader’s limits', async () => {
     const model = leads(delegates(['w', 'go']))
-    const root = supervisor({ name: 'boss', model, workers: [asker()], delegation: { questions: true }, limits: { turns: 1 } })
+    const root = supervisor({
+      name: 'boss',
+      model,
+      workers: [asker()],
+      delegation: { questions: true },
+      limits: { turns: 1 },
+    })
     const { outcome } = await asked(root)
     expect(outcome).toMatchObject({ status: 'limited', limit: 'turns' })
     expect(model.prompts).toHaveLength(1)
@@ -361,7 +450,13 @@ describe('bounds', () => {
 
   test('with one permit a question is answered all the same', async () => {
     const model = leads(delegates(['w', 'go'], ['w', 'go too']))
-    const root = supervisor({ name: 'boss', model, workers: [asker()], delegation: { questions: true }, concurrency: 1 })
+    const root = supervisor({
+      name: 'boss',
+      model,
+      workers: [asker()],
+      delegation: { questions: true },
+      concurrency: 1,
+    })
     await asked(root)
     expect(results(model)).toEqual(['told: blue', 'told: blue'])
   })

@@ -42,7 +42,8 @@ test('collaboration 73: a branch that exits stops none beside it; when all have 
 
 test('collaboration 73: of two exits the first as they are declared counts, whichever was earlier', async () => {
   const [a, b] = held('A result', 'B result')
-  const ending = (one: Agent) => sequential({ name: `${one.name}Ends`, agents: [one, says(`${one.name}2`, exit(`${one.name} ends it`))] })
+  const ending = (one: Agent) =>
+    sequential({ name: `${one.name}Ends`, agents: [one, says(`${one.name}2`, exit(`${one.name} ends it`))] })
   const { outcome } = await played(
     sequential({ name: 'S', agents: [parallel({ name: 'P', agents: [ending(a), ending(b)] }), worker('C')] }),
   )
@@ -59,15 +60,25 @@ test('collaboration 74, 11: a branch that throws: the others are heard, the fail
   const { outcome, worked, messages } = await played(
     sequential({ name: 'S', agents: [parallel({ name: 'P', agents: [sour, worker('B')] }), worker('C')] }),
   )
-  expect(outcome).toMatchObject({ status: 'failed', failure: { message: 'broken', details: { agent: 'A', path: ['S', 'P', 'A'] } } })
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    failure: { message: 'broken', details: { agent: 'A', path: ['S', 'P', 'A'] } },
+  })
   expect(worked).toEqual(['S', 'P', 'A', 'B'])
-  expect(messages.filter(({ type }) => type === 'error').map(({ agent: name, path }) => [name, path.join('/')])).toEqual([['A', 'S/P/A']])
-  expect(messages.some((each) => each.type === 'assistant' && each.agent === 'B' && each.text === 'B result')).toBe(true)
+  expect(
+    messages.filter(({ type }) => type === 'error').map(({ agent: name, path }) => [name, path.join('/')]),
+  ).toEqual([['A', 'S/P/A']])
+  expect(messages.some((each) => each.type === 'assistant' && each.agent === 'B' && each.text === 'B result')).toBe(
+    true,
+  )
 })
 
 test('collaboration 74: of several failures it is the first as they are declared, whichever was earlier', async () => {
   const { outcome } = await played(parallel({ name: 'P', agents: held(fatal('A is broken'), fatal('B is broken')) }))
-  expect(outcome).toMatchObject({ status: 'failed', failure: { message: 'A is broken', details: { agent: 'A', path: ['P', 'A'] } } })
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    failure: { message: 'A is broken', details: { agent: 'A', path: ['P', 'A'] } },
+  })
 })
 
 test('collaboration 74: what the others said before it failed is not lost to whoever is told of the failure', async () => {
@@ -106,7 +117,12 @@ test('one agent twice: each branch is blind to the other, and whoever follows se
     scripted(({ messages }) => (prompts.push(messages.length), 'same')),
   )
   const next = scripted('end')
-  await played(sequential({ name: 'S', agents: [parallel({ name: 'P', agents: [twice, twice] }), worker('next', next)] }))
+  await played(
+    sequential({ name: 'S', agents: [parallel({ name: 'P', agents: [twice, twice] }), worker('next', next)] }),
+  )
   expect(prompts).toEqual([1, 1])
-  expect(next.prompts[0]!.slice(1).map(({ content }) => content)).toEqual(['For context: [A] said: same.', 'For context: [A] said: same.'])
+  expect(next.prompts[0]!.slice(1).map(({ content }) => content)).toEqual([
+    'For context: [A] said: same.',
+    'For context: [A] said: same.',
+  ])
 })

@@ -1,4 +1,7 @@
-/** Agents in a fixed order: spec collaboration 3, 4, 9, 66 to 72, 75, 76, and 1.9. What is said of branches is in workflows-parallel.test.ts. */
+/**
+ * Agents in a fixed order: spec collaboration 3, 4, 9, 66 to 72, 75, 76, and 1.9. What is said of branches is in
+ * workflows-parallel.test.ts.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, exit, tool, type Agent } from '../../src/agent/index.ts'
 import { asTool, exitTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
@@ -13,7 +16,11 @@ describe('sequential', () => {
     const flow = sequential({
       name: 'S',
       agents: [
-        loop({ name: 'L', agents: [sequential({ name: 'S1', agents: [deep, worker('C')] }), worker('D')], maxIterations: 3 }),
+        loop({
+          name: 'L',
+          agents: [sequential({ name: 'S1', agents: [deep, worker('C')] }), worker('D')],
+          maxIterations: 3,
+        }),
         worker('E'),
       ],
     })
@@ -23,7 +30,11 @@ describe('sequential', () => {
   })
 
   test('collaboration 118: the exit of a model is the same, also when other calls of the turn come after it', async () => {
-    const a = agent({ name: 'A', model: scripted(calls(['exit', { final_result: 'enough' }], ['echo', {}])), tools: [exitTool, echo] })
+    const a = agent({
+      name: 'A',
+      model: scripted(calls(['exit', { final_result: 'enough' }], ['echo', {}])),
+      tools: [exitTool, echo],
+    })
     const { outcome, worked, messages } = await played(sequential({ name: 'S', agents: [a, worker('B')] }))
     expect(outcome).toMatchObject({ output: 'enough' })
     expect(worked).toEqual(['S', 'A'])
@@ -34,7 +45,13 @@ describe('sequential', () => {
     const sup = router({
       name: 'Sup',
       model: scripted(xfer('Flow'), 'never'),
-      workers: [sequential({ name: 'Flow', description: 'Works.', agents: [says('A', exit('enough', 'supervisor')), worker('B')] })],
+      workers: [
+        sequential({
+          name: 'Flow',
+          description: 'Works.',
+          agents: [says('A', exit('enough', 'supervisor')), worker('B')],
+        }),
+      ],
     })
     const { outcome, worked } = await played(sequential({ name: 'S', agents: [sup, worker('C')] }))
     expect(outcome).toMatchObject({ output: 'C result' })
@@ -49,13 +66,18 @@ describe('sequential', () => {
         throw new Error('broken')
       },
     })
-    const { outcome, worked, messages } = await played(sequential({ name: 'S', agents: [worker('A'), sour, worker('B')] }))
+    const { outcome, worked, messages } = await played(
+      sequential({ name: 'S', agents: [worker('A'), sour, worker('B')] }),
+    )
     expect(outcome).toMatchObject({
       status: 'failed',
       failure: { message: 'broken', details: { agent: 'sour', path: ['S', 'A', 'sour'] } },
     })
     expect(worked).toEqual(['S', 'A', 'sour'])
-    expect(messages.filter(({ agent: name }) => name === 'sour').map(({ type }) => type)).toEqual(['assistant', 'error'])
+    expect(messages.filter(({ agent: name }) => name === 'sour').map(({ type }) => type)).toEqual([
+      'assistant',
+      'error',
+    ])
   })
 
   test('one agent twice: two activations, and the second knows what it said in the first', async () => {
@@ -92,12 +114,16 @@ describe('loop', () => {
     const { outcome, worked } = await played(loop({ name: 'L', agents: [until], maxIterations: Infinity }))
     expect(outcome).toMatchObject({ output: 'enough' })
     expect(worked).toHaveLength(14)
-    const { outcome: limited } = await played(loop({ name: 'L', agents: [worker('A')], maxIterations: Infinity, limits: { turns: 5 } }))
+    const { outcome: limited } = await played(
+      loop({ name: 'L', agents: [worker('A')], maxIterations: Infinity, limits: { turns: 5 } }),
+    )
     expect(limited).toMatchObject({ status: 'limited', limit: 'turns' })
   })
 
   test('collaboration 67: a break in the second of three iterations: nobody works after it, and it is said who asked', async () => {
-    const result = await played(loop({ name: 'L', agents: [says('A', 'first', breakLoop('second')), worker('B')], maxIterations: 3 }))
+    const result = await played(
+      loop({ name: 'L', agents: [says('A', 'first', breakLoop('second')), worker('B')], maxIterations: 3 }),
+    )
     expect(result.outcome).toMatchObject({ output: 'second' })
     expect(result.worked).toEqual(['L', 'A', 'B', 'A'])
     expect(actions(result)).toEqual([
@@ -134,7 +160,11 @@ describe('loop', () => {
     const first = await played(loop({ name: 'L', agents: [beside, worker('C')], maxIterations: 3 }))
     expect(first.outcome).toMatchObject({ output: ['A breaks', 'B result'] })
     expect(first.worked).toEqual(['L', 'P', 'A', 'B'])
-    const sup = router({ name: 'Sup', model: scripted(xfer('W'), 'final'), workers: [says('W', breakLoop('W breaks'))] })
+    const sup = router({
+      name: 'Sup',
+      model: scripted(xfer('W'), 'final'),
+      workers: [says('W', breakLoop('W breaks'))],
+    })
     const second = await played(loop({ name: 'L', agents: [sup, worker('C')], maxIterations: 3 }))
     expect(second.outcome).toMatchObject({ output: 'final' })
     expect(second.worked).not.toContain('C')
@@ -157,7 +187,11 @@ describe('loop', () => {
       agents: [sequential({ name: 'Seq', agents: [says('A', breakLoop('A breaks')), fails('B')] })],
       maxIterations: 5,
     })
-    const sup = router({ name: 'Sup', model: scripted(xfer('Inner'), 'without', xfer('Inner'), 'without again'), workers: [inner] })
+    const sup = router({
+      name: 'Sup',
+      model: scripted(xfer('Inner'), 'without', xfer('Inner'), 'without again'),
+      workers: [inner],
+    })
     const { outcome, worked } = await played(loop({ name: 'Outer', agents: [sup], maxIterations: 2 }))
     expect(outcome).toMatchObject({ output: 'without again' })
     expect(worked.filter((name) => name === 'Inner')).toHaveLength(2)
@@ -171,7 +205,11 @@ describe('loop', () => {
       fails('X'),
     ]
     for (const x of inside) {
-      const outer = agent({ name: 'outer', model: scripted(calls(['X', { request: 'x' }]), 'one', 'two'), tools: [asTool(x)] })
+      const outer = agent({
+        name: 'outer',
+        model: scripted(calls(['X', { request: 'x' }]), 'one', 'two'),
+        tools: [asTool(x)],
+      })
       const result = await played(loop({ name: 'L', agents: [outer, worker('B')], maxIterations: 2 }))
       expect(result.outcome).toMatchObject({ output: 'B result' })
       expect(result.worked.filter((name) => name === 'B')).toHaveLength(2)
@@ -190,8 +228,13 @@ describe('loop', () => {
   test('a step that fails ends it, and so does an exit', async () => {
     const once = worker('A', scripted('one', fatal('broken')))
     const failed = await played(loop({ name: 'L', agents: [once, worker('B')], maxIterations: 3 }))
-    expect(failed.outcome).toMatchObject({ status: 'failed', failure: { details: { agent: 'A', path: ['L', 'A', 'B', 'A'] } } })
-    const ended = await played(loop({ name: 'L', agents: [says('A', 'one', exit('two')), worker('B')], maxIterations: 3 }))
+    expect(failed.outcome).toMatchObject({
+      status: 'failed',
+      failure: { details: { agent: 'A', path: ['L', 'A', 'B', 'A'] } },
+    })
+    const ended = await played(
+      loop({ name: 'L', agents: [says('A', 'one', exit('two')), worker('B')], maxIterations: 3 }),
+    )
     expect(ended.outcome).toMatchObject({ output: 'two' })
     expect(ended.worked).toEqual(['L', 'A', 'B', 'A'])
   })
@@ -213,7 +256,10 @@ describe('loop', () => {
         worker('planner', scripted('one, then two')),
         loop({
           name: 'Work',
-          agents: [worker('executor', executor), agent({ name: 'replanner', model: replanner, tools: [respond, plan] })],
+          agents: [
+            worker('executor', executor),
+            agent({ name: 'replanner', model: replanner, tools: [respond, plan] }),
+          ],
           maxIterations: 10,
         }),
       ],
@@ -221,7 +267,9 @@ describe('loop', () => {
     const { outcome, worked } = await played(flow)
     expect(outcome).toMatchObject({ output: 'all done' })
     expect(worked).toEqual(['PlanExecute', 'planner', 'Work', 'executor', 'replanner', 'executor', 'replanner'])
-    expect(executor.prompts[1]!.at(-1)!.content).toBe('For context: [replanner] `plan` tool returned result: {"steps":["two"]}.')
+    expect(executor.prompts[1]!.at(-1)!.content).toBe(
+      'For context: [replanner] `plan` tool returned result: {"steps":["two"]}.',
+    )
     expect(replanner.prompts).toHaveLength(2) // the tool's result is the answer, its model is not asked again
   })
 })
@@ -276,7 +324,11 @@ describe('all three', () => {
         'Seq/Loop/A3/Par/A7',
       ].toSorted(),
     )
-    const again = loop({ name: 'Loop', agents: [parallel({ name: 'Par', agents: [one('A4'), one('A5')] }), one('B')], maxIterations: 2 })
+    const again = loop({
+      name: 'Loop',
+      agents: [parallel({ name: 'Par', agents: [one('A4'), one('A5')] }), one('B')],
+      maxIterations: 2,
+    })
     expect((await played(again)).paths.slice(4)).toEqual([
       'Loop/Par/B',
       'Loop/Par/B/Par',
@@ -289,9 +341,16 @@ describe('all three', () => {
   test('K5, K6: three levels of them die at every point and come to the same end', async () => {
     const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
       agent({ name, description: name, model: byTurn(...script), tools: [breaks, echo] })
-    const inner = loop({ name: 'Inner', agents: [mind('A', calls(['stop', {}]), 'A done'), mind('B', 'never')], maxIterations: 2 })
+    const inner = loop({
+      name: 'Inner',
+      agents: [mind('A', calls(['stop', {}]), 'A done'), mind('B', 'never')],
+      maxIterations: 2,
+    })
     const lanes = parallel({ name: 'Lanes', agents: [inner, mind('C', calls(['echo', {}]), 'C done')] })
-    const flow = sequential({ name: 'S', agents: [lanes, says('D', 'D done'), says('E', exit('E ends it')), mind('F', 'never')] })
+    const flow = sequential({
+      name: 'S',
+      agents: [lanes, says('D', 'D done'), says('E', exit('E ends it')), mind('F', 'never')],
+    })
     const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [flow], input: 'go' }))
     expect(end.outcome).toEqual({ status: 'completed', output: 'E ends it' })
     expect(differences).toEqual([])

@@ -1,4 +1,7 @@
-/** The engines that processes share, made from plain data, so that a test or a bench can hand them to a process that it starts. */
+/**
+ * The engines that processes share, made from plain data, so that a test or a bench can hand them to a process that it
+ * starts.
+ */
 import type { Engine } from '../../src/engine/index.ts'
 import { restate, type RestateOptions } from '../../src/adapters/restate/index.ts'
 import { temporal, type TemporalOptions } from '../../src/adapters/temporal/index.ts'

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 
 const given = new Set<number>()
 
-/** A port that nobody listens on, and that is given to nobody else here. Below the range from which the system takes the ports of outgoing connections. */
+/**
+ * A port that nobody listens on, and that is given to nobody else here. Below the range from which the system takes the
+ * ports of outgoing connections.
+ */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = 10_000 + Math.floor(Math.random() * 22_000)

@@ -1,8 +1,9 @@
 /**
- * Real PostgreSQL for tests: a schema of one's own on the one that runs, or an instance of one's own that can be stopped, killed and frozen.
+ * Real PostgreSQL for tests: a schema of one's own on the one that runs, or an instance of one's own that can be
+ * stopped, killed and frozen.
  *
- * Owns: finding it, starting it (Debian's or PATH's binaries, never as root), leaving nothing behind. REEVE_TEST_POSTGRES names the one that runs;
- * if nobody answers there, one is started for this process.
+ * Owns: finding it, starting it (Debian's or PATH's binaries, never as root), leaving nothing behind.
+ * REEVE_TEST_POSTGRES names the one that runs; if nobody answers there, one is started for this process.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { chownSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
@@ -81,7 +82,10 @@ async function execute(url: string, sql: string): Promise<void> {
 const forTests = ['fsync=off', 'shared_buffers=16MB', 'max_connections=100']
 
 /** Starts a PostgreSQL on a free port, in a folder of its own; `of`: as a standby that follows this one. */
-export async function stoppablePostgres(given: readonly string[] = forTests, of?: StoppablePostgres): Promise<StoppablePostgres> {
+export async function stoppablePostgres(
+  given: readonly string[] = forTests,
+  of?: StoppablePostgres,
+): Promise<StoppablePostgres> {
   const bin = findBinaries()
   const who: { uid?: number; gid?: number } = process.getuid?.() === 0 ? unprivileged() : {}
   const dir = temporaryFolder('postgres')
@@ -103,7 +107,12 @@ export async function stoppablePostgres(given: readonly string[] = forTests, of?
     const log = openSync(join(dir, 'log'), 'a')
     const settings = given.flatMap((each) => ['-c', each])
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', dir, ...settings]
-    const started = spawn(join(bin, 'postgres'), args, { cwd: dir, stdio: ['ignore', log, log], detached: true, ...who })
+    const started = spawn(join(bin, 'postgres'), args, {
+      cwd: dir,
+      stdio: ['ignore', log, log],
+      detached: true,
+      ...who,
+    })
     closeSync(log)
     const release = started.pid === undefined ? () => {} : endsWithUs(started.pid)
     started.once('exit', release)
@@ -167,10 +176,15 @@ export async function stoppablePostgres(given: readonly string[] = forTests, of?
 function findBinaries(): string {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [...versions.map((version) => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(':'),
+  ]
   const bin = folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
   if (bin !== undefined) return bin
-  throw new Error(`no PostgreSQL answers at ${running}, and there is none to start: install postgresql, or set REEVE_TEST_POSTGRES`)
+  throw new Error(
+    `no PostgreSQL answers at ${running}, and there is none to start: install postgresql, or set REEVE_TEST_POSTGRES`,
+  )
 }
 
 /** PostgreSQL does not run as root. */
@@ -192,4 +206,5 @@ function childrenOf(pid: number): number[] {
     .flatMap(([id, parent]) => (parent === pid && id !== undefined ? [id] : []))
 }
 
-const tail = (log: string): string => (existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n') : '')
+const tail = (log: string): string =>
+  existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n') : ''

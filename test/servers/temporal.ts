@@ -1,9 +1,11 @@
 /**
- * A real Temporal server for tests: the dev server of Temporal's own command, with its data in a file, that can be stopped, killed and started again.
+ * A real Temporal server for tests: the dev server of Temporal's own command, with its data in a file, that can be
+ * stopped, killed and started again.
  *
- * Owns: finding the command, building it where that is possible, starting it on free ports, leaving nothing behind. The command is looked for in REEVE_TEMPORAL (its path), then in a cache folder
- * that outlives the clone (`$XDG_CACHE_HOME` or `~/.cache`, then `reeve/temporal-<version>`). If it is nowhere and Go is there, it is built into that folder, once for a machine: that
- * takes about seven minutes of two cores, and 250 MB.
+ * Owns: finding the command, building it where that is possible, starting it on free ports, leaving nothing behind. The
+ * command is looked for in REEVE_TEMPORAL (its path), then in a cache folder that outlives the clone (`$XDG_CACHE_HOME`
+ * or `~/.cache`, then `reeve/temporal-<version>`). If it is nowhere and Go is there, it is built into that folder, once
+ * for a machine: that takes about seven minutes of two cores, and 250 MB.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
@@ -37,7 +39,8 @@ export const whyNoTemporal = (): string | undefined =>
     ? `there is no Temporal command: set REEVE_TEMPORAL to its path, or run "npm run test:temporal" where Go is installed, which builds it into ${folder()}`
     : undefined
 
-const folder = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'reeve', `temporal-${version}`)
+const folder = (): string =>
+  join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'reeve', `temporal-${version}`)
 
 function found(): string | undefined {
   const named = process.env['REEVE_TEMPORAL']
@@ -62,11 +65,15 @@ export function buildTemporal(say: (line: string) => void): void {
     encoding: 'utf8',
     timeout: 20 * 60_000,
   })
-  if (built.status !== 0) throw new Error(`the Temporal command could not be built:\n${built.stderr.split('\n').slice(-8).join('\n')}`)
+  if (built.status !== 0)
+    throw new Error(`the Temporal command could not be built:\n${built.stderr.split('\n').slice(-8).join('\n')}`)
   say(`built in ${Math.round((performance.now() - begun) / 1000)} s`)
 }
 
-/** Starts a server on free ports, in a folder of its own. It ends with this process. `settings`: of its dynamic configuration, `name=value`. */
+/**
+ * Starts a server on free ports, in a folder of its own. It ends with this process. `settings`: of its dynamic
+ * configuration, `name=value`.
+ */
 export async function temporalServer(...settings: readonly string[]): Promise<TemporalTestServer> {
   const command = found()
   if (command === undefined) throw new Error(whyNoTemporal())
@@ -81,7 +88,17 @@ export async function temporalServer(...settings: readonly string[]): Promise<Te
     const ports = ['--port', `${port}`, '--http-port', `${http}`, '--metrics-port', `${metrics}`]
     const dynamic = settings.flatMap((each) => ['--dynamic-config-value', each])
     const quiet = ['--headless', '--log-level', 'error']
-    const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--db-filename', join(dir, 'db'), ...quiet, ...ports, ...dynamic]
+    const args = [
+      'server',
+      'start-dev',
+      '--ip',
+      '127.0.0.1',
+      '--db-filename',
+      join(dir, 'db'),
+      ...quiet,
+      ...ports,
+      ...dynamic,
+    ]
     child = spawn(command!, args, { cwd: dir, stdio: ['ignore', out, out], detached: true })
     closeSync(out)
     const release = child.pid === undefined ? () => {} : endsWithUs(child.pid)
@@ -116,7 +133,9 @@ export async function temporalServer(...settings: readonly string[]): Promise<Te
 
 /** Makes a namespace of the dev server; the default one is there. */
 export function makeNamespace({ address }: TemporalTestServer, name: string): void {
-  execFileSync(found()!, ['operator', 'namespace', 'create', '--namespace', name, '--address', address], { stdio: 'pipe' })
+  execFileSync(found()!, ['operator', 'namespace', 'create', '--namespace', name, '--address', address], {
+    stdio: 'pipe',
+  })
 }
 
 async function answers(address: string, hasEnded: () => boolean, log: string): Promise<void> {
@@ -124,11 +143,15 @@ async function answers(address: string, hasEnded: () => boolean, log: string): P
   for (;;) {
     const connection = Connection.lazy({ address, connectTimeout: 1_000, interceptors: [] })
     try {
-      await connection.withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))
+      await connection.withDeadline(Date.now() + 1_000, () =>
+        connection.workflowService.describeNamespace({ namespace: 'default' }),
+      )
       return
     } catch (error) {
       if (limit.aborted || hasEnded())
-        throw new Error(`the Temporal server did not start:\n${readFileSync(log, 'utf8').slice(-2_000)}`, { cause: error })
+        throw new Error(`the Temporal server did not start:\n${readFileSync(log, 'utf8').slice(-2_000)}`, {
+          cause: error,
+        })
       await sleep(50)
     } finally {
       await connection.close()

@@ -49,7 +49,16 @@ function late(subject: StoreSubject): StoreSubject {
 bindStoreContract(late(sqlite('SQLite, a file', { writer: 'inline' })))
 
 test('in a storm everything happens that may', async () => {
-  const wanted = ['late commit', 'slow', 'failing commit', 'failing claim', 'failing unread', 'failing lookAgain', 'lost hint', 'doubled']
+  const wanted = [
+    'late commit',
+    'slow',
+    'failing commit',
+    'failing claim',
+    'failing unread',
+    'failing lookAgain',
+    'lost hint',
+    'doubled',
+  ]
   const missing = new Set([...wanted, 'doubled others', 'outrun', 'stolen', 'robbed', 'stale'])
   for (let seed = 1; missing.size > 0 && seed < 60; seed++) {
     const { root } = drawn(seed, 8, 20)

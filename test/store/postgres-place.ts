@@ -23,7 +23,8 @@ export const postgres = (name: string): StoreSubject => ({
   async create({ clock }) {
     const { server, schema, dispose } = await freshPostgres()
     return {
-      open: (given) => new PostgresStore({ ...given, postgres: server, schema, leaseMs, poolSize: 2, onWarning: () => {} }),
+      open: (given) =>
+        new PostgresStore({ ...given, postgres: server, schema, leaseMs, poolSize: 2, onWarning: () => {} }),
       // with a clock of its own there is no session that ends
       kill: async ({ lease }) => {
         await onServer(server, `UPDATE ${schema}.process SET until = -1 WHERE id = $1`, [lease.id])

@@ -30,7 +30,12 @@ async function worker(world: World, leaseMs: number): Promise<ChildProcess> {
 async function begun(): Promise<{ world: World; client: PostgresEngine }> {
   const world = await World.fresh()
   await world.sql('create table $s.witness(pid int, what text, at timestamptz default clock_timestamp())')
-  const client = createPostgresEngine({ postgres: world.place.server, schema: world.schema, poolSize: 2, onWarning: () => {} })
+  const client = createPostgresEngine({
+    postgres: world.place.server,
+    schema: world.schema,
+    poolSize: 2,
+    onWarning: () => {},
+  })
   await client.runs()
   return { world, client }
 }
@@ -51,9 +56,9 @@ async function isWhole(world: World, client: PostgresEngine, runs: readonly RunI
     expect(feed.map(({ position }) => position)).toEqual(feed.map((_, i) => i + 1))
     const settled = feed.flatMap(({ event }) => (event.type === 'step.settled' ? [event.address] : []))
     expect(settled).toEqual(Array.from({ length: steps }, (_, i) => `walk ${i}`))
-    expect(feed.filter(({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run))).toHaveLength(
-      1,
-    )
+    expect(
+      feed.filter(({ event, activation }) => event.type === 'activation.settled' && activation === rootActivation(run)),
+    ).toHaveLength(1)
   }
   const [row] = await world.sql<{ n: number }>('select (count(*) - count(distinct what))::int as n from $s.witness')
   return row!.n
@@ -63,7 +68,11 @@ async function isWhole(world: World, client: PostgresEngine, runs: readonly RunI
 async function busy(world: World, workers: readonly ChildProcess[]): Promise<ChildProcess> {
   let pid: number | undefined
   await expect
-    .poll(async () => (pid = (await world.sql<{ pid: number }>('select pid from $s.witness group by pid having count(*) > 20'))[0]?.pid))
+    .poll(
+      async () =>
+        (pid = (await world.sql<{ pid: number }>('select pid from $s.witness group by pid having count(*) > 20'))[0]
+          ?.pid),
+    )
     .toBeDefined()
   return workers.find((worker) => worker.pid === pid)!
 }
@@ -76,7 +85,11 @@ test('K2: of three workers one is killed: its runs are another one’s within a 
   const victim = await busy(world, workers)
   // the session of everyone who has runs is known by then
   await expect
-    .poll(() => world.sql('select 1 from $s.process p where session is null and exists (select 1 from $s.run where owner = p.id)'))
+    .poll(() =>
+      world.sql(
+        'select 1 from $s.process p where session is null and exists (select 1 from $s.run where owner = p.id)',
+      ),
+    )
     .toEqual([])
   const killedAt = Date.now()
   victim.kill('SIGKILL')

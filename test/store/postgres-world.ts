@@ -1,4 +1,7 @@
-/** What the tests of the store on PostgreSQL have in common: a schema, stores on the system's clock, batches. Everything is disposed of. */
+/**
+ * What the tests of the store on PostgreSQL have in common: a schema, stores on the system's clock, batches. Everything
+ * is disposed of.
+ */
 import { PostgresStore, type PostgresOptions } from '../../src/engine/postgres/index.ts'
 import type { Batch } from '../../src/engine/store.ts'
 import { Draft, StoreProcess } from '../../src/contract/store/stage.ts'
@@ -22,7 +25,13 @@ export class World implements AsyncDisposable {
   }
 
   store(options: Partial<PostgresOptions> = {}): PostgresStore {
-    const store = new PostgresStore({ postgres: this.place.server, schema: this.schema, poolSize: 2, onWarning: () => {}, ...options })
+    const store = new PostgresStore({
+      postgres: this.place.server,
+      schema: this.schema,
+      poolSize: 2,
+      onWarning: () => {},
+      ...options,
+    })
     this.#open.push(store)
     return store
   }

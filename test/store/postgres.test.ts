@@ -1,4 +1,6 @@
-/** The store on PostgreSQL: what no other store has to cope with. The store contract is in postgres-contract.test.ts. */
+/**
+ * The store on PostgreSQL: what no other store has to cope with. The store contract is in postgres-contract.test.ts.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
@@ -47,7 +49,9 @@ describe('the schema', () => {
     expect([error.code, error.retryable]).toEqual(['store.foreign', false])
     expect(error.message).toContain(`PostgreSQL at`)
     expect(await world.sql('select * from $s.entry')).toEqual([{ mine: 'kept' }])
-    expect(await world.sql('select tablename from pg_tables where schemaname = $1', [world.schema])).toEqual([{ tablename: 'entry' }])
+    expect(await world.sql('select tablename from pg_tables where schemaname = $1', [world.schema])).toEqual([
+      { tablename: 'entry' },
+    ])
   })
 
   test('with a table called meta that is another program’s is left as it is', async () => {
@@ -59,7 +63,9 @@ describe('the schema', () => {
 
   test('of the Restate engine’s events is recognised, and the error says what to do', async () => {
     await using world = await World.fresh()
-    await world.sql(`create table $s.meta(program text primary key, version integer not null); insert into $s.meta values('reeve', 1)`)
+    await world.sql(
+      `create table $s.meta(program text primary key, version integer not null); insert into $s.meta values('reeve', 1)`,
+    )
     const store = world.store()
     const error = await errorOf(store, () => store.reader.summaries())
     expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('reeve migrate')])
@@ -81,9 +87,27 @@ describe('the schema', () => {
     looker.listen(() => {})
     const { reader } = looker
     const asked = [
-      await Promise.all([reader.run(one), reader.summary(one), reader.birth(one), reader.end(one), reader.nextDeadline()]),
-      await Promise.all([reader.summaries(), reader.feed(one, 0), reader.questions(), reader.questions({ run: one }), reader.left()]),
-      await Promise.all([reader.withoutCode(), reader.withMail(), reader.endedBefore(9, 9), reader.due(9), reader.below(root(one))]),
+      await Promise.all([
+        reader.run(one),
+        reader.summary(one),
+        reader.birth(one),
+        reader.end(one),
+        reader.nextDeadline(),
+      ]),
+      await Promise.all([
+        reader.summaries(),
+        reader.feed(one, 0),
+        reader.questions(),
+        reader.questions({ run: one }),
+        reader.left(),
+      ]),
+      await Promise.all([
+        reader.withoutCode(),
+        reader.withMail(),
+        reader.endedBefore(9, 9),
+        reader.due(9),
+        reader.below(root(one)),
+      ]),
       await Promise.all([reader.log(root(one)), reader.valueKeys('reg_x')]),
       [
         await reader.hasNews(one, 0),
@@ -126,7 +150,11 @@ describe('the schema', () => {
       const before = world.store({ postgres: address.href })
       expect(await before.reader.summaries()).toEqual([])
       const error = await errorOf(before, () => before.commit(batch(before.lease.id, (draft) => draft.begin(one))))
-      expect([error.code, error.retryable, error.hint]).toEqual(['store.unavailable', false, expect.stringContaining('CREATE')])
+      expect([error.code, error.retryable, error.hint]).toEqual([
+        'store.unavailable',
+        false,
+        expect.stringContaining('CREATE'),
+      ])
       await world.store().lease.beat()
       await world.sql(`grant select, insert, update, delete on all tables in schema $s to ${role}`)
       const a = await world.process({ postgres: address.href })
@@ -143,7 +171,9 @@ describe('the schema', () => {
 
   test('a name that is none is refused before anything is asked', () => {
     for (const schema of ['', 'a b', 'A', '1a', 'pg_x', 'a"b', 'x'.repeat(64)])
-      expect(() => new PostgresStore({ postgres: 'postgres://h/d', schema })).toThrow(expect.objectContaining({ code: 'config.invalid' }))
+      expect(() => new PostgresStore({ postgres: 'postgres://h/d', schema })).toThrow(
+        expect.objectContaining({ code: 'config.invalid' }),
+      )
   })
 })
 
@@ -166,9 +196,17 @@ describe('a server', () => {
     await using standby = await stoppablePostgres(settings, primary)
     await until(async () => (await onServer(standby.url, 'select 1 from reeve.run')).length === 1)
     const store = new PostgresStore({ postgres: standby.url, onWarning: () => {} })
-    for (const work of [() => store.reader.summaries(), () => store.lease.beat(), () => store.claim([one], () => true)]) {
+    for (const work of [
+      () => store.reader.summaries(),
+      () => store.lease.beat(),
+      () => store.claim([one], () => true),
+    ]) {
       const error = await errorOf(store, work)
-      expect([error.code, error.retryable, error.message]).toEqual(['store.read-only', false, expect.stringContaining('standby')])
+      expect([error.code, error.retryable, error.message]).toEqual([
+        'store.read-only',
+        false,
+        expect.stringContaining('standby'),
+      ])
     }
     await before.stop()
     await before.close()
@@ -200,7 +238,9 @@ describe('a server', () => {
     }
     await server.start()
     await until(
-      async () => store.lease.fresh || (await Promise.resolve(store.lease.lookAgain([[one, 1]])).catch(() => new Set())).size === 1,
+      async () =>
+        store.lease.fresh ||
+        (await Promise.resolve(store.lease.lookAgain([[one, 1]])).catch(() => new Set())).size === 1,
     )
     await commit((draft) => draft.holds(one).log(root(one), 1, stepped('b')))
     expect((await store.reader.feed(one, 0)).map(({ position, seq }) => [position, seq])).toEqual([
@@ -217,7 +257,11 @@ const bouncer = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => exi
 
 describe.skipIf(bouncer === undefined)('PgBouncer', () => {
   /** Between this process and the server, in this mode. */
-  async function pooled(server: string, mode: 'session' | 'transaction', work: (address: string) => Promise<void>): Promise<void> {
+  async function pooled(
+    server: string,
+    mode: 'session' | 'transaction',
+    work: (address: string) => Promise<void>,
+  ): Promise<void> {
     const folder = temporaryFolder('pgbouncer')
     const [target, address] = [new URL(server), new URL(server)]
     const port = await freePort()
@@ -452,7 +496,11 @@ describe('a commit', () => {
     const done = a.commit((draft) => draft.holds(one).holds(two).log(root(two), 1, stepped('s')))
     await until(
       async () =>
-        (await world.sql(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%${world.schema}%'`)).length === 1,
+        (
+          await world.sql(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%${world.schema}%'`,
+          )
+        ).length === 1,
     )
     // the wrong way round
     const third = other.query(`select 1 from ${world.schema}.run where id = 'r1' for update`).then(
@@ -518,7 +566,9 @@ describe('a commit', () => {
     ])
     expect(await a.store.reader.end(one)).toEqual({ outcome: { status: 'completed', output }, usage: [] })
     await a.begin(two, { input: output })
-    expect([...(await a.take(two)).past.activation(root(two))].map(({ event }) => event)).toEqual([started('a', '1', output)])
+    expect([...(await a.take(two)).past.activation(root(two))].map(({ event }) => event)).toEqual([
+      started('a', '1', output),
+    ])
     expect(await world.sql(`select run, count(*)::int as blobs from $s.blob group by run order by run`)).toEqual([
       { run: 'r1', blobs: 2 },
       { run: 'r2', blobs: 2 },
@@ -550,7 +600,9 @@ describe('an inbox', () => {
     /** Resolves when somebody waits for this transaction. */
     async standsInTheWay(): Promise<void> {
       await until(
-        async () => (await this.#world.sql('select pid from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [this.#pid])).length,
+        async () =>
+          (await this.#world.sql('select pid from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [this.#pid]))
+            .length,
       )
     }
     async [Symbol.asyncDispose](): Promise<void> {
@@ -611,11 +663,16 @@ describe('an inbox', () => {
       await after.standsInTheWay()
       const secondPosted = second.commit((draft) => draft.row({ ...between, key: 'second' }))
       await until(
-        async () => (await world.sql("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%$s%'")).length === 2,
+        async () =>
+          (await world.sql("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%$s%'"))
+            .length === 2,
       )
       expect((await holder.unread({ r2: 0 })).keys).toEqual([])
       await after.sql('rollback')
-      expect([(await firstPosted).posts, (await secondPosted).posts]).toEqual([['accepted', 'accepted', 'accepted'], ['accepted']])
+      expect([(await firstPosted).posts, (await secondPosted).posts]).toEqual([
+        ['accepted', 'accepted', 'accepted'],
+        ['accepted'],
+      ])
       expect(await rowsOf(holder, two, 2)).toEqual(['first', 'second'])
     },
   )
@@ -653,7 +710,9 @@ describe('an inbox', () => {
     }
     await expect.poll(gathered).toBe(posters.length * count)
     for (const p of posters.keys())
-      expect(given.filter((key) => key.startsWith(`m${p}.`))).toEqual(Array.from({ length: count }, (_, i) => `m${p}.${i}`))
+      expect(given.filter((key) => key.startsWith(`m${p}.`))).toEqual(
+        Array.from({ length: count }, (_, i) => `m${p}.${i}`),
+      )
   })
 })
 

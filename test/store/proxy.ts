@@ -1,8 +1,9 @@
 /**
  * A wire to PostgreSQL that can be cut: a TCP proxy on a free port.
  *
- * Owns: what passes and what does not. `mute`: answers are kept back, what is asked goes through. `hold`: what is asked is kept back. `cut`: every connection of now is over; what was kept back of
- * what was asked can still be let through to the server (`deliver`), as a network does that has it in its buffers.
+ * Owns: what passes and what does not. `mute`: answers are kept back, what is asked goes through. `hold`: what is asked
+ * is kept back. `cut`: every connection of now is over; what was kept back of what was asked can still be let through
+ * to the server (`deliver`), as a network does that has it in its buffers.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 

@@ -20,7 +20,8 @@ export function sqlite(
       const folder = memory ? undefined : mkdtempSync(join(tmpdir(), 'reeve-store-'))
       const file = folder === undefined ? ':memory:' : join(folder, 'reeve.db')
       return {
-        open: (given) => new SqliteStore({ durability: 'relaxed', ...rest, ...given, file, leaseMs, onWarning: () => {} }),
+        open: (given) =>
+          new SqliteStore({ durability: 'relaxed', ...rest, ...given, file, leaseMs, onWarning: () => {} }),
         kill: ({ lease }) => changeProcess(file, lease.id),
         stall: () => clock.advance(leaseMs * 2),
         dispose() {

@@ -1,5 +1,6 @@
 /**
- * A process that drives runs on PostgreSQL, for tests that kill it. Arguments: address, schema, lease in milliseconds. Says `ready`.
+ * A process that drives runs on PostgreSQL, for tests that kill it. Arguments: address, schema, lease in milliseconds.
+ * Says `ready`.
  */
 import { Client } from 'pg'
 import { createPostgresEngine } from '../../src/engine/postgres/index.ts'

@@ -1,4 +1,7 @@
-/** What advice does to the schedule, to the second: spec team 1.12, X24, cases C59, C61, C63, on a clock in the test's hand. */
+/**
+ * What advice does to the schedule, to the second: spec team 1.12, X24, cases C59, C61, C63, on a clock in the test's
+ * hand.
+ */
 import { expect, test } from 'vitest'
 import { agent, sleep, type Agent } from '../../src/agent/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -17,7 +20,10 @@ const teamWith = (advisor: Advisor | undefined, strategy?: 'sequential' | 'paral
   team({
     name: 'analysts',
     roles: { generalist: worker },
-    planner: { subtasks: ['a', 'b', 'c'].map((id) => ({ id, description: id })), ...(strategy === undefined ? {} : { strategy }) },
+    planner: {
+      subtasks: ['a', 'b', 'c'].map((id) => ({ id, description: id })),
+      ...(strategy === undefined ? {} : { strategy }),
+    },
     ...(advisor === undefined ? {} : { advisor }),
   })
 const advises =

@@ -4,7 +4,12 @@ import { seededRandom } from '../../src/core/index.ts'
 import { advise, overrides, type Advice, type Recollection, type RememberedPlan } from '../../src/team/learn/advisor.ts'
 import { wordSimilarity } from '../../src/team/learn/similarity.ts'
 
-const past = (question: string, successes: number, runs: number, strategy: RememberedPlan['strategy'] = 'sequential'): RememberedPlan => ({
+const past = (
+  question: string,
+  successes: number,
+  runs: number,
+  strategy: RememberedPlan['strategy'] = 'sequential',
+): RememberedPlan => ({
   question,
   strategy,
   subtasks: [{ id: 'a', description: question }],
@@ -118,16 +123,25 @@ describe('what a question itself tells', () => {
   test('team C61: "urgent", with a history of 0.9: one at a time, a warning, the same confidence', () => {
     const question = 'Compare prices, URGENT'
     const found = advice([past(question, 9, 10, 'parallel')], question)
-    expect(found).toMatchObject({ strategy: 'sequential', confidence: 0.9, warnings: [expect.stringMatching(/^rate_limit: /)] })
+    expect(found).toMatchObject({
+      strategy: 'sequential',
+      confidence: 0.9,
+      warnings: [expect.stringMatching(/^rate_limit: /)],
+    })
     expect(overrides(found)).toBe(true)
   })
 
   test('team R-12: "urgent" without a history: one at a time, as a hint', () => {
-    expect(advice([], 'urgent')).toEqual({ strategy: 'sequential', confidence: 0.5, warnings: [expect.stringContaining('rate_limit')] })
+    expect(advice([], 'urgent')).toEqual({
+      strategy: 'sequential',
+      confidence: 0.5,
+      warnings: [expect.stringContaining('rate_limit')],
+    })
   })
 
   test('team R-12: several patterns, one warning each, and none for a plain question', () => {
-    const names = (question: string): readonly string[] => advice([], question).warnings.map((text) => text.split(':')[0]!)
+    const names = (question: string): readonly string[] =>
+      advice([], question).warnings.map((text) => text.split(':')[0]!)
     expect(names('Review everything ASAP, I think')).toEqual(['rate_limit', 'context_overflow', 'ambiguous_request'])
     expect(names('maybe probably somehow')).toEqual(['ambiguous_request'])
     expect(names('Compare prices')).toEqual([])
@@ -136,13 +150,19 @@ describe('what a question itself tells', () => {
 })
 
 describe('advice without an earlier case', () => {
-  const strategies = { parallel: record(10, 9, 100_000), sequential: record(10, 10, 290_000), hybrid: record(10, 5, 10_000) }
+  const strategies = {
+    parallel: record(10, 9, 100_000),
+    sequential: record(10, 10, 290_000),
+    hybrid: record(10, 5, 10_000),
+  }
 
   test('team R-12: mostly the strategy that did best: success by 0.7, speed by 0.3', () => {
     // parallel 0.63 + 0.2, sequential 0.7 + 0.01, hybrid 0.35 + 0.29
     expect(advice([], 'q', { strategies })).toEqual({ strategy: 'parallel', confidence: 0.5, warnings: [] })
     expect(advice([], 'q', { strategies, accuracy: 0.8 }).strategy).toBe('parallel') // 0.72 + 0.133; 0.8 + 0.007
-    expect(advice([], 'q', { strategies: { ...strategies, parallel: record(10, 9, 290_000) } }).strategy).toBe('sequential')
+    expect(advice([], 'q', { strategies: { ...strategies, parallel: record(10, 9, 290_000) } }).strategy).toBe(
+      'sequential',
+    )
   })
 
   test('team R-12: below 0.3 of accuracy always parallel, above 0.8 always sequential, whatever else was found', () => {
@@ -173,14 +193,16 @@ describe('advice without an earlier case', () => {
   test('team R-12: strategies that nobody knows, and names that every object has, are passed over', () => {
     const known = { hierarchical: record(9, 9), hybrid: record(1, 1) }
     expect(advice([], 'q', { strategies: known }).strategy).toBe('hybrid')
-    expect(advice([], 'q', { strategies: JSON.parse('{"__proto__": {"runs": 1, "successes": 1, "ms": 0, "tokens": 0}}') }).strategy).toBe(
-      'parallel',
-    )
+    expect(
+      advice([], 'q', { strategies: JSON.parse('{"__proto__": {"runs": 1, "successes": 1, "ms": 0, "tokens": 0}}') })
+        .strategy,
+    ).toBe('parallel')
   })
 
   test('team C64: the same numbers give the same advice, about one in ten tries, and the memory is not changed', () => {
     const known = Object.freeze({ parallel: Object.freeze(record(50, 50)) })
-    const draw = (run: number): string => advice([], 'q', { strategies: known, random: () => seededRandom(`act_run-${run}`, 0) }).strategy
+    const draw = (run: number): string =>
+      advice([], 'q', { strategies: known, random: () => seededRandom(`act_run-${run}`, 0) }).strategy
     const first = Array.from({ length: 1_000 }, (_, run) => draw(run))
     expect(Array.from({ length: 1_000 }, (_, run) => draw(run))).toEqual(first)
     const tries = first.filter((strategy) => strategy !== 'parallel').length

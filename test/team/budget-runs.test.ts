@@ -1,4 +1,7 @@
-/** A team that works within a budget, on a clock that moves only when nothing else can: spec team R-20, C99. Embedded engine. */
+/**
+ * A team that works within a budget, on a clock that moves only when nothing else can: spec team R-20, C99. Embedded
+ * engine.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, sleep, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -21,7 +24,9 @@ const model = (over: Partial<Model> = {}): Model => ({
     const [, said] = /[A-Z] (\d+|\?)/.exec(text) ?? []
     const answer = { text: 'done', calls: [], finish: 'stop' as const, model: 'vendor/meter' }
     return Promise.resolve(
-      said === '?' ? answer : { ...answer, usage: { input: Number(said ?? 0), output: 0, usd: Number(said ?? 0) / 1_000 } },
+      said === '?'
+        ? answer
+        : { ...answer, usage: { input: Number(said ?? 0), output: 0, usd: Number(said ?? 0) / 1_000 } },
     )
   },
   ...over,
@@ -40,14 +45,19 @@ const member = (seconds: Readonly<Record<string, number>> = {}, over?: Partial<M
     },
   })
 }
-const tasks = (...list: readonly (readonly [uses: string, more?: Partial<Plan['subtasks'][number]>])[]): Plan['subtasks'] =>
+const tasks = (
+  ...list: readonly (readonly [uses: string, more?: Partial<Plan['subtasks'][number]>])[]
+): Plan['subtasks'] =>
   list.map(([uses, more], i) => {
     const letter = String.fromCodePoint(65 + i)
     return { id: letter.toLowerCase(), description: `${letter} ${uses}`, ...more }
   })
 const of = (budget: BudgetOptions, plan: Plan['subtasks'], options: Partial<AnyTeamOptions> = {}, by = member()) =>
   team({ name: 'analysts', roles: { generalist: by }, planner: { subtasks: plan }, budget, ...options })
-const about = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
+const about = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
 const ends = (events: readonly Recorded[]): string[] =>
   about(events, 'task.settled').map(
@@ -79,13 +89,23 @@ describe('team C99: reserved before it begins', () => {
           {},
           {
             attempts: 0,
-            failure: { class: 'budget', retryable: false, details: { wanted: 4_000, spent: 7_000, reserved: 0, limit: 10_000 } },
+            failure: {
+              class: 'budget',
+              retryable: false,
+              details: { wanted: 4_000, spent: 7_000, reserved: 0, limit: 10_000 },
+            },
           },
         ],
       },
     })
     expect(
-      about(events, 'budget.moved').map(({ task, move, tokens, spent, reserved }) => [task, move, tokens, spent.tokens, reserved.tokens]),
+      about(events, 'budget.moved').map(({ task, move, tokens, spent, reserved }) => [
+        task,
+        move,
+        tokens,
+        spent.tokens,
+        reserved.tokens,
+      ]),
     ).toEqual([
       ['a', 'reserved', 4_000, 0, 4_000],
       ['b', 'reserved', 4_000, 0, 8_000],
@@ -103,7 +123,9 @@ describe('team C99: reserved before it begins', () => {
       ['1000', { estimate: { tokens: 4_000 } }],
       ['1000', { estimate: { tokens: 1_000 } }],
     )
-    const { outcome, lines } = await played(of({ tokens: 10_000 }, four, { concurrency: 3 }, member({ A: 1, B: 5, C: 1, D: 1 })))
+    const { outcome, lines } = await played(
+      of({ tokens: 10_000 }, four, { concurrency: 3 }, member({ A: 1, B: 5, C: 1, D: 1 })),
+    )
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
     expect(lines.filter(([, what]) => /^[a-d] (begins|succeeded)/.test(what))).toEqual([
       [0, 'a begins'],
@@ -121,7 +143,12 @@ describe('team C99: reserved before it begins', () => {
     const { lines } = await played(of({ tokens: 10_000 }, plan, { tolerance: 50 }, member({ A: 1, B: 1, C: 1 })))
     expect(lines.find(([, what]) => what.startsWith('c '))).toEqual([1, 'c failed: budget.exceeded'])
     const { lines: early } = await played(
-      of({ tokens: 10_000 }, [{ ...plan[0]!, description: 'A 6001' }, ...plan.slice(1)], { tolerance: 50 }, member({ A: 1, B: 5 })),
+      of(
+        { tokens: 10_000 },
+        [{ ...plan[0]!, description: 'A 6001' }, ...plan.slice(1)],
+        { tolerance: 50 },
+        member({ A: 1, B: 5 }),
+      ),
     )
     expect(early.find(([, what]) => what.startsWith('c '))).toEqual([1, 'c failed: budget.exceeded'])
   })
@@ -156,7 +183,8 @@ describe('team C99: reserved before it begins', () => {
     await stage.until(0.5)
     await stage.run.pause()
     await stage.until(60)
-    const started = async (): Promise<readonly unknown[]> => (await stage.run.view()).teams[0]!.plan.tasks.map(({ startedAt }) => startedAt)
+    const started = async (): Promise<readonly unknown[]> =>
+      (await stage.run.view()).teams[0]!.plan.tasks.map(({ startedAt }) => startedAt)
     expect((await started())[1]).toBeUndefined()
     await stage.run.resume()
     expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { partial: false } })
@@ -189,9 +217,13 @@ describe('team C99: reserved before it begins', () => {
 
   test('one at a time, what was not used is there for the next', async () => {
     const { events } = await played(
-      of({ tokens: 10_000 }, tasks(['1000', { estimate: { tokens: 8_000 } }], ['1000', { estimate: { tokens: 8_000 } }]), {
-        concurrency: 1,
-      }),
+      of(
+        { tokens: 10_000 },
+        tasks(['1000', { estimate: { tokens: 8_000 } }], ['1000', { estimate: { tokens: 8_000 } }]),
+        {
+          concurrency: 1,
+        },
+      ),
     )
     expect(ends(events)).toEqual(['a succeeded', 'b succeeded'])
   })
@@ -209,7 +241,9 @@ describe('team C99: reserved before it begins', () => {
         throw new Error('no')
       },
     })
-    const { events } = await played(of({ tokens: 900 }, tasks(['400', { estimate: { tokens: 400 } }]), { retry: { backoffMs: 0 } }, flaky))
+    const { events } = await played(
+      of({ tokens: 900 }, tasks(['400', { estimate: { tokens: 400 } }]), { retry: { backoffMs: 0 } }, flaky),
+    )
     expect(tried).toBe(2)
     expect(ends(events)).toEqual(['a failed (budget.exceeded)'])
     expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 800 }, reserved: { tokens: 0 } })
@@ -233,7 +267,11 @@ describe('team C99: reserved before it begins', () => {
       of({ usd: 0.3, perTask: { usd: 0.1 }, mode: 'hard', onExhausted: 'ask' }, tasks(['100'], ['100'], ['100'])),
     )
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
-    expect(about(events, 'budget.crossed').map(({ of: what, percent }) => `${what} ${percent}`)).toEqual(['usd 50', 'usd 80', 'usd 100'])
+    expect(about(events, 'budget.crossed').map(({ of: what, percent }) => `${what} ${percent}`)).toEqual([
+      'usd 50',
+      'usd 80',
+      'usd 100',
+    ])
   })
 })
 
@@ -259,7 +297,9 @@ describe('whoever holds room waits for a task that waits for it', () => {
     team({
       name: 'crew',
       roles: { generalist: doing },
-      planner: { subtasks: plan.map((description, i) => ({ id: 'abc'[i]!, description, estimate: { tokens: 4_000 } })) },
+      planner: {
+        subtasks: plan.map((description, i) => ({ id: 'abc'[i]!, description, estimate: { tokens: 4_000 } })),
+      },
       route: 'team',
       budget,
       tolerance: 90,
@@ -268,20 +308,26 @@ describe('whoever holds room waits for a task that waits for it', () => {
     outcome.results?.tasks.map(({ status, output, failure }) => output ?? failure?.code ?? status)
 
   test('nobody else could end: the task is refused, with the circle, and the other is told', async () => {
-    const { outcome, events, lines } = await played(crew({ tokens: 5_000 }, ['hears generalist_2', 'writes generalist_1']))
+    const { outcome, events, lines } = await played(
+      crew({ tokens: 5_000 }, ['hears generalist_2', 'writes generalist_1']),
+    )
     expect(outputs(outcome)).toEqual([expect.stringContaining('"generalist_2", who has ended'), 'budget.exceeded'])
     expect(about(events, 'deadlock.found')[0]).toMatchObject({ kind: 'deadlock', cycle: ['a', 'b'] })
     expect(lines.at(-1)![0]).toBe(0)
   })
 
   test('somebody else may end yet: it waits for that, and begins', async () => {
-    const { outcome, events } = await played(crew({ tokens: 9_000 }, ['hears generalist_3', 'works', 'writes generalist_1']))
+    const { outcome, events } = await played(
+      crew({ tokens: 9_000 }, ['hears generalist_3', 'works', 'writes generalist_1']),
+    )
     expect(outputs(outcome)).toEqual([['here'], 'worked', 'wrote'])
     expect(about(events, 'deadlock.found')).toEqual([])
   })
 
   test('all who hold room wait for it: it is refused', async () => {
-    const { outcome } = await played(crew({ tokens: 9_000 }, ['hears generalist_3', 'hears generalist_3', 'writes generalist_1']))
+    const { outcome } = await played(
+      crew({ tokens: 9_000 }, ['hears generalist_3', 'hears generalist_3', 'writes generalist_1']),
+    )
     expect(outputs(outcome)).toEqual([
       expect.stringContaining('who has ended'),
       expect.stringContaining('who has ended'),
@@ -311,20 +357,28 @@ describe('used up', () => {
       'e skipped (the budget is used up)',
       'b succeeded',
     ])
-    expect(outcome).toMatchObject({ status: 'completed', results: { partial: true, coverage: { succeeded: 2, planned: 5 } } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { partial: true, coverage: { succeeded: 2, planned: 5 } },
+    })
     expect(lines.at(-1)![0]).toBe(3)
     expect(about(events, 'plan.aborted')).toEqual([])
   })
 
   test('abort: everything is stopped at once, and what was done is in the results', async () => {
-    const { outcome, events, lines } = await played(of({ tokens: 5_000, onExhausted: 'abort' }, plan, { concurrency: 2 }, member(seconds)))
+    const { outcome, events, lines } = await played(
+      of({ tokens: 5_000, onExhausted: 'abort' }, plan, { concurrency: 2 }, member(seconds)),
+    )
     expect(outcome).toMatchObject({
       status: 'failed',
       failure: { code: 'budget.exceeded', class: 'budget' },
       results: { coverage: { succeeded: 1 } },
     })
     expect(about(events, 'plan.aborted')).toMatchObject([{ reason: 'budget', failed: 0, total: 5 }])
-    expect(ends(events)).toEqual(['a succeeded', ...['c', 'd', 'e', 'b'].map((task) => `${task} cancelled (the plan was given up)`)])
+    expect(ends(events)).toEqual([
+      'a succeeded',
+      ...['c', 'd', 'e', 'b'].map((task) => `${task} cancelled (the plan was given up)`),
+    ])
     expect(lines.at(-1)![0]).toBe(1)
   })
 
@@ -355,8 +409,18 @@ describe('used up', () => {
 
   describe('a call that does not fit into what is left of it', () => {
     // a uses 1,000 of 1,200; b asks for more than the rest
-    const thinker = agent({ name: 'thinker', description: 'Thinks.', model: model(), settings: { maxOutputTokens: 100 } })
-    const rest = tasks(['1000'], ['10', { dependencies: ['a'] }], ['10', { dependencies: ['b'] }], ['10', { dependencies: ['c'] }])
+    const thinker = agent({
+      name: 'thinker',
+      description: 'Thinks.',
+      model: model(),
+      settings: { maxOutputTokens: 100 },
+    })
+    const rest = tasks(
+      ['1000'],
+      ['10', { dependencies: ['a'] }],
+      ['10', { dependencies: ['b'] }],
+      ['10', { dependencies: ['c'] }],
+    )
     const message = 'the budget is used up: 1,000 of 1,200 tokens, and the next call did not fit'
 
     test('synthesise: it has failed for that, and the rest is skipped', async () => {
@@ -410,7 +474,9 @@ describe('used up', () => {
         out.delete(request)
         return model().call(request)
       }
-      const { outcome } = await played(of({ tokens: 5_000 }, tasks([uses], [uses], [uses], [uses], [uses]), {}, member({}, { call })))
+      const { outcome } = await played(
+        of({ tokens: 5_000 }, tasks([uses], [uses], [uses], [uses], [uses]), {}, member({}, { call })),
+      )
       expect(seen).toEqual({ calls: expected, most: 3 })
       const statuses = outcome.results?.tasks.map(({ output }) => output).sort()
       expect(statuses).toEqual(Array.from({ length: 5 }, (_, i) => (i < expected ? 'completed' : 'limited')))
@@ -480,7 +546,11 @@ describe('a human is asked', () => {
     await stage.until(10)
     await answered(stage, 0)
     const { outcome, events } = await stage.end()
-    expect(ends(events)).toEqual(['a succeeded', 'b skipped (the budget is used up)', 'c skipped (the budget is used up)'])
+    expect(ends(events)).toEqual([
+      'a succeeded',
+      'b skipped (the budget is used up)',
+      'c skipped (the budget is used up)',
+    ])
     expect(about(events, 'interrupt.raised')).toHaveLength(1)
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
   })
@@ -489,7 +559,11 @@ describe('a human is asked', () => {
     const stage = await staged(
       of(
         budget,
-        tasks(['4000', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }]),
+        tasks(
+          ['4000', { estimate: { tokens: 4_000 } }],
+          ['10', { estimate: { tokens: 4_000 } }],
+          ['10', { estimate: { tokens: 4_000 } }],
+        ),
       ),
     )
     await stage.until(1.5)

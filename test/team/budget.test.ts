@@ -12,7 +12,13 @@ describe('team C99: what is set aside and what is spent', () => {
     const budget = new TeamBudget({ tokens: 10_000 })
     budget.reserve('a', tokens(4_000))
     budget.reserve('b', tokens(4_000))
-    expect(budget.shortage(tokens(4_000))).toEqual({ of: 'tokens', limit: 10_000, spent: 0, reserved: 8_000, wanted: 4_000 })
+    expect(budget.shortage(tokens(4_000))).toEqual({
+      of: 'tokens',
+      limit: 10_000,
+      spent: 0,
+      reserved: 8_000,
+      wanted: 4_000,
+    })
     expect(budget.shortage(tokens(2_001))).toBeDefined()
     expect(budget.shortage(tokens(2_000))).toBeUndefined()
     expect(budget.exhausted()).toBeUndefined()
@@ -80,13 +86,15 @@ test('estimates: of the task, else of every task, each for itself; nonsense is n
   expect(budget.wanted({ tokens: 0 })).toEqual({ tokens: 0, usd: 0.1 })
   expect(budget.wanted({ usd: 0.2 })).toEqual({ tokens: 10, usd: 0.2 })
   expect(budget.wanted(undefined)).toEqual({ tokens: 10, usd: 0.1 })
-  for (const nonsense of [-1, Number.NaN, Infinity, '7' as unknown as number]) expect(budget.wanted({ tokens: nonsense }).tokens).toBe(10)
+  for (const nonsense of [-1, Number.NaN, Infinity, '7' as unknown as number])
+    expect(budget.wanted({ tokens: nonsense }).tokens).toBe(10)
 })
 
 describe('marks', () => {
   test('50, 80 and 100 percent, once each, for tokens and dollars apart, all that one end passes', () => {
     const budget = new TeamBudget({ tokens: 1_000, usd: 10 })
-    const marks = (usage: Usage): string[] => budget.settle('a', usage).crossed.map(({ of, percent, spent }) => `${of} ${percent} ${spent}`)
+    const marks = (usage: Usage): string[] =>
+      budget.settle('a', usage).crossed.map(({ of, percent, spent }) => `${of} ${percent} ${spent}`)
     expect(marks(used(499))).toEqual([])
     expect(marks(used(1, 9))).toEqual(['tokens 50 500', 'usd 50 9', 'usd 80 9'])
     expect(marks(used(0))).toEqual([])
@@ -96,7 +104,9 @@ describe('marks', () => {
 
   test('fractions of a cent: a dollar is spent in ten dimes, and three dimes fit into 0.3', () => {
     const dollar = new TeamBudget({ usd: 1 })
-    const crossed = Array.from({ length: 10 }, () => dollar.settle('a', used(0, 0.1)).crossed.map(({ percent }) => percent))
+    const crossed = Array.from({ length: 10 }, () =>
+      dollar.settle('a', used(0, 0.1)).crossed.map(({ percent }) => percent),
+    )
     expect(crossed).toEqual([[], [], [], [], [50], [], [], [80], [], [100]])
     expect(dollar.exhausted()).toBeDefined()
     const dimes = new TeamBudget({ usd: 0.3 })
@@ -129,6 +139,12 @@ test('a budget of 0 has room for nothing; none at all for everything', () => {
 test('a hard budget limits the whole tree, unless a human may raise it', () => {
   expect(treeLimits({ tokens: 5, usd: 1 })).toEqual({ tokens: 5, usd: 1 })
   expect(treeLimits({ tokens: 0 })).toEqual({ tokens: 0 })
-  for (const budget of [undefined, {}, { tokens: 5, mode: 'soft' }, { tokens: 5, onExhausted: 'ask' }, { tokens: Number.NaN }] as const)
+  for (const budget of [
+    undefined,
+    {},
+    { tokens: 5, mode: 'soft' },
+    { tokens: 5, onExhausted: 'ask' },
+    { tokens: Number.NaN },
+  ] as const)
     expect(treeLimits(budget)).toBeUndefined()
 })

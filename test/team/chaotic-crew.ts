@@ -1,4 +1,7 @@
-/** Teams that mail, wait, recruit, retire and publish at random, by seed; and everything that must be true of the journal and the view of any of them. */
+/**
+ * Teams that mail, wait, recruit, retire and publish at random, by seed; and everything that must be true of the
+ * journal and the view of any of them.
+ */
 import { agent, sleep, teammate, type Agent, type Teammate } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -6,10 +9,20 @@ import type { Recorded, TeamView } from '../../src/journal/index.ts'
 import { dice } from '../dice.ts'
 import { team, type LeadOrder, type MailboxOptions, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 
-const seedOf = (text: string): number => [...text].reduce((sum, sign) => (Math.imul(sum, 31) + sign.codePointAt(0)!) >>> 0, 7)
+const seedOf = (text: string): number =>
+  [...text].reduce((sum, sign) => (Math.imul(sum, 31) + sign.codePointAt(0)!) >>> 0, 7)
 
 const roles = ['analyst', 'writer', 'Ärztin', 'nobody knows']
-const people = ['analyst_1', 'writer_1', 'analyst_2', 'dynamic_analyst_1', 'dynamic_writer_1', 'ghost_1', 'operator', 'lead']
+const people = [
+  'analyst_1',
+  'writer_1',
+  'analyst_2',
+  'dynamic_analyst_1',
+  'dynamic_writer_1',
+  'ghost_1',
+  'operator',
+  'lead',
+]
 const topics = ['news', 'other']
 
 /** What a member was given to read. */
@@ -22,7 +35,8 @@ export interface Seen {
 /** Does some things at random: the same ones for the same seed, member and attempt. */
 function chaotic(seed: number, seen: Seen[]): Agent {
   const pick = <T>(roll: () => number, list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
-  const anybody = (roll: () => number): string => (roll() < 0.6 ? pick(roll, people) : roll() < 0.5 ? `role: ${pick(roll, roles)} ` : '*')
+  const anybody = (roll: () => number): string =>
+    roll() < 0.6 ? pick(roll, people) : roll() < 0.5 ? `role: ${pick(roll, roles)} ` : '*'
   async function deed(
     ctx: Context,
     me: Teammate,
@@ -108,7 +122,10 @@ function chaotic(seed: number, seen: Seen[]): Agent {
 }
 
 /** A team by seed. `seen`: where its members note what they were given to read. */
-export function chaoticCrew(seed: number, seen: Seen[]): { readonly root: Agent; readonly options: TeamOptions<string> } {
+export function chaoticCrew(
+  seed: number,
+  seen: Seen[],
+): { readonly root: Agent; readonly options: TeamOptions<string> } {
   const roll = dice(seed * 7_919 + 1)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
   const subtasks = Array.from({ length: 1 + Math.floor(roll() * 6) }, (_, i): Subtask => {
@@ -249,7 +266,8 @@ export function faults(
     if ((decided.get(request) ?? 0) !== times) wrong.push(`${request} was decided ${decided.get(request) ?? 0} times`)
   }
   for (const { member, seqs: own } of seen ?? [])
-    for (const seq of own) if (delivered.get(member)?.has(seq) !== true) wrong.push(`${member} got ${seq}, which was not delivered`)
+    for (const seq of own)
+      if (delivered.get(member)?.has(seq) !== true) wrong.push(`${member} got ${seq}, which was not delivered`)
   for (const member of known) {
     const got = (seen ?? []).filter((each) => each.member === member).flatMap((each) => each.seqs)
     if (new Set(got).size !== got.length) wrong.push(`${member} got mail twice: ${got.join()}`)
@@ -257,7 +275,8 @@ export function faults(
   for (const { member, status } of view.members)
     if (['pending', 'running', 'paused'].includes(status)) wrong.push(`${member} is ${status} after the end`)
   for (const { task, status } of view.plan.tasks)
-    if (['pending', 'waiting', 'awaiting_approval', 'running'].includes(status)) wrong.push(`${task} is ${status} after the end`)
+    if (['pending', 'waiting', 'awaiting_approval', 'running'].includes(status))
+      wrong.push(`${task} is ${status} after the end`)
   if (view.mailbox.accepted !== seqs.length) wrong.push(`the view has ${view.mailbox.accepted} of ${seqs.length}`)
   for (const [member, inbox] of inboxes)
     if (inbox.size !== (view.mailbox.unread[member] ?? 0))

@@ -108,7 +108,11 @@ test('K8: and with the time in which an answer is measured', async () => {
       return ctx.step('look', () => true)
     },
   })
-  const writer = agent({ name: 'writer', model: scripted('a poem'), isComplete: { scorers: [judge], timeoutMs: 60_000 } })
+  const writer = agent({
+    name: 'writer',
+    model: scripted('a poem'),
+    isComplete: { scorers: [judge], timeoutMs: 60_000 },
+  })
   const stage = await staged(writer)
   const { run } = stage
   await stage.until(5)
@@ -117,7 +121,7 @@ test('K8: and with the time in which an answer is measured', async () => {
   await run.resume()
   const { outcome, events } = await stage.end()
   expect(outcome).toMatchObject({ status: 'completed', output: 'a poem' })
-  expect(events.flatMap(({ event }) => (event.type === 'completion.scored' ? [[event.passed, event.timedOut]] : []))).toEqual([
-    [true, false],
-  ])
+  expect(
+    events.flatMap(({ event }) => (event.type === 'completion.scored' ? [[event.passed, event.timedOut]] : [])),
+  ).toEqual([[true, false]])
 })

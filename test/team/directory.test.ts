@@ -18,14 +18,25 @@ describe('ids', () => {
     const directory = new Directory()
     const ids = [directory.newId('analyst', false), directory.newId('writer', false), directory.newId('analyst', false)]
     expect(ids).toEqual(['analyst_1', 'writer_1', 'analyst_2'])
-    expect([directory.newId('analyst', true), directory.newId(' Analyst', true)]).toEqual(['dynamic_analyst_1', 'dynamic_analyst_2'])
+    expect([directory.newId('analyst', true), directory.newId(' Analyst', true)]).toEqual([
+      'dynamic_analyst_1',
+      'dynamic_analyst_2',
+    ])
   })
 
   test('a role of any words makes an id; roles that read alike share their numbers, so ids differ', () => {
     const directory = new Directory()
-    const ids = ['Pricing Analyst', 'pricing_analyst', 'tech-expert', 'Ökonom', '分析', '  ', '🙂', '*', 'role:writer'].map((role) =>
-      directory.newId(role, true),
-    )
+    const ids = [
+      'Pricing Analyst',
+      'pricing_analyst',
+      'tech-expert',
+      'Ökonom',
+      '分析',
+      '  ',
+      '🙂',
+      '*',
+      'role:writer',
+    ].map((role) => directory.newId(role, true))
     expect(ids).toEqual([
       'dynamic_pricing_analyst_1',
       'dynamic_pricing_analyst_2',
@@ -62,7 +73,11 @@ describe('who is there', () => {
     const list = directory.list() as TeamEntry[]
     ;(list[0] as { status: string }).status = 'failed'
     list.pop()
-    expect(directory.list().map(({ member, status }) => `${member} ${status}`)).toEqual(['a pending', 'b pending', 'c pending'])
+    expect(directory.list().map(({ member, status }) => `${member} ${status}`)).toEqual([
+      'a pending',
+      'b pending',
+      'c pending',
+    ])
     const got = directory.get('a') as { role: string }
     got.role = 'nobody'
     expect(directory.get('a')?.role).toBe('analyst')
@@ -78,7 +93,16 @@ describe('who is there', () => {
     expect([directory.isThere('b'), directory.isThere('c'), directory.isThere('nobody')]).toEqual([false, true, false])
   })
 
-  const all: readonly MemberStatus[] = ['pending', 'running', 'paused', 'completed', 'failed', 'retired', 'cancelled', 'skipped']
+  const all: readonly MemberStatus[] = [
+    'pending',
+    'running',
+    'paused',
+    'completed',
+    'failed',
+    'retired',
+    'cancelled',
+    'skipped',
+  ]
   const ways: Readonly<Partial<Record<MemberStatus, readonly MemberStatus[]>>> = {
     running: [],
     paused: ['running'],
@@ -88,14 +112,17 @@ describe('who is there', () => {
     cancelled: [],
     skipped: [],
   }
-  test.each(['completed', 'failed', 'retired', 'cancelled', 'skipped'] as const)('team C15: nobody comes back from %s', (end) => {
-    const directory = new Directory()
-    directory.join(someone('a'))
-    for (const status of [...(ways[end] ?? []), end]) directory.move('a', status)
-    expect(directory.get('a')?.status).toBe(end)
-    for (const status of all) directory.move('a', status)
-    expect(directory.get('a')?.status).toBe(end)
-  })
+  test.each(['completed', 'failed', 'retired', 'cancelled', 'skipped'] as const)(
+    'team C15: nobody comes back from %s',
+    (end) => {
+      const directory = new Directory()
+      directory.join(someone('a'))
+      for (const status of [...(ways[end] ?? []), end]) directory.move('a', status)
+      expect(directory.get('a')?.status).toBe(end)
+      for (const status of all) directory.move('a', status)
+      expect(directory.get('a')?.status).toBe(end)
+    },
+  )
 
   test('whoever has not begun cannot complete, and cannot pause', () => {
     const directory = new Directory()

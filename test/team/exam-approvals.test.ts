@@ -1,4 +1,7 @@
-/** Humans and the tasks of a plan, second by second, as an outsider tries them: held runs, deadlines in them, rework with several before and after, failures in a row, a plan in command. Spec team 2.4, R-13 to R-16. */
+/**
+ * Humans and the tasks of a plan, second by second, as an outsider tries them: held runs, deadlines in them, rework
+ * with several before and after, failures in a row, a plan in command. Spec team 2.4, R-13 to R-16.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -36,7 +39,8 @@ function market(options: Partial<TeamOptions<string>> = {}, more: Partial<Subtas
       await sleep(ctx, 10_000)
       return `report ${new Set(briefs).size}`
     },
-    publish: (ctx: Context): Promise<Json> => step(ctx, 'publish', () => (published++, 'published'), { effect: 'once' }),
+    publish: (ctx: Context): Promise<Json> =>
+      step(ctx, 'publish', () => (published++, 'published'), { effect: 'once' }),
   }
   const subtasks = [
     task('E'),
@@ -77,7 +81,9 @@ describe('while the run is held', () => {
     expect(until).toBe(at(1_825))
     await stage.run.pause({ reason: 'holidays' })
     await stage.until(1_900)
-    await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+    await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.expired',
+    })
     const { outcome } = await stage.end()
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'task.unanswered', class: 'timeout' } })
     expect((await stage.run.view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected', until: at(1_825) }])
@@ -111,7 +117,9 @@ describe('while the run is held', () => {
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 3, planned: 3 } } })
     expect((await stage.run.view()).approvals).toMatchObject([{ id, resolution: 'cancelled' }])
     expect(published()).toBe(0)
-    await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: /^approval\./u })
+    await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+      code: /^approval\./u,
+    })
   })
 
   test('C89: a cancel closes what is open as cancelled, also in a pause', async () => {
@@ -126,7 +134,9 @@ describe('while the run is held', () => {
       const { outcome } = await stage.end()
       expect(outcome.status).toBe('cancelled')
       expect((await stage.run.view()).approvals).toMatchObject([{ resolution: 'cancelled' }])
-      await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+      await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+        code: 'approval.expired',
+      })
       expect(published()).toBe(0)
     }
   })
@@ -172,7 +182,10 @@ describe('a deadline', () => {
 
 describe('what is sent back', () => {
   /** Two make what is published, a third looks at one of them. */
-  const wide = (more: Partial<TeamOptions<string>> = {}, doings: Doings = {}): { root: Agent; briefs: Record<string, string[]> } => {
+  const wide = (
+    more: Partial<TeamOptions<string>> = {},
+    doings: Doings = {},
+  ): { root: Agent; briefs: Record<string, string[]> } => {
     const briefs: Record<string, string[]> = {}
     const heard =
       (name: string, seconds: number) =>
@@ -244,7 +257,9 @@ describe('what is sent back', () => {
         text: async (ctx: Context): Promise<Json> => {
           const nth = await step(ctx, 'try', () => ++tries)
           await sleep(ctx, 10_000)
-          return nth === 1 || nth === 3 ? { success: false, error: { message: 'later', retryable: true } } : `text ${nth}`
+          return nth === 1 || nth === 3
+            ? { success: false, error: { message: 'later', retryable: true } }
+            : `text ${nth}`
         },
       },
     )
@@ -260,7 +275,10 @@ describe('what is sent back', () => {
     let tries = 0
     const { root } = wide(
       { dependencies: { policy: 'require' } },
-      { text: (ctx: Context): Promise<Json> => step(ctx, 'try', () => (++tries === 1 ? 'text' : { success: false, error: 'no luck' })) },
+      {
+        text: (ctx: Context): Promise<Json> =>
+          step(ctx, 'try', () => (++tries === 1 ? 'text' : { success: false, error: 'no luck' })),
+      },
     )
     const stage = await staged(root)
     await says(stage, 10, 'publish', 'retry', { comment: 'again' })
@@ -273,7 +291,8 @@ describe('what is sent back', () => {
     const { team: root, briefs } = market()
     const stage = await staged(root)
     const ids: string[] = []
-    for (const round of [1, 2, 3]) ids.push(await says(stage, round * 50, 'publish', 'retry', { comment: `change ${round}` }))
+    for (const round of [1, 2, 3])
+      ids.push(await says(stage, round * 50, 'publish', 'retry', { comment: `change ${round}` }))
     await stage.until(200)
     const last = await about(stage, 'publish')
     expect(last.options).toEqual(['approve', 'reject', 'edit'])
@@ -284,7 +303,10 @@ describe('what is sent back', () => {
     await stage.run.decide({ approvalId: last.id, decision: 'reject', approver: 'anna', comment: 'no' })
     const { outcome } = await stage.end()
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'task.rejected' } })
-    expect(outcome.results?.tasks.find(({ task: id }) => id === 'F')).toMatchObject({ status: 'succeeded', output: 'report 4' })
+    expect(outcome.results?.tasks.find(({ task: id }) => id === 'F')).toMatchObject({
+      status: 'succeeded',
+      output: 'report 4',
+    })
     expect([briefs.length, (await stage.run.view()).teams[0]!.plan.failed]).toEqual([4, 1])
   })
 
@@ -385,7 +407,10 @@ describe('a plan in command', () => {
 
 describe('results that are reviewed', () => {
   test('C79: of tasks side by side: each has a question of its own, answered in any order', async () => {
-    const root = crew([task('a', { review: true }), task('b', { review: true }), task('c', { dependencies: ['a', 'b'] })], { a: 5, b: 5 })
+    const root = crew(
+      [task('a', { review: true }), task('b', { review: true }), task('c', { dependencies: ['a', 'b'] })],
+      { a: 5, b: 5 },
+    )
     const stage = await staged(root)
     await says(stage, 10, 'b', 'edit', { input: 'B' })
     await stage.until(20)
@@ -441,13 +466,18 @@ describe('what a human does not want of what a member says of itself', () => {
       status: 'failed',
       failure: { code: 'task.rejected', class: 'rejected', details: { task: 'a', approver: 'anna' } },
     })
-    expect((outcome as { failure: { message: string } }).failure.message).toMatch(/^Required task rejected: .*confidence is 0\.1.*: poor$/u)
+    expect((outcome as { failure: { message: string } }).failure.message).toMatch(
+      /^Required task rejected: .*confidence is 0\.1.*: poor$/u,
+    )
     expect(outcome.results?.tasks.map(({ status }) => status)).toEqual(['failed', 'succeeded', 'cancelled'])
   })
   test('C83: is missing where it is optional, and is no failure', async () => {
     const { outcome, failed } = await ended(unsure({ required: false }))
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
-    expect([outcome.results?.tasks.map(({ status }) => status), failed]).toEqual([['skipped', 'succeeded', 'succeeded'], 0])
+    expect([outcome.results?.tasks.map(({ status }) => status), failed]).toEqual([
+      ['skipped', 'succeeded', 'succeeded'],
+      0,
+    ])
   })
   test('R-16: and a deadline is no human’s no', async () => {
     const { outcome } = await played(unsure({}, { approval: { timeoutMs: 0 } }))
@@ -458,7 +488,8 @@ describe('what a human does not want of what a member says of itself', () => {
 describe('failures in a row', () => {
   const fails = (): Promise<Json> => Promise.resolve({ success: false, error: { message: 'later', retryable: true } })
   const chain = (ids: readonly string[]) => ids.map((id) => task(id))
-  const doing = (ids: readonly string[]): Doings => Object.fromEntries(ids.filter((id) => id.startsWith('x')).map((id) => [id, fails]))
+  const doing = (ids: readonly string[]): Doings =>
+    Object.fromEntries(ids.filter((id) => id.startsWith('x')).map((id) => [id, fails]))
   const asked = (lines: readonly Line[]): readonly string[] =>
     lines.flatMap(([, what]) => (what.includes('consecutive_failures') ? [what] : []))
   const options = { strategy: 'sequential', tolerance: 100, retry: { attempts: 3, backoffMs: 0 } } as const
@@ -478,7 +509,10 @@ describe('failures in a row', () => {
   test('C77: a human who decides on anything has looked, and the count begins anew', async () => {
     const ids = ['x1', 'x2', 'x3', 'x4', 'x5', 'b']
     const tasks = ids.map((id, i) =>
-      task(id, { ...(i > 0 ? { dependencies: [ids[i - 1]!] } : {}), ...(id === 'x3' ? { requiresApproval: true } : {}) }),
+      task(id, {
+        ...(i > 0 ? { dependencies: [ids[i - 1]!] } : {}),
+        ...(id === 'x3' ? { requiresApproval: true } : {}),
+      }),
     )
     const stage = await staged(crew(tasks, doing(ids), { ...options, oversight: {} }))
     // a yes is for one attempt, and it is tried three times
@@ -522,7 +556,9 @@ describe('what says how closely one task is looked at', () => {
           oversight: { mode: 'on-the-loop' },
         })
         const { events } = await played(root)
-        const codes = events.flatMap(({ event }) => (event.type === 'escalation.raised' ? event.hits.map(({ code }) => code) : []))
+        const codes = events.flatMap(({ event }) =>
+          event.type === 'escalation.raised' ? event.hits.map(({ code }) => code) : [],
+        )
         expect([route, usd, codes]).toEqual([route, usd, due])
       }
   })
@@ -532,9 +568,14 @@ describe('what says how closely one task is looked at', () => {
         name: 'crew',
         roles: {
           generalist: worker({}),
-          treasurer: { agent: worker({}, 'treasurer'), oversight: { mode: 'on-the-loop', escalate: { sensitive: ['wire'] } } },
+          treasurer: {
+            agent: worker({}, 'treasurer'),
+            oversight: { mode: 'on-the-loop', escalate: { sensitive: ['wire'] } },
+          },
         },
-        planner: { subtasks: [task('a', { action: 'wire_it', role: 'treasurer', ...more }), task('b', { action: 'wire_it' })] },
+        planner: {
+          subtasks: [task('a', { action: 'wire_it', role: 'treasurer', ...more }), task('b', { action: 'wire_it' })],
+        },
       })
     const { events } = await played(planned({}))
     const plan = events.flatMap(({ event }) => (event.type === 'plan.created' ? [event] : []))[0]!
@@ -549,7 +590,10 @@ describe('what says how closely one task is looked at', () => {
 
 describe('nothing is recorded', () => {
   test('where nobody oversees anything, whatever tasks say of what they do', async () => {
-    const root = crew([task('a', { action: 'publish', risk: 'critical', estimate: { usd: 9 } }), task('b', { required: false })])
+    const root = crew([
+      task('a', { action: 'publish', risk: 'critical', estimate: { usd: 9 } }),
+      task('b', { required: false }),
+    ])
     const { events } = await played(root)
     const kinds = new Set(events.map(({ event }) => event.type))
     for (const kind of ['escalation.raised', 'approval.requested', 'result.assessed', 'notice.sent'] as const)

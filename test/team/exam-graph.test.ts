@@ -17,7 +17,11 @@ const line = new RegExp(
 
 test('no text of a plan is anything but a text', () => {
   const tasks = nasty.map((text, i) => ({ task: text, role: nasty[(i * 7 + 3) % nasty.length]!, status: (['pending', 'awaiting_approval', 'failed'] as const)[i % 3]!, dependencies: i === 0 ? [] : [nasty[i - 1]!], joined: [], ...(i % 4 === 1 ? { recruit: { by: nasty[(i * 5) % nasty.length]!, parent: nasty[0]!, join: 'run' } } : undefined) })) // prettier-ignore
-  const topics = nasty.map((topic, i) => ({ topic, producers: [nasty[i]!], consumers: [nasty[(i + 2) % nasty.length]!] }))
+  const topics = nasty.map((topic, i) => ({
+    topic,
+    producers: [nasty[i]!],
+    consumers: [nasty[(i + 2) % nasty.length]!],
+  }))
   const drawn = planGraph({ plan: { tasks }, members: [], topics } as unknown as TeamView)
   const lines = drawn.split('\n')
   expect(lines.filter((each) => !line.test(each))).toEqual([])
@@ -43,7 +47,10 @@ test('a team whose plan has such texts works, and is drawn', async () => {
   })
   const stage = await staged(root)
   const { outcome } = await stage.end()
-  expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: ids.length, planned: ids.length } } })
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    results: { coverage: { succeeded: ids.length, planned: ids.length } },
+  })
   const view = (await stage.run.view()).teams[0]!
   expect(view.plan.tasks.map(({ task }) => task)).toEqual(ids)
   expect(

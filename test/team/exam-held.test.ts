@@ -1,4 +1,7 @@
-/** Time while a run is paused or a human has it, on the virtual clock: no minutes run out, no attempt is lost, whoever is born then waits. Spec team C65, C66, X42, R-13; DESIGN 3.3, K8. */
+/**
+ * Time while a run is paused or a human has it, on the virtual clock: no minutes run out, no attempt is lost, whoever
+ * is born then waits. Spec team C65, C66, X42, R-13; DESIGN 3.3, K8.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, step } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
@@ -49,19 +52,25 @@ describe.each(Object.keys(hold) as (keyof typeof hold)[])('while a run is %s for
 
   test('K8: a worker of a worker that is born meanwhile does nothing before it is over', async () => {
     const born: string[] = []
-    const inner = agent({ name: 'inner', description: 'i', run: async (ctx) => step(ctx, 'act', () => (born.push('acted'), 'inner')) })
+    const inner = agent({
+      name: 'inner',
+      description: 'i',
+      run: async (ctx) => step(ctx, 'act', () => (born.push('acted'), 'inner')),
+    })
     const spawns = async (ctx: Context): Promise<string> => {
       await sleep(ctx, 10_000)
-      const end = await (ctx as unknown as { delegate(worker: typeof inner, brief: string): Promise<{ status: string }> }).delegate(
-        inner,
-        'go',
-      )
+      const end = await (
+        ctx as unknown as { delegate(worker: typeof inner, brief: string): Promise<{ status: string }> }
+      ).delegate(inner, 'go')
       return end.status
     }
     const root = crew(
       [task('A')],
       {},
-      { timeoutMs: 0, roles: { generalist: agent({ name: 'worker', description: 'w', workers: [inner], run: spawns }) } },
+      {
+        timeoutMs: 0,
+        roles: { generalist: agent({ name: 'worker', description: 'w', workers: [inner], run: spawns }) },
+      },
     )
     const stage = await staged(root)
     await stage.until(5)

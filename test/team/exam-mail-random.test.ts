@@ -1,6 +1,7 @@
 /**
- * Teams that mail, wait, recruit, retire and publish at random: what must hold whatever they do, on a clock that moves when nothing else can, and on an engine that delays, repeats and reorders.
- * Spec team 1.7 (R-7), 1.8 (R-8, R-8b), 1.9 (R-9), C101.
+ * Teams that mail, wait, recruit, retire and publish at random: what must hold whatever they do, on a clock that moves
+ * when nothing else can, and on an engine that delays, repeats and reorders. Spec team 1.7 (R-7), 1.8 (R-8, R-8b), 1.9
+ * (R-9), C101.
  */
 import { describe, expect, test } from 'vitest'
 import type { Recorded, TeamView } from '../../src/journal/index.ts'
@@ -22,7 +23,10 @@ async function playedBy(seed: number): Promise<{
   const { root, options } = chaoticCrew(seed, seen)
   const stage = await staged(root)
   await stage.until()
-  const outcome = await Promise.race([stage.run.outcome(), new Promise<undefined>((resolve) => setTimeout(resolve, 3_000, undefined))])
+  const outcome = await Promise.race([
+    stage.run.outcome(),
+    new Promise<undefined>((resolve) => setTimeout(resolve, 3_000, undefined)),
+  ])
   if (outcome === undefined) throw new Error(`seed ${seed} hangs`)
   const events: Recorded[] = []
   for await (const each of stage.run.events()) events.push(each)
@@ -56,7 +60,10 @@ describe('whatever members do', () => {
       const runtime = await createRuntime({ engine, agents: [root] })
       try {
         const run = await runtime.start(root, 'Go')
-        const ended = await Promise.race([run.outcome(), new Promise<undefined>((resolve) => setTimeout(resolve, 10_000, undefined))])
+        const ended = await Promise.race([
+          run.outcome(),
+          new Promise<undefined>((resolve) => setTimeout(resolve, 10_000, undefined)),
+        ])
         if (ended === undefined) {
           wrong.push(`seed ${seed} hangs`)
           continue

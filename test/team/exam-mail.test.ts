@@ -1,4 +1,7 @@
-/** Mail at its edges, second by second: what spec team 1.7 says word by word, and what is between the words. Embedded engine only. */
+/**
+ * Mail at its edges, second by second: what spec team 1.7 (R-7) says word by word, and what is between the words.
+ * Embedded engine only.
+ */
 import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type Mail, type Sent } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
@@ -7,7 +10,8 @@ import { members as analysts, of, outputOf } from './members.ts'
 import { played, staged } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role: id, ...more })
-const members: typeof analysts = (doings, mailbox, more, tasks) => analysts(doings, mailbox, { name: 'crew', ...more }, tasks)
+const members: typeof analysts = (doings, mailbox, more, tasks) =>
+  analysts(doings, mailbox, { name: 'crew', ...more }, tasks)
 const json = (value: unknown): Json => value as Json
 const contents = (mail: readonly Mail[]): Json => mail.map(({ content }) => content)
 const deadlock = (thrown: unknown): string => (thrown instanceof FailureError ? thrown.failure.code : String(thrown))
@@ -48,7 +52,12 @@ describe('what is taken', () => {
         a: async (ctx) => {
           const me = teammate(ctx)
           const sent: Sent[] = []
-          for (const content of ['x'.repeat(most - 2), 'x'.repeat(most - 1), 'é'.repeat(most / 2 - 1), 'é'.repeat(most / 2)])
+          for (const content of [
+            'x'.repeat(most - 2),
+            'x'.repeat(most - 1),
+            'é'.repeat(most / 2 - 1),
+            'é'.repeat(most / 2),
+          ])
             sent.push(await me.send({ to: 'b_1', content }))
           return json(sent.map((each) => each.accepted || each.reason))
         },
@@ -98,7 +107,12 @@ describe('what is taken', () => {
   test('everybody means everybody else, whoever is there: also who has not begun, not who has ended', async () => {
     const { events } = await played(
       members(
-        { a: async (ctx) => json(await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: ' * ', content: 1 }))), b: 1, c: 3, d: 0 },
+        {
+          a: async (ctx) => json(await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: ' * ', content: 1 }))),
+          b: 1,
+          c: 3,
+          d: 0,
+        },
         {},
         {},
         [task('a'), task('b'), task('c'), task('d', { dependencies: ['c'] })],
@@ -144,7 +158,8 @@ describe('what is taken', () => {
             for (const to of ['*', '', 'nobody_1', 'b_1', 'b_1']) sent.push(await me.send({ to, content: 1 }))
             return json(sent.map((each) => each.accepted || each.reason))
           },
-          b: async (ctx) => json((await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: 'a_1', content: 1 }))).accepted),
+          b: async (ctx) =>
+            json((await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: 'a_1', content: 1 }))).accepted),
         },
         { quota: 3 },
       ),
@@ -163,8 +178,12 @@ describe('waiting', () => {
       members(
         {
           a: async (ctx) =>
-            json([contents(await teammate(ctx).nextMail({ from: 'nobody_1', withinMs: 1_500 })), contents(await teammate(ctx).nextMail())]),
-          b: async (ctx) => json((await sleep(ctx, 4_000).then(() => teammate(ctx).send({ to: 'role:a', content: 'now' }))).accepted),
+            json([
+              contents(await teammate(ctx).nextMail({ from: 'nobody_1', withinMs: 1_500 })),
+              contents(await teammate(ctx).nextMail()),
+            ]),
+          b: async (ctx) =>
+            json((await sleep(ctx, 4_000).then(() => teammate(ctx).send({ to: 'role:a', content: 'now' }))).accepted),
         },
         {},
         { concurrency: 1 },
@@ -179,19 +198,22 @@ describe('waiting', () => {
     ])
   })
 
-  test.each([0, -1, -Infinity, NaN, Infinity, 1.5])('withinMs %d is a wait that ends, or a mistake that is told', async (withinMs) => {
-    const { outcome, lines } = await played(
-      members({
-        a: async (ctx) =>
-          teammate(ctx)
-            .nextMail({ withinMs })
-            .then(contents, (thrown: { code: string }) => thrown.code),
-        b: 3,
-      }),
-    )
-    expect(outputOf(outcome, 'a')).toEqual(Number.isFinite(withinMs) ? [] : 'input.invalid')
-    expect(lines.findLast(([, what]) => what === 'a succeeded')![0]).toBeLessThan(0.01)
-  })
+  test.each([0, -1, -Infinity, NaN, Infinity, 1.5])(
+    'withinMs %d is a wait that ends, or a mistake that is told',
+    async (withinMs) => {
+      const { outcome, lines } = await played(
+        members({
+          a: async (ctx) =>
+            teammate(ctx)
+              .nextMail({ withinMs })
+              .then(contents, (thrown: { code: string }) => thrown.code),
+          b: 3,
+        }),
+      )
+      expect(outputOf(outcome, 'a')).toEqual(Number.isFinite(withinMs) ? [] : 'input.invalid')
+      expect(lines.findLast(([, what]) => what === 'a succeeded')![0]).toBeLessThan(0.01)
+    },
+  )
 
   test('two branches that wait: each message is read by one of them', async () => {
     const { outcome } = await played(
@@ -201,7 +223,8 @@ describe('waiting', () => {
           return json((await Promise.all(waits)).map(contents))
         },
         b: async (ctx) => {
-          for (const content of [1, 2, 3]) await sleep(ctx, 1_000).then(() => teammate(ctx).send({ to: 'a_1', content }))
+          for (const content of [1, 2, 3])
+            await sleep(ctx, 1_000).then(() => teammate(ctx).send({ to: 'a_1', content }))
           return 'sent'
         },
       }),
@@ -222,7 +245,8 @@ describe('waiting', () => {
           ])
         },
         b: async (ctx) => json((await teammate(ctx).send({ to: 'a_1', content: 'b' })).accepted),
-        c: async (ctx) => json((await sleep(ctx, 1_000).then(() => teammate(ctx).send({ to: 'a_1', content: 'c' }))).accepted),
+        c: async (ctx) =>
+          json((await sleep(ctx, 1_000).then(() => teammate(ctx).send({ to: 'a_1', content: 'c' }))).accepted),
       }),
     )
     expect(outputOf(outcome, 'a')).toEqual([['c'], [], ['b']])
@@ -233,7 +257,8 @@ describe('waiting', () => {
       members({
         a: async (ctx) => teammate(ctx).nextMail({ from: 'b_1' }).then(contents, deadlock),
         b: async (ctx) => sleep(ctx, teammate(ctx).member === 'b_1' ? 100_000 : 5_000).then(() => 'b'),
-        c: async (ctx) => json(await sleep(ctx, 2_000).then(() => teammate(ctx).retire({ member: 'b_1', mode: 'force' }))),
+        c: async (ctx) =>
+          json(await sleep(ctx, 2_000).then(() => teammate(ctx).retire({ member: 'b_1', mode: 'force' }))),
       }),
     )
     expect(outputOf(outcome, 'a')).toBe('team.deadlock')
@@ -267,10 +292,14 @@ describe('a policy that leaves mail to a human', () => {
   const asks: MailboxOptions = { policy: ({ actor }) => (actor === 'a_1' ? 'ask' : 'allow') }
   test('team C85: who waits for the receipt waits for a human: it holds no place, and its clock stands', async () => {
     const stage = await staged(
-      members({ a: async (ctx) => json((await teammate(ctx).send({ to: 'b_1', content: 'may I?' })).accepted), b: 2, c: 2 }, asks, {
-        concurrency: 1,
-        timeoutMs: 10_000,
-      }),
+      members(
+        { a: async (ctx) => json((await teammate(ctx).send({ to: 'b_1', content: 'may I?' })).accepted), b: 2, c: 2 },
+        asks,
+        {
+          concurrency: 1,
+          timeoutMs: 10_000,
+        },
+      ),
     )
     await stage.until(60)
     const statuses = (await stage.run.view()).teams[0]!.plan.tasks.map(({ status }) => status)
@@ -304,7 +333,9 @@ describe('a policy that leaves mail to a human', () => {
   })
 
   test('a no is a refusal with the words of whoever said it', async () => {
-    const stage = await staged(members({ a: async (ctx) => json(await teammate(ctx).send({ to: 'b_1', content: 1 })), b: 1 }, asks))
+    const stage = await staged(
+      members({ a: async (ctx) => json(await teammate(ctx).send({ to: 'b_1', content: 1 })), b: 1 }, asks),
+    )
     await stage.until(5)
     const [approval] = await stage.runtime.approvals()
     await stage.run.decide({ approvalId: approval!.id, decision: 'reject', comment: 'not this' })

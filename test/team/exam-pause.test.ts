@@ -18,7 +18,12 @@ async function paused(
   to: number,
   options: Partial<TeamOptions<string>> = {},
 ): Promise<readonly Line[]> {
-  const root = team({ name: 'analysts', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options }) as unknown as Agent
+  const root = team({
+    name: 'analysts',
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    ...options,
+  }) as unknown as Agent
   const stage = await staged(root)
   await stage.until(from)
   await stage.run.pause({ reason: 'lunch', by: 'ann' })
@@ -33,7 +38,9 @@ async function paused(
 }
 
 test('team C65: one at a time, paused at 5 s: the first ends at 10 s, nothing begins; at 60 s the second does', async () => {
-  expect(await paused({ A: 10, B: 10, C: 10 }, [task('A'), task('B'), task('C')], 5, 60, { strategy: 'sequential' })).toEqual([
+  expect(
+    await paused({ A: 10, B: 10, C: 10 }, [task('A'), task('B'), task('C')], 5, 60, { strategy: 'sequential' }),
+  ).toEqual([
     [0, 'A begins'],
     [10, 'A succeeded'],
     [60, 'B begins'],
@@ -44,7 +51,11 @@ test('team C65: one at a time, paused at 5 s: the first ends at 10 s, nothing be
 })
 
 test('team C66: tasks that wait for a place do not begin, whoever ends', async () => {
-  expect(await paused({ A: 10, B: 20, C: 10, D: 3 }, [task('A'), task('B'), task('C'), task('D')], 5, 60, { concurrency: 2 })).toEqual([
+  expect(
+    await paused({ A: 10, B: 20, C: 10, D: 3 }, [task('A'), task('B'), task('C'), task('D')], 5, 60, {
+      concurrency: 2,
+    }),
+  ).toEqual([
     [0, 'A begins'],
     [0, 'B begins'],
     [10, 'A succeeded'],

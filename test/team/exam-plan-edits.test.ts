@@ -1,4 +1,7 @@
-/** Edits of plans at their edges, by a human who has the run: what is refused, what is given up, several at once, on the virtual clock. Spec team C72, C73, R-2, R-10, R-13. */
+/**
+ * Edits of plans at their edges, by a human who has the run: what is refused, what is given up, several at once, on the
+ * virtual clock. Spec team C72, C73, R-2, R-10, R-13.
+ */
 import { describe, expect, test } from 'vitest'
 import { failure, FailureError } from '../../src/core/index.ts'
 import { sleep } from '../../src/agent/index.ts'
@@ -22,7 +25,9 @@ const breaks = async (): Promise<never> => {
 
 /** A fails at once; B takes ten seconds; the others come after B. */
 const at = async (second: number, doings: Parameters<typeof crew>[1], options?: Parameters<typeof crew>[2]) => {
-  const plan = ['A', 'B'].map((id) => task(id)).concat(['C', 'D', 'E', 'F'].map((id) => task(id, { dependencies: ['B'] })))
+  const plan = ['A', 'B']
+    .map((id) => task(id))
+    .concat(['C', 'D', 'E', 'F'].map((id) => task(id, { dependencies: ['B'] })))
   const stage = await staged(crew(plan, { B: 10, C: 5, D: 5, E: 5, F: 5, ...doings }, options))
   await stage.until(second)
   await done(stage, stage.run.takeOver({ by: 'ann' }))
@@ -93,7 +98,10 @@ describe('what an edit may say', () => {
     expect((await stage.run.view()).status).toBe('human_control')
     expect((await stage.run.view()).teams).toEqual(before)
     await back(stage, {})
-    expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 6, planned: 6 } } })
+    expect((await stage.end()).outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 6, planned: 6 } },
+    })
   })
 
   test('team R-2, C72: what has ended waits for nothing: a hand back adds another round of review', async () => {
@@ -106,7 +114,10 @@ describe('what an edit may say', () => {
     await stage.until(3)
     await done(stage, stage.run.takeOver({ by: 'bob', at: 'now' }))
     await back(stage, { add: [task('again', { dependencies: ['draft'], produces: ['remarks'] })] })
-    expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 4, planned: 4 } } })
+    expect((await stage.end()).outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 4, planned: 4 } },
+    })
   })
 
   test('team C72: two edits, one after the other: the second is looked at with what the first has made of it', async () => {
@@ -114,7 +125,11 @@ describe('what an edit may say', () => {
     await back(stage, { add: [task('G', { dependencies: ['C'] })] })
     await done(stage, stage.run.takeOver({ by: 'bob' }))
     await expect(back(stage, { remove: ['C'] })).rejects.toThrow(/"G" depends on "C"/)
-    await back(stage, { add: [task('H', { dependencies: ['G'] })], replace: [task('G', { dependencies: ['D'] })], remove: ['C'] })
+    await back(stage, {
+      add: [task('H', { dependencies: ['G'] })],
+      replace: [task('G', { dependencies: ['D'] })],
+      remove: ['C'],
+    })
     const { outcome, lines } = await stage.end()
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 7, planned: 7 } } })
     expect(lines.filter(([, what]) => /^[GH] /u.test(what) && !what.includes('unblocked'))).toEqual([

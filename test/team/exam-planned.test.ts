@@ -1,4 +1,7 @@
-/** Corners of plans at work: names that mean something elsewhere, empty plans, attempts that count for nothing, reserves of those who never began. */
+/**
+ * Corners of plans at work: names that mean something elsewhere, empty plans, attempts that count for nothing, reserves
+ * of those who never began.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Failure, type Json } from '../../src/core/index.ts'
@@ -50,20 +53,28 @@ describe('names of tasks', () => {
           },
         ),
       )
-      expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed' }, { status: 'succeeded' }, { status: 'succeeded' }] } })
+      expect(outcome).toMatchObject({
+        results: { tasks: [{ status: 'failed' }, { status: 'succeeded' }, { status: 'succeeded' }] },
+      })
     },
   )
 })
 
 describe('an empty plan', () => {
-  test.each([{ route: 'team' }, { route: 'dag' }, { routing: { dynamic: true } }, { routing: { communicating: true } }] as const)(
-    'team X3: with %j, too, there is somebody who answers',
-    async (options) => {
-      const { outcome, lines } = await played(made({ Go: 3 }, [], options))
-      expect(outcome).toMatchObject({ status: 'completed', output: 'go', results: { coverage: { succeeded: 1, planned: 1 } } })
-      expect(lines.filter(([, what]) => what.startsWith('plan of'))).toHaveLength(1)
-    },
-  )
+  test.each([
+    { route: 'team' },
+    { route: 'dag' },
+    { routing: { dynamic: true } },
+    { routing: { communicating: true } },
+  ] as const)('team X3: with %j, too, there is somebody who answers', async (options) => {
+    const { outcome, lines } = await played(made({ Go: 3 }, [], options))
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      output: 'go',
+      results: { coverage: { succeeded: 1, planned: 1 } },
+    })
+    expect(lines.filter(([, what]) => what.startsWith('plan of'))).toHaveLength(1)
+  })
 })
 
 describe('attempts', () => {
@@ -88,7 +99,8 @@ describe('attempts', () => {
 
   test('team C54: whoever names more than the longest backoff is waited for as long; less does not shorten it', async () => {
     const once = (retryAfterMs: number): Doings => ({
-      A: (ctx) => (teammate(ctx).attempt === 1 ? thrown('rate-limit', { retryable: true, retryAfterMs })() : Promise.resolve('a')),
+      A: (ctx) =>
+        teammate(ctx).attempt === 1 ? thrown('rate-limit', { retryable: true, retryAfterMs })() : Promise.resolve('a'),
     })
     const ends = async (retryAfterMs: number): Promise<number> =>
       (await played(made(once(retryAfterMs), [task('A')], { retry: { jitter: false } }))).lines.at(-1)![0]
@@ -101,7 +113,9 @@ describe('attempts', () => {
     const says: Doings = {
       A: (ctx) =>
         Promise.resolve(
-          teammate(ctx).attempt === 1 ? { success: false, error: { message: 'busy', retryable: true, retryAfterMs: 7_000 } } : 'a',
+          teammate(ctx).attempt === 1
+            ? { success: false, error: { message: 'busy', retryable: true, retryAfterMs: 7_000 } }
+            : 'a',
         ),
     }
     const { lines, outcome } = await played(made(says, [task('A')]))
@@ -140,7 +154,12 @@ describe('team C99: what is set aside', () => {
     const typed = agent({ name: 'typed', description: 'Takes numbers.', input: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }, run: async () => 'n' }) // prettier-ignore
     const doings: Doings = {
       A: async (ctx) => {
-        const asked = await teammate(ctx).recruit({ description: 'count', role: 'typed', join: 'run', estimate: { tokens: 900 } } as never)
+        const asked = await teammate(ctx).recruit({
+          description: 'count',
+          role: 'typed',
+          join: 'run',
+          estimate: { tokens: 900 },
+        } as never)
         await sleep(ctx, 2_000)
         return asked.admitted
       },
@@ -148,7 +167,12 @@ describe('team C99: what is set aside', () => {
     const root = team({
       name: 'analysts',
       roles: { generalist: worker(doings), typed },
-      planner: { subtasks: [task('A', { estimate: { tokens: 50 } }), task('B', { dependencies: ['A'], estimate: { tokens: 900 } })] },
+      planner: {
+        subtasks: [
+          task('A', { estimate: { tokens: 50 } }),
+          task('B', { dependencies: ['A'], estimate: { tokens: 900 } }),
+        ],
+      },
       budget: { tokens: 1_000 },
       retry: { backoffMs: 0 },
     }) as unknown as Agent
@@ -162,14 +186,22 @@ describe('team C99: what is set aside', () => {
     const { outcome } = await played(
       made(
         {},
-        [task('A', { estimate: { tokens: 2_000 } }), task('B', { estimate: { tokens: 1_000 } }), task('C', { dependencies: ['A'] })],
+        [
+          task('A', { estimate: { tokens: 2_000 } }),
+          task('B', { estimate: { tokens: 1_000 } }),
+          task('C', { dependencies: ['A'] }),
+        ],
         { budget: { tokens: 1_000 } },
       ),
     )
     expect(outcome).toMatchObject({
       status: 'completed',
       results: {
-        tasks: [{ status: 'failed', attempts: 0, failure: { code: 'budget.exceeded' } }, { status: 'succeeded' }, { status: 'succeeded' }],
+        tasks: [
+          { status: 'failed', attempts: 0, failure: { code: 'budget.exceeded' } },
+          { status: 'succeeded' },
+          { status: 'succeeded' },
+        ],
       },
     })
   })
@@ -215,7 +247,10 @@ describe('team R-6: inputs', () => {
       ], { retry: { backoffMs: 0 } }), // prettier-ignore
     )
     expect(seen).toMatchObject([
-      { A: { status: 'succeeded', output: { list: [1] }, usage: [] }, N: { status: 'missing', failure: { message: 'no' } } },
+      {
+        A: { status: 'succeeded', output: { list: [1] }, usage: [] },
+        N: { status: 'missing', failure: { message: 'no' } },
+      },
       { A: { output: { list: [1] } } },
     ])
     expect(JSON.stringify(seen)).not.toContain('spoilt')
@@ -224,7 +259,8 @@ describe('team R-6: inputs', () => {
 
 describe('team C19: several dependencies, several policies', () => {
   test('of one that is required and one that must not fail, whichever ends first decides', async () => {
-    const fails = (seconds: number) => (ctx: Context) => sleep(ctx, seconds * 1_000).then(() => Promise.reject(new Error('no')))
+    const fails = (seconds: number) => (ctx: Context) =>
+      sleep(ctx, seconds * 1_000).then(() => Promise.reject(new Error('no')))
     const plan: readonly Subtask[] = [
       task('A'),
       task('B'),
@@ -255,7 +291,9 @@ describe('one terminal event', () => {
       await stage.run.cancel('enough')
       const { events, outcome } = await stage.end()
       expect(outcome.status).toBe('cancelled')
-      expect(events.filter(({ activation, event }) => event.type === 'activation.settled' && !activation.includes('>'))).toHaveLength(1)
+      expect(
+        events.filter(({ activation, event }) => event.type === 'activation.settled' && !activation.includes('>')),
+      ).toHaveLength(1)
     }
   })
 })

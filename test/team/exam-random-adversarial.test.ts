@@ -1,4 +1,7 @@
-/** Random teams over a store that answers late, fails, and lets other processes take runs away: what must be true of a journal is. */
+/**
+ * Random teams over a store that answers late, fails, and lets other processes take runs away: what must be true of a
+ * journal is.
+ */
 import { expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { registerAgents, startRequest } from '../../src/runtime/index.ts'
@@ -11,7 +14,9 @@ const seeds = Number(process.env['FUZZ'] ?? 6)
 const weathers: Readonly<Record<string, Weather>> = { 'bad weather': badWeather, 'a storm': storm }
 
 test.each(
-  Array.from({ length: seeds }, (_, i) => from + i).flatMap((seed) => Object.keys(weathers).map((weather) => [weather, seed] as const)),
+  Array.from({ length: seeds }, (_, i) => from + i).flatMap((seed) =>
+    Object.keys(weathers).map((weather) => [weather, seed] as const),
+  ),
 )(
   'team C101: a random team in %s, seed %d',
   async (weather, seed) => {

@@ -1,6 +1,17 @@
-/** Joining and leaving at their edges, second by second: what spec team 1.8 and 1.9 (R-8, R-8b, R-9) say word by word. Embedded engine only. */
+/**
+ * Joining and leaving at their edges, second by second: what spec team 1.8 and 1.9 (R-8, R-8b, R-9) say word by word.
+ * Embedded engine only.
+ */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Agent, type Recruited, type RecruitWish, type Retired, type TeamEntry } from '../../src/agent/index.ts'
+import {
+  sleep,
+  teammate,
+  type Agent,
+  type Recruited,
+  type RecruitWish,
+  type Retired,
+  type TeamEntry,
+} from '../../src/agent/index.ts'
 import { type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
@@ -15,7 +26,10 @@ const crew = (doings: Doings, more: Partial<TeamOptions<string>> = {}, tasks?: r
     planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
     ...more,
   })
-const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
+const of = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
 interface Result {
   readonly task: string
@@ -25,7 +39,9 @@ interface Result {
   readonly output: Json
 }
 const resultOf = (outcome: object, id: string): Result =>
-  (outcome as { readonly results: { readonly tasks: readonly Result[] } }).results.tasks.find((each) => each.task === id)!
+  (outcome as { readonly results: { readonly tasks: readonly Result[] } }).results.tasks.find(
+    (each) => each.task === id,
+  )!
 const json = (value: unknown): Json => value as Json
 const wishes =
   (...list: readonly RecruitWish[]) =>
@@ -46,7 +62,11 @@ describe('who may come', () => {
   test('team C38: the last place is one: of two who ask at once, one comes, in the order of their words; a duplicate is asked for after there is room', async () => {
     const { outcome } = await played(
       crew(
-        { a: wishes({ description: 'help' }), b: wishes({ description: 'more' }, { description: ' HELP\n' }), ...helps },
+        {
+          a: wishes({ description: 'help' }),
+          b: wishes({ description: 'more' }, { description: ' HELP\n' }),
+          ...helps,
+        },
         { maxTeamSize: 3 },
         [task('a'), task('b')],
       ),
@@ -68,7 +88,9 @@ describe('who may come', () => {
   })
 
   test('nobody’s recruits count but one’s own: whoever asks from outside in a member’s name takes nothing from it', async () => {
-    const stage = await staged(crew({ a: after(5, wishes({ description: 'mine' })), x: 1, y: 1, z: 1, mine: 1 }, {}, [task('a')]))
+    const stage = await staged(
+      crew({ a: after(5, wishes({ description: 'mine' })), x: 1, y: 1, z: 1, mine: 1 }, {}, [task('a')]),
+    )
     const asked = ['x', 'y', 'z'].map((description) => stage.run.recruit({ description, by: 'generalist_1' }))
     const { outcome } = await stage.end()
     expect((await Promise.all(asked)).map(({ admitted }) => admitted)).toEqual([true, true, true])
@@ -116,11 +138,23 @@ describe('who may come', () => {
   })
 
   test('a role may be called anything: ids are plain, unique, and nobody’s properties', async () => {
-    const names = ['__proto__', 'constructor', ' Ä b/c ', '🦊', 'x'.repeat(200), 'x'.repeat(201), '1', '_', 'dynamic_generalist']
+    const names = [
+      '__proto__',
+      'constructor',
+      ' Ä b/c ',
+      '🦊',
+      'x'.repeat(200),
+      'x'.repeat(201),
+      '1',
+      '_',
+      'dynamic_generalist',
+    ]
     const { outcome, events } = await played(
-      crew({ a: wishes(...names.map((role, i) => ({ description: `d${i}`, role }))) }, { maxTeamSize: 100, recruit: { perMember: 100 } }, [
-        task('a'),
-      ]),
+      crew(
+        { a: wishes(...names.map((role, i) => ({ description: `d${i}`, role }))) },
+        { maxTeamSize: 100, recruit: { perMember: 100 } },
+        [task('a')],
+      ),
     )
     const said = resultOf(outcome, 'a').output as string[]
     expect(said[5]).toBe('invalid')
@@ -138,7 +172,10 @@ describe('who may come', () => {
     const { outcome } = await played(
       crew(
         {
-          a: async (ctx) => [await wishes({ description: 'bad' })(ctx), await after(3, wishes({ description: 'bad' }))(ctx)],
+          a: async (ctx) => [
+            await wishes({ description: 'bad' })(ctx),
+            await after(3, wishes({ description: 'bad' }))(ctx),
+          ],
           bad: () => Promise.reject(new Error('bad')),
         },
         { retry: { backoffMs: 0 } },
@@ -150,7 +187,10 @@ describe('who may come', () => {
 
   test('once the plan is given up nobody comes: closed', async () => {
     const stage = await staged(
-      crew({ a: () => Promise.reject(new Error('bad')), b: 5 }, { retry: { backoffMs: 0 }, tolerance: 0 }, [task('a'), task('b')]),
+      crew({ a: () => Promise.reject(new Error('bad')), b: 5 }, { retry: { backoffMs: 0 }, tolerance: 0 }, [
+        task('a'),
+        task('b'),
+      ]),
     )
     await stage.end()
     expect(await stage.run.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
@@ -169,10 +209,15 @@ describe('who leaves', () => {
     const { outcome, events } = await played(
       crew({
         a: async (ctx) => [await leaves('generalist_1')(ctx), await leaves('generalist_1')(ctx)],
-        b: async (ctx) => (teammate(ctx).member === 'generalist_2' ? leaves('generalist_2', { mode: 'force' })(ctx) : 'b anew'),
+        b: async (ctx) =>
+          teammate(ctx).member === 'generalist_2' ? leaves('generalist_2', { mode: 'force' })(ctx) : 'b anew',
       }),
     )
-    expect(resultOf(outcome, 'a')).toMatchObject({ status: 'succeeded', member: 'generalist_1', output: [true, 'ended'] })
+    expect(resultOf(outcome, 'a')).toMatchObject({
+      status: 'succeeded',
+      member: 'generalist_1',
+      output: [true, 'ended'],
+    })
     expect(resultOf(outcome, 'b')).toMatchObject({ status: 'succeeded', member: 'generalist_3', output: 'b anew' })
     expect(of(events, 'teammate.retired')).toHaveLength(2)
   })
@@ -180,7 +225,11 @@ describe('who leaves', () => {
   test('one that waits for its dependencies: somebody new waits for them, and is given them', async () => {
     const { outcome, lines } = await played(
       crew(
-        { a: 3, boss: leaves('generalist_3'), last: async (ctx) => json([teammate(ctx).member, Object.keys(teammate(ctx).inputs)]) },
+        {
+          a: 3,
+          boss: leaves('generalist_3'),
+          last: async (ctx) => json([teammate(ctx).member, Object.keys(teammate(ctx).inputs)]),
+        },
         {},
         [task('a'), task('boss'), task('last', { dependencies: ['a'] })],
       ),
@@ -245,14 +294,23 @@ describe('who leaves', () => {
         [task('a'), task('last', { dependencies: ['a'] })],
       ),
     )
-    expect(resultOf(outcome, 'dynamic_scout_1')).toMatchObject({ status: 'succeeded', member: 'dynamic_scout_2', recruited: true })
+    expect(resultOf(outcome, 'dynamic_scout_1')).toMatchObject({
+      status: 'succeeded',
+      member: 'dynamic_scout_2',
+      recruited: true,
+    })
     expect(lines).toContainEqual([6, 'last begins'])
   })
 
   test('R-9: whoever looks sees everybody, in the order in which they joined, each where it is; a copy each time', async () => {
     const stage = await staged(
       crew(
-        { a: 1, b: after(2, async (ctx) => json(await teammate(ctx).team())), c: () => Promise.reject(new Error('bad')), d: 1 },
+        {
+          a: 1,
+          b: after(2, async (ctx) => json(await teammate(ctx).team())),
+          c: () => Promise.reject(new Error('bad')),
+          d: 1,
+        },
         { retry: { attempts: 1 } },
         [task('a'), task('b'), task('c'), task('d', { dependencies: ['b'] })],
       ),
@@ -270,7 +328,8 @@ describe('who leaves', () => {
 })
 
 describe('the lead', () => {
-  const ledBy = (lead: Lead, doings: Doings, more: Partial<TeamOptions<string>> = {}): Agent => crew(doings, { lead, ...more })
+  const ledBy = (lead: Lead, doings: Doings, more: Partial<TeamOptions<string>> = {}): Agent =>
+    crew(doings, { lead, ...more })
   const first =
     (orders: (moment: LeadMoment) => ReturnType<Lead>): Lead =>
     (moment) =>
@@ -318,7 +377,11 @@ describe('the lead', () => {
           { recruit: { description: 'help' } },
           { recruit: { description: '' } },
         ]),
-        { a: 1, b: async (ctx) => (teammate(ctx).member === 'generalist_2' ? sleep(ctx, 50_000).then(() => 'b') : 'b anew'), help: 1 },
+        {
+          a: 1,
+          b: async (ctx) => (teammate(ctx).member === 'generalist_2' ? sleep(ctx, 50_000).then(() => 'b') : 'b anew'),
+          help: 1,
+        },
         { maxTeamSize: 3, planner: { subtasks: [task('a'), task('b')] } },
       ),
     )

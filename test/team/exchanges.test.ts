@@ -21,7 +21,11 @@ describe('exchanges', () => {
 
   test('the same reply the same way is a loop long before that', () => {
     expect(pingPong(new Exchanges(1_000), 2 * mostRepeats, () => 'ping')).toBeUndefined()
-    expect(pingPong(new Exchanges(1_000), 2 * mostRepeats + 1, () => 'ping')).toEqual({ kind: 'loop', cycle: ['a', 'b'], isNew: true })
+    expect(pingPong(new Exchanges(1_000), 2 * mostRepeats + 1, () => 'ping')).toEqual({
+      kind: 'loop',
+      cycle: ['a', 'b'],
+      isNew: true,
+    })
   })
 
   test('whoever writes unasked, however much, goes round with nobody', () => {

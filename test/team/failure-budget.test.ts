@@ -1,7 +1,13 @@
 /** How many tasks of a plan may fail: the table of spec team 1.10, in integers. */
 import { describe, expect, test } from 'vitest'
 import { failure } from '../../src/core/index.ts'
-import { failureBudgetOf, givenUp, isTooMuch, maxFailuresOf, tolerances } from '../../src/team/schedule/failure-budget.ts'
+import {
+  failureBudgetOf,
+  givenUp,
+  isTooMuch,
+  maxFailuresOf,
+  tolerances,
+} from '../../src/team/schedule/failure-budget.ts'
 
 const rows: Readonly<Record<number, readonly number[]>> = {
   50: [1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7],
@@ -18,7 +24,8 @@ describe('team C48: at so many failed tasks of 1 to 12', () => {
   test('exactly half is tolerated, however many there are; one more is not', () => {
     for (let n = 1; n <= 200; n++) {
       const budget = failureBudgetOf(n, 50)
-      for (let failed = 0; failed <= n; failed++) expect([n, failed, isTooMuch(budget, failed)]).toEqual([n, failed, failed > n / 2])
+      for (let failed = 0; failed <= n; failed++)
+        expect([n, failed, isTooMuch(budget, failed)]).toEqual([n, failed, failed > n / 2])
     }
   })
 })

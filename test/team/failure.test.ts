@@ -19,7 +19,8 @@ const of = (doings: Doings, plan: Plan['subtasks'], options: Partial<AnyTeamOpti
 const dies = async (): Promise<Json> => {
   throw new FailureError(failure('worker.failed', 'no', 'validation'))
 }
-const told = (lines: readonly Line[], what: string): (readonly [number, string])[] => lines.filter(([, line]) => line.includes(what))
+const told = (lines: readonly Line[], what: string): (readonly [number, string])[] =>
+  lines.filter(([, line]) => line.includes(what))
 const outcomeOf = (event: { readonly status: string }): string => event.status
 
 describe('team C45: three attempts in all', () => {
@@ -75,17 +76,23 @@ describe('team C45: three attempts in all', () => {
     }
   })
 
-  test.each(['validation', 'policy', 'budget', 'rejected'] as const)('what is of class %s will not pass: tried once', async (of_) => {
-    const { doing, tried } = failing(9, () => new FailureError(failure('worker.failed', 'no', of_)))
-    await played(of({ A: doing }, tasks('a', 'b')))
-    expect(tried()).toBe(1)
-  })
+  test.each(['validation', 'policy', 'budget', 'rejected'] as const)(
+    'what is of class %s will not pass: tried once',
+    async (of_) => {
+      const { doing, tried } = failing(9, () => new FailureError(failure('worker.failed', 'no', of_)))
+      await played(of({ A: doing }, tasks('a', 'b')))
+      expect(tried()).toBe(1)
+    },
+  )
 
-  test.each(['transport', 'rate-limit', 'timeout', 'unknown'] as const)('what is of class %s may: tried three times', async (of_) => {
-    const { doing, tried } = failing(9, () => new FailureError(failure('worker.failed', 'no', of_)))
-    await played(of({ A: doing }, tasks('a', 'b')))
-    expect(tried()).toBe(3)
-  })
+  test.each(['transport', 'rate-limit', 'timeout', 'unknown'] as const)(
+    'what is of class %s may: tried three times',
+    async (of_) => {
+      const { doing, tried } = failing(9, () => new FailureError(failure('worker.failed', 'no', of_)))
+      await played(of({ A: doing }, tasks('a', 'b')))
+      expect(tried()).toBe(3)
+    },
+  )
 
   test('a step that has tried three times is not tried again: three executions, not nine', async () => {
     let ran = 0
@@ -107,15 +114,23 @@ describe('team C45: three attempts in all', () => {
       throw new Error('down')
     }
     const writer = agent({ name: 'writer', description: 'Writes.', model })
-    const { outcome } = await played(team({ name: 'analysts', roles: { generalist: writer }, planner: { subtasks: tasks('a') } }))
+    const { outcome } = await played(
+      team({ name: 'analysts', roles: { generalist: writer }, planner: { subtasks: tasks('a') } }),
+    )
     expect(asked).toBe(3)
-    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.too-many-failures' }, results: { tasks: [{ attempts: 3 }] } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'team.too-many-failures' },
+      results: { tasks: [{ attempts: 3 }] },
+    })
   })
 
   test('an attempt has ten minutes of working time, and is tried again', async () => {
     const { outcome, lines } = await played(of({ A: 3_600 }, tasks('a', 'b')))
     expect(told(lines, 'a begins').map(([second]) => second)).toEqual([0, 601, 1_203])
-    expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed', attempts: 3, failure: { class: 'timeout' } }, {}] } })
+    expect(outcome).toMatchObject({
+      results: { tasks: [{ status: 'failed', attempts: 3, failure: { class: 'timeout' } }, {}] },
+    })
   })
 })
 
@@ -152,7 +167,8 @@ test('team C54: a rate limit that names 7 s is tried again after 7 s; one that n
   let tried = 0
   const limited = async (): Promise<Json> => {
     const retryAfterMs = [7_000, 500][tried++]
-    if (retryAfterMs !== undefined) throw new FailureError(failure('worker.failed', 'slow down', 'rate-limit', { retryAfterMs }))
+    if (retryAfterMs !== undefined)
+      throw new FailureError(failure('worker.failed', 'slow down', 'rate-limit', { retryAfterMs }))
     return 'done'
   }
   const { outcome, lines } = await played(of({ A: limited }, tasks('a')))
@@ -182,7 +198,10 @@ describe('team C46: how much may fail', () => {
   test('team C47: of 8, four go on (exactly half), the fifth gives up; the preset `critical` gives up at the first', async () => {
     const eight = tasks('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
     const status = async (count: number, tolerance: AnyTeamOptions['tolerance']): Promise<string> =>
-      outcomeOf((await played(of(failing(...['A', 'B', 'C', 'D', 'E'].slice(0, count)), eight, { tolerance: tolerance! }))).outcome)
+      outcomeOf(
+        (await played(of(failing(...['A', 'B', 'C', 'D', 'E'].slice(0, count)), eight, { tolerance: tolerance! })))
+          .outcome,
+      )
     expect(await Promise.all([status(2, 'research'), status(4, 'research'), status(5, 'research')])).toEqual([
       'completed',
       'completed',
@@ -200,7 +219,8 @@ describe('team C46: how much may fail', () => {
     expect((await played(of({ A: dies }, tasks('a', 'b')))).outcome.status).toBe('completed')
     expect((await played(of({ A: dies }, tasks('a', 'b', 'c', 'd'), { maxFailures: 1 }))).outcome.status).toBe('failed')
     expect(
-      (await played(of({ A: dies, B: dies, C: dies }, tasks('a', 'b', 'c', 'd'), { maxFailures: 4, tolerance: 0 }))).outcome.status,
+      (await played(of({ A: dies, B: dies, C: dies }, tasks('a', 'b', 'c', 'd'), { maxFailures: 4, tolerance: 0 })))
+        .outcome.status,
     ).toBe('completed')
   })
 
@@ -218,13 +238,17 @@ describe('team C46: how much may fail', () => {
       failure: { code: 'team.too-many-failures', message: 'Too many subtask failures (1/4): "a" was critical' },
     })
     const aborted = events.flatMap(({ event }) => (event.type === 'plan.aborted' ? [event] : []))
-    expect(aborted).toMatchObject([{ reason: 'critical', failed: 1, total: 4, failures: [{ task: 'a', failure: { message: 'no luck' } }] }])
+    expect(aborted).toMatchObject([
+      { reason: 'critical', failed: 1, total: 4, failures: [{ task: 'a', failure: { message: 'no luck' } }] },
+    ])
   })
 
   test('team C50: at 100 percent, all of three fail: not given up by their number, and nobody is asked for an answer of nothing', async () => {
     let asked = 0
     const synthesize = (): Json => ++asked
-    const { outcome, lines } = await played(of(failing('A', 'B', 'C'), tasks('a', 'b', 'c'), { tolerance: 100, synthesize }))
+    const { outcome, lines } = await played(
+      of(failing('A', 'B', 'C'), tasks('a', 'b', 'c'), { tolerance: 100, synthesize }),
+    )
     expect(outcome).toMatchObject({
       status: 'failed',
       failure: { code: 'team.no-results' },
@@ -235,7 +259,10 @@ describe('team C46: how much may fail', () => {
   })
 
   test('tasks that were skipped do not count', async () => {
-    const plan = [...tasks('a', 'b', 'c', 'd'), ...['e', 'f'].map((id) => ({ id, description: id, dependencies: ['a'] }))]
+    const plan = [
+      ...tasks('a', 'b', 'c', 'd'),
+      ...['e', 'f'].map((id) => ({ id, description: id, dependencies: ['a'] })),
+    ]
     const { outcome } = await played(of({ A: dies, B: dies }, plan, { dependencies: { policy: 'require' } }))
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2, planned: 6 } } })
   })
@@ -264,7 +291,11 @@ describe('team C52: given up while others work', () => {
     }
     const plan = tasks('a', 'b', 'c', 'd', 'e', 'f')
     const { outcome, lines, events } = await played(
-      of({ A: 1, B: late, C: long('c'), D: long('d'), E: late, F: 60 }, plan, { tolerance: 20, concurrency: 5, maxFailures: 2 }),
+      of({ A: 1, B: late, C: long('c'), D: long('d'), E: late, F: 60 }, plan, {
+        tolerance: 20,
+        concurrency: 5,
+        maxFailures: 2,
+      }),
     )
     expect(outcome).toMatchObject({ status: 'failed', failure: { message: 'Too many subtask failures (2/6)' } })
     expect(stopped.sort()).toEqual(['c', 'd'])
@@ -282,7 +313,9 @@ describe('team C52: given up while others work', () => {
     const ends = events.filter(({ event }) => event.type === 'activation.settled').map(({ activation }) => activation)
     expect(new Set(ends).size).toBe(ends.length)
     const aborted = events.flatMap(({ event }) => (event.type === 'plan.aborted' ? [event] : []))
-    expect(aborted).toMatchObject([{ reason: 'failures', failed: 2, total: 6, maxFailures: 2, failures: [{ task: 'b' }, { task: 'e' }] }])
+    expect(aborted).toMatchObject([
+      { reason: 'failures', failed: 2, total: 6, maxFailures: 2, failures: [{ task: 'b' }, { task: 'e' }] },
+    ])
   })
 
   test('whoever was done when it was given up has succeeded', async () => {
@@ -308,7 +341,10 @@ describe('team C52: given up while others work', () => {
     }
     const stage = await staged(of({ A: never, B: late }, tasks('a', 'b'), { tolerance: 0 }))
     const { outcome, lines } = await stage.end()
-    expect(outcome).toMatchObject({ status: 'failed', results: { tasks: [{ status: 'cancelled', attempts: 1 }, { status: 'failed' }] } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      results: { tasks: [{ status: 'cancelled', attempts: 1 }, { status: 'failed' }] },
+    })
     expect(lines.at(-1)![0]).toBe(0.5)
     expect((await stage.run.view()).status).toBe('failed')
   })

@@ -15,8 +15,10 @@ const result = (task: string, output: Json | undefined, status: TaskResult['stat
 /** Results by the letters of the alphabet. */
 const results = (...outputs: readonly (Json | undefined)[]): readonly TaskResult[] =>
   outputs.map((output, i) => result(String.fromCharCode(97 + i), output))
-const kept = (list: readonly TaskResult[], options = {}): readonly string[] => filtered(list, options).usable.map(({ task }) => task)
-const words = (from: number, to: number): string => Array.from({ length: to - from }, (_, i) => `w${from + i}`).join(' ')
+const kept = (list: readonly TaskResult[], options = {}): readonly string[] =>
+  filtered(list, options).usable.map(({ task }) => task)
+const words = (from: number, to: number): string =>
+  Array.from({ length: to - from }, (_, i) => `w${from + i}`).join(' ')
 
 describe('what is left out', () => {
   test('team R-11: what did not succeed and what is empty, each with its reason, in this order', () => {
@@ -121,7 +123,12 @@ describe('what is left out', () => {
 
 describe('lines that say nothing', () => {
   test('team C57: a line that says that nothing was to be had is dropped, unless it has a figure, a price, an address', () => {
-    const text = ['Cats sleep.', 'Unable to access the site', 'Unable to access the site: 403 at https://x', 'They purr.'].join('\n')
+    const text = [
+      'Cats sleep.',
+      'Unable to access the site',
+      'Unable to access the site: 403 at https://x',
+      'They purr.',
+    ].join('\n')
     expect(withoutEmptyTalk(text)).toBe('Cats sleep.\nUnable to access the site: 403 at https://x\nThey purr.')
   })
 

@@ -1,17 +1,42 @@
-/** The lead: code that looks at the team after each end, and gives orders. Spec team 1.8, R-8; the orders go through the same doors as everybody's wishes. */
+/**
+ * The lead: code that looks at the team after each end, and gives orders. Spec team 1.8, R-8; the orders go through the
+ * same doors as everybody's wishes.
+ */
 import { expect, test } from 'vitest'
 import { sleep, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Json, PlanResults, TaskResult } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
-import { team, type Lead, type LeadMoment, type LeadOrder, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import {
+  team,
+  type Lead,
+  type LeadMoment,
+  type LeadOrder,
+  type Subtask,
+  type TeamOptions,
+} from '../../src/team/index.ts'
 import { played, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
-const led = (lead: Lead, subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, lead, ...options })
+const led = (
+  lead: Lead,
+  subtasks: readonly Subtask[],
+  doings: Doings,
+  options: Partial<TeamOptions<string>> = {},
+): Agent =>
+  team({
+    name: 'crew',
+    retry: { backoffMs: 0 },
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    lead,
+    ...options,
+  })
 
-const factsOf = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { type: T }>[] =>
+const factsOf = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 const resultOf = (outcome: unknown, id: string): TaskResult | undefined =>
   (outcome as { results: PlanResults }).results.tasks.find((each) => each.task === id)
@@ -31,7 +56,11 @@ test('looks once after each end, in the order in which they came, at copies of e
   }
   const tasks = [task('a'), task('b'), task('c', { dependencies: ['a'] })]
   const { outcome } = await played(led(lead, tasks, { a: 5, b: 5, c: 5 }))
-  expect(moments.map(({ ended }) => `${ended.task} ${ended.status}`)).toEqual(['a succeeded', 'b succeeded', 'c succeeded'])
+  expect(moments.map(({ ended }) => `${ended.task} ${ended.status}`)).toEqual([
+    'a succeeded',
+    'b succeeded',
+    'c succeeded',
+  ])
   expect(moments[0]?.team.map(({ member, status }) => `${member} ${status}`)).toEqual([
     'generalist_1 completed',
     'generalist_2 running',
@@ -41,8 +70,12 @@ test('looks once after each end, in the order in which they came, at copies of e
 })
 
 test('recruits: the team does not end while it is asked, nor before the recruit is done; its recruits are bounded by the size alone', async () => {
-  const four = Array.from({ length: 5 }, (_, i): LeadOrder => ({ recruit: { description: `extra ${i}`, role: 'scout' } }))
-  const { outcome, lines, events } = await played(led(after('a', ...four), [task('a')], { a: 5, 'extra 0': 7 }, { maxTeamSize: 5 }))
+  const four = Array.from({ length: 5 }, (_, i): LeadOrder => ({
+    recruit: { description: `extra ${i}`, role: 'scout' },
+  }))
+  const { outcome, lines, events } = await played(
+    led(after('a', ...four), [task('a')], { a: 5, 'extra 0': 7 }, { maxTeamSize: 5 }),
+  )
   expect(about(lines, /dynamic_scout_1 (begins|succ)|the run/)).toEqual([
     [5, 'dynamic_scout_1 begins'],
     [12, 'dynamic_scout_1 succeeded'],
@@ -55,7 +88,9 @@ test('recruits: the team does not end while it is asked, nor before the recruit 
 
 test('a recruit for the sake of a task: those that depend on it wait for the recruit, too', async () => {
   const lead = after('a', { recruit: { description: 'help', parentTask: 'b' } })
-  const { lines } = await played(led(lead, [task('a'), task('b'), task('c', { dependencies: ['b'] })], { a: 1, b: 2, c: 1, help: 9 }))
+  const { lines } = await played(
+    led(lead, [task('a'), task('b'), task('c', { dependencies: ['b'] })], { a: 1, b: 2, c: 1, help: 9 }),
+  )
   expect(about(lines, /^c begins/)).toEqual([[10, 'c begins']])
 })
 
@@ -63,7 +98,9 @@ test('retires: whoever is at work is stopped, and somebody new does the task', a
   const lead = after('a', { retire: { member: 'generalist_2', mode: 'force', reason: 'too slow' } })
   const { outcome, events } = await played(led(lead, [task('a'), task('b')], { a: 1, b: 5 }))
   expect(resultOf(outcome, 'b')).toMatchObject({ status: 'succeeded', member: 'generalist_3' })
-  expect(factsOf(events, 'teammate.retired')).toMatchObject([{ member: 'generalist_2', by: 'lead', reason: 'too slow' }])
+  expect(factsOf(events, 'teammate.retired')).toMatchObject([
+    { member: 'generalist_2', by: 'lead', reason: 'too slow' },
+  ])
 })
 
 test('sends mail, as `lead`', async () => {
@@ -78,7 +115,10 @@ test('sends mail, as `lead`', async () => {
 
 test('adds tasks to the plan: they may depend on those that are there, and are part of what is covered', async () => {
   const lead = after('a', {
-    add: [task('d', { dependencies: ['b', 'a'], role: 'writer' }), { id: ' e ', description: 'e', dependencies: ['d'] }],
+    add: [
+      task('d', { dependencies: ['b', 'a'], role: 'writer' }),
+      { id: ' e ', description: 'e', dependencies: ['d'] },
+    ],
   })
   const { outcome, lines, events } = await played(led(lead, [task('a'), task('b')], { a: 1, b: 5, d: 2, e: 2 }))
   expect(about(lines, /^[de] (begins|succ)/)).toEqual([
@@ -120,7 +160,8 @@ test('tasks that cannot be are not added, none of them, and everything that is w
   expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 3, planned: 3 } } })
   const [refused] = factsOf(events, 'hook.failed')
   expect(refused).toMatchObject({ hook: 'lead' })
-  for (const part of ['"b"', 'x > y > x', '"z"', '"nowhere"', '"twice"']) expect(refused?.failure.message).toContain(part)
+  for (const part of ['"b"', 'x > y > x', '"z"', '"nowhere"', '"twice"'])
+    expect(refused?.failure.message).toContain(part)
   expect(factsOf(events, 'plan.revised')).toMatchObject([{ added: [{ task: 'good' }] }])
 })
 
@@ -136,18 +177,31 @@ test.each([
   ['says no list', () => 'hire' as never, 'the text "hire"'],
   ['orders what nobody knows', () => [{ hire: {} }] as never, 'no option "hire"'],
   ['orders nothing', () => [{}] as never, 'order 1 says nothing'],
-  ['orders two things in one', () => [{ recruit: { description: 'x' }, retire: { member: 'y' } }] as never, 'recruit and retire'],
+  [
+    'orders two things in one',
+    () => [{ recruit: { description: 'x' }, retire: { member: 'y' } }] as never,
+    'recruit and retire',
+  ],
   ['orders what is no object', () => [null] as never, 'order 1 is null'],
-] as readonly (readonly [string, Lead, string])[])('one that %s is recorded, and the work goes on', async (_what, lead, why) => {
-  const { outcome, events } = await played(led(lead, [task('a'), task('b', { dependencies: ['a'] })], {}))
-  expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
-  const failed = factsOf(events, 'hook.failed')
-  expect(failed).toHaveLength(2)
-  for (const { hook, failure } of failed) expect([hook, failure.message]).toEqual(['lead', expect.stringContaining(why)])
-})
+] as readonly (readonly [string, Lead, string])[])(
+  'one that %s is recorded, and the work goes on',
+  async (_what, lead, why) => {
+    const { outcome, events } = await played(led(lead, [task('a'), task('b', { dependencies: ['a'] })], {}))
+    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
+    const failed = factsOf(events, 'hook.failed')
+    expect(failed).toHaveLength(2)
+    for (const { hook, failure } of failed)
+      expect([hook, failure.message]).toEqual(['lead', expect.stringContaining(why)])
+  },
+)
 
 test('an order that is refused is recorded, nothing is thrown', async () => {
-  const lead = after('a', { recruit: { description: '' } }, { retire: { member: 'nobody' } }, { post: { to: '', content: 'x' } })
+  const lead = after(
+    'a',
+    { recruit: { description: '' } },
+    { retire: { member: 'nobody' } },
+    { post: { to: '', content: 'x' } },
+  )
   const { outcome, events } = await played(led(lead, [task('a')], {}))
   expect(outcome.status).toBe('completed')
   expect(factsOf(events, 'recruit.decided')).toMatchObject([{ admitted: false, reason: 'invalid' }])
@@ -175,7 +229,12 @@ test('is not asked any more when the plan is given up', async () => {
 test('goes on recruiting as long as it likes, and the team ends when it does not', async () => {
   const lead: Lead = ({ tasks }) => (tasks.length < 4 ? [{ recruit: { description: `round ${tasks.length}` } }] : [])
   const { outcome } = await played(led(lead, [task('a')], { a: 1, 'round 1': 1, 'round 2': 1, 'round 3': 1 }))
-  expect((outcome as { results: PlanResults }).results.tasks.map(({ output }) => output)).toEqual(['a', 'round 1', 'round 2', 'round 3'])
+  expect((outcome as { results: PlanResults }).results.tasks.map(({ output }) => output)).toEqual([
+    'a',
+    'round 1',
+    'round 2',
+    'round 3',
+  ])
 })
 
 test('team R-2: what has ended waits for nothing: a lead adds another round of review, whose remarks were read by what it depends on', async () => {

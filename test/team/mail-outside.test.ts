@@ -1,4 +1,6 @@
-/** Mail from outside, from the lead, under a policy, and for those who come later: spec team 1.7. Embedded engine only. */
+/**
+ * Mail from outside, from the lead, under a policy, and for those who come later: spec team 1.7. Embedded engine only.
+ */
 import { describe, expect, test } from 'vitest'
 import { sleep, teammate } from '../../src/agent/index.ts'
 import { ReeveError, type Json } from '../../src/core/index.ts'
@@ -16,12 +18,22 @@ const readsAt = (seconds: number) => async (ctx: Context) => {
 describe('from outside', () => {
   test('whoever writes from outside is the operator, whatever they call themselves', async () => {
     const stage = await staged(members({ a: readsAt(1), b: readsAt(1) }))
-    expect(await stage.run.post({ to: 'a_1', content: { look: 'here' }, kind: 'request', correlationId: 'x', by: 'b_1' })).toBe('accepted')
+    expect(
+      await stage.run.post({ to: 'a_1', content: { look: 'here' }, kind: 'request', correlationId: 'x', by: 'b_1' }),
+    ).toBe('accepted')
     expect(await stage.run.post({ to: '*', content: 'all', by: 'lead' })).toBe('accepted')
     expect(await stage.run.post({ to: 'role:B', content: null })).toBe('accepted')
     const { outcome, events } = await stage.end()
     expect(outputOf(outcome, 'a')).toEqual([
-      { seq: 1, from: 'operator', by: 'b_1', to: 'a_1', content: { look: 'here' }, kind: 'request', correlationId: 'x' },
+      {
+        seq: 1,
+        from: 'operator',
+        by: 'b_1',
+        to: 'a_1',
+        content: { look: 'here' },
+        kind: 'request',
+        correlationId: 'x',
+      },
       { seq: 2, from: 'operator', by: 'lead', to: '*', content: 'all' },
     ])
     expect(outputOf(outcome, 'b')).toEqual([
@@ -73,18 +85,23 @@ describe('from outside', () => {
     for (const part of ['no option "bcc"', '"to" is the text', 'content.n is NaN', '"kind" is the text ""'])
       expect((refused as Error).message).toContain(part)
     await expect(stage.run.post({ to: 'a_1' } as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(stage.run.post({ to: 'a_1', content: 'x', team: 'writers' })).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(stage.run.post({ to: 'a_1', content: 'x', team: 'writers' })).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
     const root = `act_${stage.run.id}` as never
     for (const type of ['$team', '$team.reply', '$team.mail', '$stop'])
       await expect(stage.run.post(root, { type, do: 'team' })).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(stage.runtime.handle('nobody').post({ to: 'a_1', content: 'x' })).rejects.toMatchObject({ code: 'run.unknown' })
+    await expect(stage.runtime.handle('nobody').post({ to: 'a_1', content: 'x' })).rejects.toMatchObject({
+      code: 'run.unknown',
+    })
     const { events } = await stage.end()
     expect(of(events, 'message.received')).toEqual([])
   })
 
   test('too large, or for nobody: the journal has the answer', async () => {
     const stage = await staged(members({ a: 1 }, { maxBytes: 8 }))
-    for (const content of ['123456', '1234567']) expect(await stage.run.post({ to: 'a_1', content, by: 'ann' })).toBe('accepted')
+    for (const content of ['123456', '1234567'])
+      expect(await stage.run.post({ to: 'a_1', content, by: 'ann' })).toBe('accepted')
     expect(await stage.run.post({ to: 'role: ', content: 1 })).toBe('accepted')
     const { events } = await stage.end()
     expect(of(events, 'mail.accepted')).toMatchObject([{ seq: 1, recipients: ['a_1'] }])
@@ -129,7 +146,11 @@ describe('those who come later', () => {
         {
           lead: () =>
             given++ === 0
-              ? [{ post: { to: 'b_1', content: 'one' } }, { post: { to: 'b_1', content: 'two' } }, { post: { to: '', content: 'three' } }]
+              ? [
+                  { post: { to: 'b_1', content: 'one' } },
+                  { post: { to: 'b_1', content: 'two' } },
+                  { post: { to: '', content: 'three' } },
+                ]
               : [],
         },
       ),
@@ -144,7 +165,9 @@ describe('those who come later', () => {
 describe('under a policy', () => {
   const sends = async (ctx: Context): Promise<Json> => {
     const me = teammate(ctx)
-    const all = await Promise.all(['one', 'two', 'three'].map((content) => me.send({ to: 'b_1', content, kind: 'info' })))
+    const all = await Promise.all(
+      ['one', 'two', 'three'].map((content) => me.send({ to: 'b_1', content, kind: 'info' })),
+    )
     return json(all)
   }
 
@@ -214,6 +237,10 @@ describe('under a policy', () => {
       { seq: 2, from: 'a_1', content: 'one, mended' },
       { seq: 3, from: 'a_1', content: 'three' },
     ])
-    expect(outputOf(outcome, 'a')).toMatchObject([{ seq: 2 }, { accepted: false, reason: 'policy', message: 'no' }, { seq: 3 }])
+    expect(outputOf(outcome, 'a')).toMatchObject([
+      { seq: 2 },
+      { accepted: false, reason: 'policy', message: 'no' },
+      { seq: 3 },
+    ])
   })
 })

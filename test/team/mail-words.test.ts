@@ -1,4 +1,7 @@
-/** The words of mail between a member and its leader, with a leader by hand: what a member makes of late, doubled and hopeless replies; and who waits, as the leader's post room tells it. */
+/**
+ * The words of mail between a member and its leader, with a leader by hand: what a member makes of late, doubled and
+ * hopeless replies; and who waits, as the leader's post room tells it.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { agent, replyToWord, startWorker, teammate, wordIn, type Agent, type HeardWord } from '../../src/agent/index.ts'
 import type { ActivationId, FailureError, Json, JsonObject, MessageId } from '../../src/core/index.ts'
@@ -62,7 +65,12 @@ test('a wait that can never end rejects with team.deadlock, and the member may g
   )
   expect(output).toMatchObject({
     status: 'completed',
-    output: { code: 'team.deadlock', message: 'worker > b > worker', retryable: false, details: { cycle: ['worker', 'b'] } },
+    output: {
+      code: 'team.deadlock',
+      message: 'worker > b > worker',
+      retryable: false,
+      details: { cycle: ['worker', 'b'] },
+    },
   })
 })
 
@@ -164,6 +172,8 @@ test('who waits is told once, for anybody where they wait for several, and as bo
   expect(post.waiting()).toEqual([{ entry: b }])
   post.left('b')
   expect(post.waiting()).toEqual([])
-  expect(sent).toEqual([{ type: '$team.reply', to: 'm1', reply: { mail: [], unread: 0, deadlock: 'why', cycle: ['a', 'b'] } }])
+  expect(sent).toEqual([
+    { type: '$team.reply', to: 'm1', reply: { mail: [], unread: 0, deadlock: 'why', cycle: ['a', 'b'] } },
+  ])
   expect(waits.filter(([member]) => member === 'a').at(-1)).toEqual(['a', false])
 })

@@ -1,4 +1,7 @@
-/** Mail between members of a team, second by second: spec team 1.7, C26 to C33. Embedded engine only; test/scenario/planned-mail.test.ts has what holds in real time. */
+/**
+ * Mail between members of a team, second by second: spec team 1.7, C26 to C33. Embedded engine only;
+ * test/scenario/planned-mail.test.ts has what holds in real time.
+ */
 import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type Mail, type Sent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -29,7 +32,12 @@ describe('sending', () => {
     )
     expect(of(events, 'mail.truncated')).toMatchObject([{ from: 7, dropped: 6, total: 6 }])
     expect(outputOf(outcome, 'a')).toMatchObject(
-      Array.from({ length: 16 }, (_, i) => ({ accepted: true, seq: i + 1, recipients: ['b_1'], dropped: i === 10 ? 6 : 0 })),
+      Array.from({ length: 16 }, (_, i) => ({
+        accepted: true,
+        seq: i + 1,
+        recipients: ['b_1'],
+        dropped: i === 10 ? 6 : 0,
+      })),
     )
     expect(outputOf(outcome, 'b')).toEqual(Array.from({ length: 10 }, (_, i) => [i + 7, 'a_1', i + 7]))
   })
@@ -59,7 +67,11 @@ describe('sending', () => {
     expect(unread).toMatchObject([{ member: 'b_1' }])
     const kept = unread[0]!.seqs
     expect(kept.at(-1)).toBe(10_000)
-    expect(of(events, 'mail.truncated').at(-1)).toMatchObject({ member: 'b_1', from: kept[0], total: 10_000 - kept.length })
+    expect(of(events, 'mail.truncated').at(-1)).toMatchObject({
+      member: 'b_1',
+      from: kept[0],
+      total: 10_000 - kept.length,
+    })
   }, 60_000)
 
   test('team C28: a role is all of it, everybody is everybody but the sender', async () => {
@@ -110,7 +122,9 @@ describe('sending', () => {
         b: 1,
       }),
     )
-    expect(outputOf(outcome, 'a')).toEqual([1, 2, 3].map((seq) => ({ accepted: true, seq, recipients: [], dropped: 0 })))
+    expect(outputOf(outcome, 'a')).toEqual(
+      [1, 2, 3].map((seq) => ({ accepted: true, seq, recipients: [], dropped: 0 })),
+    )
     expect(of(events, 'mail.accepted').map(({ to, recipients }) => [to, recipients])).toEqual([
       ['nobody', []],
       ['b_1', []],
@@ -138,7 +152,11 @@ describe('sending', () => {
     )
     expect(outputOf(outcome, 'a')).toMatchObject([
       { accepted: true, seq: 1 },
-      { accepted: false, reason: 'too_large', message: 'its content has 1048577 bytes as JSON, at most 1048576 are taken' },
+      {
+        accepted: false,
+        reason: 'too_large',
+        message: 'its content has 1048577 bytes as JSON, at most 1048576 are taken',
+      },
       { accepted: true, seq: 2 },
       { accepted: false, reason: 'too_large' },
       {
@@ -296,7 +314,8 @@ describe('reading', () => {
         a: async (ctx) => {
           const me = teammate(ctx)
           const looks: Json[] = []
-          for (let i = 0; i < 3; i++) looks.push([contents(await me.nextMail({ withinMs: 2_000 })), ctx.now().getTime() % 60_000])
+          for (let i = 0; i < 3; i++)
+            looks.push([contents(await me.nextMail({ withinMs: 2_000 })), ctx.now().getTime() % 60_000])
           looks.push(contents(await me.nextMail({ withinMs: 0 })), contents(await me.nextMail({ withinMs: -5 })))
           return looks
         },
@@ -359,10 +378,19 @@ describe('reading', () => {
 
   test('a time that is none is refused', async () => {
     const { outcome } = await played(
-      members({ a: async (ctx) => json(await teammate(ctx).nextMail({ withinMs: NaN })), b: 1 }, {}, { retry: { attempts: 1 } }),
+      members(
+        { a: async (ctx) => json(await teammate(ctx).nextMail({ withinMs: NaN })), b: 1 },
+        {},
+        { retry: { attempts: 1 } },
+      ),
     )
     expect(outcome).toMatchObject({
-      results: { tasks: [{ task: 'a', status: 'failed', failure: { message: expect.stringContaining('withinMs is NaN') as string } }, {}] },
+      results: {
+        tasks: [
+          { task: 'a', status: 'failed', failure: { message: expect.stringContaining('withinMs is NaN') as string } },
+          {},
+        ],
+      },
     })
   })
 

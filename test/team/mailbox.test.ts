@@ -10,7 +10,10 @@ const box = (options: MailboxOptions = {}, ...members: readonly string[]): Mailb
   return mailbox
 }
 const post = (mailbox: Mailbox, to: readonly string[] = ['a'], content = 'x', from = 'b', waitsAs?: string): Posted =>
-  mailbox.post({ from, to: to.join(), content, at: 0 }, { recipients: to, ...(waitsAs === undefined ? undefined : { waitsAs }) })
+  mailbox.post(
+    { from, to: to.join(), content, at: 0 },
+    { recipients: to, ...(waitsAs === undefined ? undefined : { waitsAs }) },
+  )
 const many = (mailbox: Mailbox, count: number, ...to: readonly string[]): Posted[] =>
   Array.from({ length: count }, () => post(mailbox, to.length === 0 ? ['a'] : to))
 const seqs = (list: readonly { readonly seq: number }[]): number[] => list.map(({ seq }) => seq)
@@ -187,7 +190,9 @@ describe('two hundred thousand messages cost two hundred thousand times one', ()
     expect(mailbox.dropped).toBeGreaterThan(all - 1_001)
   }, 20_000)
   test('dropping one by one above a bound of half of them', () => {
-    const mailbox = filled({ maxMessages: all / 2, maxPerRecipient: all / 4, overflow: 'drop-oldest' }, (each) => post(each))
+    const mailbox = filled({ maxMessages: all / 2, maxPerRecipient: all / 4, overflow: 'drop-oldest' }, (each) =>
+      post(each),
+    )
     expect(mailbox.size('a')).toBe(all / 4)
     expect(mailbox.messages[0]?.seq).toBe(all / 2 + 1)
   }, 20_000)

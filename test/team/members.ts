@@ -6,7 +6,12 @@ import { team, type MailboxOptions, type Subtask, type TeamOptions } from '../..
 import { worker, type Doings } from './trace.ts'
 
 /** A task whose role and description are its id. */
-export const task = (id: string, role = id, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role, ...more })
+export const task = (id: string, role = id, more: Partial<Subtask> = {}): Subtask => ({
+  id,
+  description: id,
+  role,
+  ...more,
+})
 /** A team with a task for each of these, and a mailbox. */
 export const members = (
   doings: Doings,
@@ -22,10 +27,13 @@ export const members = (
     ...more,
   })
 /** The events of one type. */
-export const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
+export const of = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
 /** What a task has come to. */
 export const outputOf = (outcome: object, id: string): Json =>
-  (outcome as { readonly results: { readonly tasks: readonly { readonly task: string; readonly output: Json }[] } }).results.tasks.find(
-    (each) => each.task === id,
-  )!.output
+  (
+    outcome as { readonly results: { readonly tasks: readonly { readonly task: string; readonly output: Json }[] } }
+  ).results.tasks.find((each) => each.task === id)!.output

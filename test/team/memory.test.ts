@@ -16,7 +16,9 @@ const end = (given: Partial<TeamEnd> = {}): TeamEnd => ({
   ...given,
 })
 const after = (...ends: readonly TeamEnd[]): Recollection & { readonly ends: readonly string[] } =>
-  ends.reduce<Json>((memory, each) => withEnd(memory, each), null) as unknown as Recollection & { readonly ends: readonly string[] }
+  ends.reduce<Json>((memory, each) => withEnd(memory, each), null) as unknown as Recollection & {
+    readonly ends: readonly string[]
+  }
 
 describe('what is kept of ends', () => {
   test('team C63: every end counts as a run, those with an answer as a success', () => {

@@ -26,7 +26,16 @@ test('team R-2: what is right is taken, at the bounds too', () => {
     { routing: { simpleBelow: 0, teamAbove: 0, dynamic: true, communicating: false, dependenciesImplyTeam: false } },
     { routing: { simpleBelow: 1 } },
     { dependencies: { policy: 'fail', timeoutMs: 0, passAll: true } },
-    { mailbox: { maxMessages: 1, maxPerRecipient: 1, overflow: 'drop-oldest', quota: 0, maxExchanges: 0, policy: () => 'allow' } },
+    {
+      mailbox: {
+        maxMessages: 1,
+        maxPerRecipient: 1,
+        overflow: 'drop-oldest',
+        quota: 0,
+        maxExchanges: 0,
+        policy: () => 'allow',
+      },
+    },
     { recruit: { counts: 'active', perMember: 0, depth: 0, countFailures: true, policy: () => 'deny' } },
     { retry: { backoffMs: 0 } },
     { retry: { attempts: 1, backoffMs: 0 } },
@@ -37,7 +46,12 @@ test('team R-2: what is right is taken, at the bounds too', () => {
     { planner: { model: () => 'x', instructions: 'Plan.', repairs: 0 } },
     { planner: { instructions: 'Plan.' }, model: () => 'x' },
     { planner: { subtasks: [], agent_types: ['x'], mode: 'standard' } },
-    { memory: { recall: () => ({}), record: () => {} }, advisor: () => undefined, lead: () => [], policy: () => 'allow' },
+    {
+      memory: { recall: () => ({}), record: () => {} },
+      advisor: () => undefined,
+      lead: () => [],
+      policy: () => 'allow',
+    },
   ])
     expect(problemsOf(more)).toEqual([])
 })
@@ -85,12 +99,16 @@ test('team R-12: a memory and an advisor that are none are refused', () => {
 })
 
 test('team R-10: a tolerance is a whole percentage, or a preset that there is', () => {
-  for (const tolerance of [-1, 101, 33.3, NaN, Infinity, null, true, '50']) expect(problemsOf({ tolerance })).toHaveLength(1)
-  expect(problemsOf({ tolerance: 'reserch' })).toEqual(['team "t": tolerance is the text "reserch": did you mean "research"?'])
+  for (const tolerance of [-1, 101, 33.3, NaN, Infinity, null, true, '50'])
+    expect(problemsOf({ tolerance })).toHaveLength(1)
+  expect(problemsOf({ tolerance: 'reserch' })).toEqual([
+    'team "t": tolerance is the text "reserch": did you mean "research"?',
+  ])
 })
 
 test('team R-2b: nothing that is no limit passes for one', () => {
-  for (const concurrency of [0, -1, 1.5, NaN, Infinity, '5', null, 2 ** 53]) expect(problemsOf({ concurrency })).toHaveLength(1)
+  for (const concurrency of [0, -1, 1.5, NaN, Infinity, '5', null, 2 ** 53])
+    expect(problemsOf({ concurrency })).toHaveLength(1)
 })
 
 test('team R-2: options within options are looked at, their names too', () => {
@@ -98,7 +116,15 @@ test('team R-2: options within options are looked at, their names too', () => {
     problemsOf({
       routing: { dynamic: 1, simpleBelow: 1.1, teamAbove: -1, teamabove: 3 },
       dependencies: { policy: 'tolerant', timeoutMs: -5, passAll: 'no' },
-      mailbox: { maxMessages: 0, maxPerRecipient: -1, overflow: 'drop', maxBytes: 0.5, quota: -1, maxExchanges: NaN, policy: 1 },
+      mailbox: {
+        maxMessages: 0,
+        maxPerRecipient: -1,
+        overflow: 'drop',
+        maxBytes: 0.5,
+        quota: -1,
+        maxExchanges: NaN,
+        policy: 1,
+      },
       recruit: { counts: 'all', perMember: -1, depth: 1.5, countFailures: 0, polcy: 1 },
       budget: { tokens: -1, usd: NaN, mode: 'firm', onExhausted: 'stop', perTask: { tokens: 'x', usd: -1, hours: 1 } },
       retry: { attempts: 0, tries: 1 },
@@ -142,8 +168,11 @@ test('team C10: nobody to plan is refused, and so is a planner that is none', ()
   expect(problemsOf({ planner: undefined })).toEqual([
     'team "t" has neither a planner nor a model, so nobody could plan; with `fallback: true` the whole question is one task',
   ])
-  expect(problemsOf({ planner: { instructions: 'Plan.' } })).toEqual(['team "t": planner has no model, and neither has the team'])
-  for (const planner of ['me', 7, [], null, true]) expect(problemsOf({ planner }).join()).toContain('team "t": planner is')
+  expect(problemsOf({ planner: { instructions: 'Plan.' } })).toEqual([
+    'team "t": planner has no model, and neither has the team',
+  ])
+  for (const planner of ['me', 7, [], null, true])
+    expect(problemsOf({ planner }).join()).toContain('team "t": planner is')
   expect(problemsOf({ planner: { model: 'no model', instructions: 5, repairs: -1, repair: 1 } })).toEqual([
     'team "t": planner has no option "repair": did you mean "repairs"?',
     'team "t": planner.model: "no model" is not a model id',
@@ -181,7 +210,9 @@ test('team R-2: what people who know other tools write: they are told what it is
       'team "t": planner is a plan { subtasks, … } or { model, instructions, repairs }',
     ]),
   )
-  expect(problemsOf({ limits: { tokens: -1 } })).toEqual(['team "t": limits.tokens is -1, expected a whole number of at least 0'])
+  expect(problemsOf({ limits: { tokens: -1 } })).toEqual([
+    'team "t": limits.tokens is -1, expected a whole number of at least 0',
+  ])
 })
 
 test('team R-3: a default role that there is not is refused where no generalist stands in', () => {
@@ -194,14 +225,22 @@ test('team R-3: a default role that there is not is refused where no generalist 
 test('team R-20: a limit in dollars needs a price of whoever plans', () => {
   const model = 'openai/gpt-unheard-of'
   for (const more of [{ limits: { usd: 1 } }, { budget: { usd: 1 } }])
-    expect(() => team({ ...sound, planner: { model }, ...more })).toThrow(`the price of "${model}" (its planner) is not known`)
+    expect(() => team({ ...sound, planner: { model }, ...more })).toThrow(
+      `the price of "${model}" (its planner) is not known`,
+    )
   expect(problemsOf({ planner: { model } })).toEqual([])
   expect(problemsOf({ planner: { model: () => 'x' }, limits: { usd: 1 } })).toEqual([])
   expect(problemsOf({ planner: null, limits: { usd: 1 } }).join()).toContain('planner is null')
 })
 
 test('team R-2: a name, a model or tools that are none hide nothing else that is wrong', () => {
-  const wrong = { name: 'no name', model: 'nothing', tools: [5], concurrency: 0, roles: { 'a b': 1, ok: { model: 'neither' } } }
+  const wrong = {
+    name: 'no name',
+    model: 'nothing',
+    tools: [5],
+    concurrency: 0,
+    roles: { 'a b': 1, ok: { model: 'neither' } },
+  }
   const problems = problemsOf(wrong).join('\n')
   for (const part of [
     'team "no name": a name is',

@@ -13,7 +13,12 @@ afterEach(async () => {
 
 /** What code makes of it in a run, and the steps that were recorded. */
 async function inRun(code: (ctx: Context) => Promise<unknown>): Promise<{ output: unknown; steps: string[] }> {
-  const asker = agent({ name: 'asker', description: 'Asks.', run: async (ctx) => (await code(ctx)) as Json as never, output: {} })
+  const asker = agent({
+    name: 'asker',
+    description: 'Asks.',
+    run: async (ctx) => (await code(ctx)) as Json as never,
+    output: {},
+  })
   const runtime = await createRuntime({ store: ':memory:', agents: [asker], strict: true })
   open.push(runtime)
   const run = await runtime.start(asker, 'go')
@@ -22,7 +27,13 @@ async function inRun(code: (ctx: Context) => Promise<unknown>): Promise<{ output
   for await (const { event } of run.events()) if (event.type === 'step.begun') steps.push(event.address)
   return { output: outcome.status === 'completed' ? outcome.output : outcome, steps }
 }
-const question: PolicyQuestion = { action: 'recruit', actor: 'analyst_1', run: 'run_1', teamSize: 3, details: { deep: { a: 1 } } }
+const question: PolicyQuestion = {
+  action: 'recruit',
+  actor: 'analyst_1',
+  run: 'run_1',
+  teamSize: 3,
+  details: { deep: { a: 1 } },
+}
 const rules = (...policies: (TeamPolicy | undefined)[]) => inRun((ctx) => decide(ctx, policies, question))
 
 test('team R-8: without a policy everything is allowed, and nothing is recorded', async () => {
@@ -35,16 +46,22 @@ test('team R-8: all are asked in order, and the first that does not allow it dec
   const saying =
     (name: string, word: ReturnType<TeamPolicy>): TeamPolicy =>
     () => (asked.push(name), word)
-  expect((await rules(saying('a', 'allow'), undefined, saying('b', { verdict: 'allow', reason: 'fine' }))).output).toEqual({
+  expect(
+    (await rules(saying('a', 'allow'), undefined, saying('b', { verdict: 'allow', reason: 'fine' }))).output,
+  ).toEqual({
     verdict: 'allow',
   })
   expect(asked.splice(0)).toEqual(['a', 'b'])
-  expect((await rules(saying('a', 'allow'), saying('b', { verdict: 'ask', reason: 'is new' }), saying('c', 'deny'))).output).toEqual({
+  expect(
+    (await rules(saying('a', 'allow'), saying('b', { verdict: 'ask', reason: 'is new' }), saying('c', 'deny'))).output,
+  ).toEqual({
     verdict: 'ask',
     reason: 'is new',
   })
   expect(asked.splice(0)).toEqual(['a', 'b'])
-  expect((await rules(saying('a', Promise.resolve('deny' as const)), saying('b', 'allow'))).output).toMatchObject({ verdict: 'deny' })
+  expect((await rules(saying('a', Promise.resolve('deny' as const)), saying('b', 'allow'))).output).toMatchObject({
+    verdict: 'deny',
+  })
   expect(asked.splice(0)).toEqual(['a'])
 })
 
@@ -58,7 +75,11 @@ test.each<readonly [string, () => unknown, string]>([
   ['says nothing', () => undefined, 'the policy said undefined, expected "allow", "deny" or "ask"'],
   ['says yes in other words', () => true, 'the policy said true, expected "allow", "deny" or "ask"'],
   ['says an unknown word', () => 'Allow', 'the policy said the text "Allow", expected "allow", "deny" or "ask"'],
-  ['says an object without a verdict', () => ({ allow: true }), 'the policy said undefined, expected "allow", "deny" or "ask"'],
+  [
+    'says an object without a verdict',
+    () => ({ allow: true }),
+    'the policy said undefined, expected "allow", "deny" or "ask"',
+  ],
   ['gives a reason that is none', () => ({ verdict: 'deny', reason: 7 }), 'the policy does not allow it'],
   ['gives an empty reason', () => ({ verdict: 'deny', reason: ' ' }), 'the policy does not allow it'],
 ])('team X10: one that %s has said no, is asked once, and says why', async (_name, policy, reason) => {

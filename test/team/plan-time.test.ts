@@ -91,7 +91,9 @@ test('team C81: a plan that nobody approves in time is not carried out, and nobo
   expect(JSON.stringify(outcome)).toContain('nobody approved the plan before its deadline')
   const events = await played(run, clock)
   expect(events.some(({ event }) => event.type === 'task.started')).toBe(false)
-  expect(events.find(({ event }) => event.type === 'approval.resolved')?.event).toMatchObject({ resolution: 'timed-out-rejected' })
+  expect(events.find(({ event }) => event.type === 'approval.resolved')?.event).toMatchObject({
+    resolution: 'timed-out-rejected',
+  })
 })
 
 test('team C89: a run that is cancelled while its plan waits for approval is cancelled; nobody begins', async () => {
@@ -104,7 +106,11 @@ test('team C89: a run that is cancelled while its plan waits for approval is can
 })
 
 test('team C10: a run that is cancelled while somebody plans is cancelled, with a fallback too', async () => {
-  const slow = agent({ name: 'slow', description: 'Plans for hours.', run: async (ctx) => (await sleep(ctx, 3_600_000), 'late') })
+  const slow = agent({
+    name: 'slow',
+    description: 'Plans for hours.',
+    run: async (ctx) => (await sleep(ctx, 3_600_000), 'late'),
+  })
   const { run, clock } = await started({ planner: slow, fallback: true })
   await turns(50)
   await run.cancel('never mind')

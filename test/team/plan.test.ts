@@ -16,7 +16,12 @@ const typed = agent({
   input: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
   run: async () => 'done',
 })
-const roles = new RoleBook('t', { generalist: worker, researcher: worker, analyst: worker, typist: typed }, undefined, undefined)
+const roles = new RoleBook(
+  't',
+  { generalist: worker, researcher: worker, analyst: worker, typist: typed },
+  undefined,
+  undefined,
+)
 const look = (given: unknown, around?: PlanSurroundings): Validated => validatePlan(given, roles, around)
 const tasks = (...list: object[]): Validated => look({ subtasks: list.map((each) => ({ description: 'Do', ...each })) })
 const rolesOf = ({ plan }: Validated): unknown[] => plan.subtasks.map(({ role }) => role)
@@ -28,7 +33,11 @@ describe('who does what', () => {
     { id: 'c', description: 'C' },
   ]
   test('team C11: roles by place, then the default role, then the generalist', () => {
-    expect(rolesOf(look({ subtasks: three, agentTypes: ['researcher', ''] }))).toEqual(['researcher', 'generalist', 'generalist'])
+    expect(rolesOf(look({ subtasks: three, agentTypes: ['researcher', ''] }))).toEqual([
+      'researcher',
+      'generalist',
+      'generalist',
+    ])
     expect(rolesOf(look({ subtasks: three, agentTypes: ['researcher', ''] }, { defaultRole: 'analyst' }))).toEqual([
       'researcher',
       'analyst',
@@ -51,16 +60,20 @@ describe('who does what', () => {
   test('team C12: roles too many are ignored, with one warning', () => {
     const { warnings, problems, plan } = look({ subtasks: three, agentTypes: ['researcher', 'a', 'b', 'c', 'd'] })
     expect(problems).toEqual([])
-    expect(warnings.filter((each) => each.includes('agentTypes'))).toEqual(['agentTypes has 5 roles for 3 tasks: the last 2 are ignored'])
+    expect(warnings.filter((each) => each.includes('agentTypes'))).toEqual([
+      'agentTypes has 5 roles for 3 tasks: the last 2 are ignored',
+    ])
     expect(plan.subtasks).toHaveLength(3)
     expect(plan).not.toHaveProperty('agentTypes')
   })
   test('team R-3: a role that nobody knows is a warning, once for each role; without a generalist it is a problem', () => {
-    expect(tasks({ id: 'a', role: 'poet' }, { id: 'b', role: 'poet' }, { id: 'c', role: 'Research' }).warnings).toEqual([
-      'nobody here is registered as "poet": the generalist does the work ("a", "b")',
-    ])
+    expect(tasks({ id: 'a', role: 'poet' }, { id: 'b', role: 'poet' }, { id: 'c', role: 'Research' }).warnings).toEqual(
+      ['nobody here is registered as "poet": the generalist does the work ("a", "b")'],
+    )
     const alone = new RoleBook('t', { analyst: worker }, undefined, undefined)
-    expect(validatePlan({ subtasks: [{ id: 'a', description: 'A', role: 'analist' }, three[1]!] }, alone).problems).toEqual([
+    expect(
+      validatePlan({ subtasks: [{ id: 'a', description: 'A', role: 'analist' }, three[1]!] }, alone).problems,
+    ).toEqual([
       'task "a": there is no role "analist" here, and no generalist: did you mean "analyst"?',
       'task "b": nobody is named who does it, and there is no generalist here; there are analyst',
     ])
@@ -68,7 +81,11 @@ describe('who does what', () => {
   test('team R-2: the input of a task must be what its member takes', () => {
     expect(tasks({ id: 'a', role: 'typist', input: { n: 1 } }).problems).toEqual([])
     expect(
-      tasks({ id: 'a', role: 'typist', input: { n: 'x' } }, { id: 'b', role: 'typist' }, { id: 'c', role: 'typist', input: null }).problems,
+      tasks(
+        { id: 'a', role: 'typist', input: { n: 'x' } },
+        { id: 'b', role: 'typist' },
+        { id: 'c', role: 'typist', input: null },
+      ).problems,
     ).toEqual([
       'task "a": its input is not what "typist" takes: "n" must be a number, got a string',
       'task "b": "typist" takes a typed input, and the task has none',
@@ -119,13 +136,16 @@ describe('what waits for what', () => {
     expect(tasks({ id: 'a', produces: ['t'], dependencies: ['b'] }, { id: 'b', consumes: ['t'] }).problems).toEqual([
       'tasks wait for each other: a > b > a',
     ])
-    expect(tasks({ id: 'a', produces: ['s'], consumes: ['t'] }, { id: 'b', produces: ['t'], consumes: ['s'] }).problems).toEqual([
-      'tasks wait for each other: a > b > a',
-    ])
+    expect(
+      tasks({ id: 'a', produces: ['s'], consumes: ['t'] }, { id: 'b', produces: ['t'], consumes: ['s'] }).problems,
+    ).toEqual(['tasks wait for each other: a > b > a'])
     expect(tasks({ id: 'a', produces: ['t'] }, { id: 'b', consumes: ['t'] }).problems).toEqual([])
   })
   test('team C08: a topic that nobody else produces is a warning', () => {
-    const { problems, warnings } = tasks({ id: 'a', consumes: ['facts'] }, { id: 'b', produces: ['own'], consumes: ['own'] })
+    const { problems, warnings } = tasks(
+      { id: 'a', consumes: ['facts'] },
+      { id: 'b', produces: ['own'], consumes: ['own'] },
+    )
     expect(problems).toEqual([])
     expect(warnings).toEqual([
       'task "a" consumes "facts", which no other task produces: it is not waited for',
@@ -134,7 +154,8 @@ describe('what waits for what', () => {
   })
   test('team R-2: tasks that are there already may be depended on, and are not doubled', () => {
     const existing = [{ id: 'old', description: 'Old' }]
-    const add = (task: object): readonly string[] => look({ subtasks: [{ description: 'New', ...task }] }, { existing }).problems
+    const add = (task: object): readonly string[] =>
+      look({ subtasks: [{ description: 'New', ...task }] }, { existing }).problems
     expect(add({ id: 'new', dependencies: ['old'] })).toEqual([])
     expect(add({ id: 'old' })).toEqual(['there is a task "old" already'])
     expect(add({ id: 'new', dependencies: ['older'] })).toEqual([
@@ -142,12 +163,19 @@ describe('what waits for what', () => {
     ])
     const waiting = [{ id: 'old', description: 'Old', consumes: ['t'] }]
     expect(
-      look({ subtasks: [{ id: 'new', description: 'N', produces: ['t'], dependencies: ['old'] }] }, { existing: waiting }).problems,
+      look(
+        { subtasks: [{ id: 'new', description: 'N', produces: ['t'], dependencies: ['old'] }] },
+        { existing: waiting },
+      ).problems,
     ).toEqual(['tasks wait for each other: old > new > old'])
   })
   test('team R-2: names that objects have anyway are ids like others', () => {
     expect(
-      tasks({ id: '__proto__' }, { id: 'constructor', dependencies: ['__proto__'] }, { id: 'b', dependencies: ['toString'] }).problems,
+      tasks(
+        { id: '__proto__' },
+        { id: 'constructor', dependencies: ['__proto__'] },
+        { id: 'b', dependencies: ['toString'] },
+      ).problems,
     ).toEqual(['task "b" depends on "toString", and there is no such task; there are __proto__, constructor, b'])
   })
   test('team R-2: a long chain and a great tangle are looked at in no time', () => {
@@ -211,7 +239,10 @@ describe('the fields of a plan', () => {
       const { outcome } = await played(team({ name: 't', roles: { generalist: worker }, planner }))
       expect(outcome).toMatchObject({
         status: 'failed',
-        failure: { code: 'plan.invalid', message: expect.stringContaining('"depends_on": did you mean "dependencies"?') as string },
+        failure: {
+          code: 'plan.invalid',
+          message: expect.stringContaining('"depends_on": did you mean "dependencies"?') as string,
+        },
       })
     }
   })
@@ -223,7 +254,10 @@ describe('the fields of a plan', () => {
       [[], 'a list'],
       [7, '7'],
     ] as const)
-      expect(look(given)).toMatchObject({ unreadable: true, problems: [`the plan is ${said}, expected an object with subtasks`] })
+      expect(look(given)).toMatchObject({
+        unreadable: true,
+        problems: [`the plan is ${said}, expected an object with subtasks`],
+      })
     expect(look({}).problems).toEqual(['subtasks is missing, expected a list of tasks'])
     expect(look({ subtasks: 'a, b' }).problems).toEqual(['subtasks is the text "a, b", expected a list of tasks'])
     expect(look({ subtasks: [] })).toMatchObject({ problems: [], plan: { subtasks: [], complexity: 0.5 } })
@@ -271,7 +305,13 @@ describe('the fields of a plan', () => {
           taskType: {},
           input: new Date(0),
         },
-        { id: 'b', description: 'B', onMissing: { a: 'never' }, estimate: { tokens: 'ten', usd: true }, dependencies: ['a', null] },
+        {
+          id: 'b',
+          description: 'B',
+          onMissing: { a: 'never' },
+          estimate: { tokens: 'ten', usd: true },
+          dependencies: ['a', null],
+        },
       ],
       agentTypes: [1],
       complexity: 'high',
@@ -314,7 +354,8 @@ describe('the fields of a plan', () => {
     expect(look(recordable({ subtasks: [], complexity }))).toEqual(look({ subtasks: [], complexity }))
   })
   test('team R-2: 0, 1 and what is between them stand; none is 0.5', () => {
-    for (const complexity of [0, 0.3, 1]) expect(look({ subtasks: [], complexity })).toMatchObject({ plan: { complexity }, warnings: [] })
+    for (const complexity of [0, 0.3, 1])
+      expect(look({ subtasks: [], complexity })).toMatchObject({ plan: { complexity }, warnings: [] })
     expect(look({ subtasks: [], complexity: null })).toMatchObject({ plan: { complexity: 0.5 }, warnings: [] })
   })
   test('team R-2: estimates that are no amounts are dropped, with a warning', () => {
@@ -402,7 +443,10 @@ describe('the fields of a plan', () => {
     expect(look({ subtasks: [], complexity: 0.1, complexity_score: 0.9 }).plan.complexity).toBe(0.1)
   })
   test('team 1.2: a task that depends on others loses its parameters, with a warning', () => {
-    const { plan, warnings } = tasks({ id: 'a', toolParameters: { q: 1 } }, { id: 'b', dependencies: ['a'], toolParameters: { q: 2 } })
+    const { plan, warnings } = tasks(
+      { id: 'a', toolParameters: { q: 1 } },
+      { id: 'b', dependencies: ['a'], toolParameters: { q: 2 } },
+    )
     expect(plan.subtasks.map(({ toolParameters }) => toolParameters)).toEqual([{ q: 1 }, undefined])
     expect(warnings).toEqual(['task "b" depends on others, so its toolParameters are left out'])
   })
@@ -428,7 +472,10 @@ describe('the fields of a plan', () => {
   })
   test('team R-2: onMissing that speaks of nothing it depends on is a warning', () => {
     expect(
-      tasks({ id: 'a' }, { id: 'b', dependencies: ['a'], consumes: ['t'], onMissing: { a: 'require', t: 'fail', c: 'fail' } }).warnings,
+      tasks(
+        { id: 'a' },
+        { id: 'b', dependencies: ['a'], consumes: ['t'], onMissing: { a: 'require', t: 'fail', c: 'fail' } },
+      ).warnings,
     ).toContain('task "b": onMissing speaks of "c", which it does not depend on')
   })
 })
@@ -478,8 +525,12 @@ describe('what a planner is told', () => {
     expect(rules).toContain('- typist: Takes a number. Its tasks need an input that fits {"type":"object"')
   })
   test('team R-2: every field that a model is shown is read, and whatever it answers is looked at in one place', () => {
-    const { properties } = (planSchema.json['properties'] as { subtasks: { items: { properties: object } } }).subtasks.items
-    const values = { critical: true, toolParameters: { q: 1 }, input: { n: 1 }, estimate: { tokens: 1 } } as Record<string, unknown>
+    const { properties } = (planSchema.json['properties'] as { subtasks: { items: { properties: object } } }).subtasks
+      .items
+    const values = { critical: true, toolParameters: { q: 1 }, input: { n: 1 }, estimate: { tokens: 1 } } as Record<
+      string,
+      unknown
+    >
     const texts = { id: 'a', description: 'A', role: 'typist', taskType: 'synthesis' } as Record<string, unknown>
     const task = Object.fromEntries(Object.keys(properties).map((name) => [name, values[name] ?? texts[name] ?? ['x']]))
     const { plan } = look({ subtasks: [{ ...task, dependencies: [] }] })

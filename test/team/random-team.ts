@@ -6,7 +6,11 @@ import type { DependencyPolicy, JournalEvent, Recorded } from '../../src/journal
 import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 
 /** The same numbers for the same seed. */
-function dice(seed: number): { upTo(most: number): number; chance(percent: number): boolean; one<T>(of: readonly T[]): T } {
+function dice(seed: number): {
+  upTo(most: number): number
+  chance(percent: number): boolean
+  one<T>(of: readonly T[]): T
+} {
   let state = (seed * 2_654_435_761) >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -28,13 +32,23 @@ export interface Drawn {
 type Act = (ctx: Context, attempt: number) => Promise<Json | undefined>
 
 /** What one member does, one thing after the other. The last word is its output. */
-function acts(roll: ReturnType<typeof dice>, id: string, n: number, topics: readonly string[], second: number): readonly Act[] {
+function acts(
+  roll: ReturnType<typeof dice>,
+  id: string,
+  n: number,
+  topics: readonly string[],
+  second: number,
+): readonly Act[] {
   const all: Act[] = []
   const nap = roll.upTo(6) * second
   all.push((ctx) => sleep(ctx, nap).then(() => undefined))
   if (roll.chance(15)) {
     const join = roll.one(['parent', 'run', 'none', undefined] as const)
-    const more = { description: `help ${id}`, role: roll.one(['helper', 'scout']), ...(join === undefined ? {} : { join }) }
+    const more = {
+      description: `help ${id}`,
+      role: roll.one(['helper', 'scout']),
+      ...(join === undefined ? {} : { join }),
+    }
     all.push(async (ctx) => void (await teammate(ctx).recruit(more)))
   }
   if (roll.chance(10)) {
@@ -54,7 +68,8 @@ function acts(roll: ReturnType<typeof dice>, id: string, n: number, topics: read
   const end = roll.upTo(99)
   const tries = 1 + roll.upTo(2)
   if (end < 12) all.push(() => Promise.reject(new Error('no luck')))
-  else if (end < 22) all.push((_ctx, attempt) => (attempt <= tries ? Promise.reject(new Error('not yet')) : Promise.resolve('at last')))
+  else if (end < 22)
+    all.push((_ctx, attempt) => (attempt <= tries ? Promise.reject(new Error('not yet')) : Promise.resolve('at last')))
   else if (end < 28) all.push(async () => ({ success: false, error: 'it says so' }))
   else if (end < 34) all.push((ctx) => sleep(ctx.scope('long'), 40 * second).then(() => 'late'))
   else all.push((ctx) => step(ctx, 'work', () => `${id} is done`))
@@ -71,12 +86,15 @@ export function drawn(seed: number, most = 12, second = 1_000): Drawn {
   const policies: readonly DependencyPolicy[] = ['tolerate', 'require', 'fail']
   const produces = new Map<string, string[]>()
   const topics = ['news', 'prices'].slice(0, roll.upTo(2))
-  for (const topic of topics) for (const id of ids) if (roll.chance(15)) produces.set(id, [...(produces.get(id) ?? []), topic])
+  for (const topic of topics)
+    for (const id of ids) if (roll.chance(15)) produces.set(id, [...(produces.get(id) ?? []), topic])
   const producersOf = (topic: string): readonly string[] => ids.filter((id) => produces.get(id)?.includes(topic))
   const subtasks = ids.map((id): Subtask => {
     const near = before(id)
     const dependencies = near.filter(() => roll.chance(20)).slice(0, 4)
-    const consumes = topics.filter((topic) => roll.chance(20) && producersOf(topic).every((each) => near.includes(each)))
+    const consumes = topics.filter(
+      (topic) => roll.chance(20) && producersOf(topic).every((each) => near.includes(each)),
+    )
     const onMissing = roll.chance(30)
       ? roll.one(policies)
       : Object.fromEntries(dependencies.filter(() => roll.chance(40)).map((each) => [each, roll.one(policies)]))
@@ -138,7 +156,10 @@ interface Task {
   retried: boolean
 }
 
-/** Everything that is wrong with the journal of a team's run; empty if nothing. `timed`: its clock moves only when nothing else does. */
+/**
+ * Everything that is wrong with the journal of a team's run; empty if nothing. `timed`: its clock moves only when
+ * nothing else does.
+ */
 export function wrongWith(
   { subtasks, options }: Drawn,
   events: readonly Recorded[],
@@ -171,7 +192,8 @@ export function wrongWith(
     const found = ids.map((id) => tasks.get(id)!)
     for (const each of found)
       for (const other of tasks.values())
-        if (other.recruit?.join === 'parent' && other.recruit.parent === each.id && !found.includes(other)) found.push(other)
+        if (other.recruit?.join === 'parent' && other.recruit.parent === each.id && !found.includes(other))
+          found.push(other)
     return found
   }
   /** Why it may not begin. */
@@ -179,10 +201,13 @@ export function wrongWith(
     for (const on of joined(task.dependencies)) {
       if (on === task) continue
       if (on.status === undefined) return `${on.id} has not ended`
-      if (on.recruit === undefined && on.status !== 'succeeded' && policy(task, on.id) !== 'tolerate') return `${on.id} ${on.status}`
+      if (on.recruit === undefined && on.status !== 'succeeded' && policy(task, on.id) !== 'tolerate')
+        return `${on.id} ${on.status}`
     }
     for (const topic of task.consumes) {
-      const producers = [...tasks.values()].filter(({ id }) => id !== task.id && byId.get(id)?.produces?.includes(topic))
+      const producers = [...tasks.values()].filter(
+        ({ id }) => id !== task.id && byId.get(id)?.produces?.includes(topic),
+      )
       if (producers.length === 0 || published.has(topic)) continue
       if (producers.some(({ status }) => status === undefined)) return `${topic} is open`
       if (policy(task, topic) !== 'tolerate') return `${topic} is missing`
@@ -200,7 +225,9 @@ export function wrongWith(
   const limited = options.budget?.mode === 'hard'
   for (const { at: now, activation, event } of events) {
     if (timed && now !== at && !isOver && concurrency > 0 && !limited && ends === 0) {
-      const idle = [...tasks.values()].filter((each) => each.status === undefined && each.starts === 0 && hindered(each) === undefined)
+      const idle = [...tasks.values()].filter(
+        (each) => each.status === undefined && each.starts === 0 && hindered(each) === undefined,
+      )
       if (idle.length > 0 && working() < concurrency) wrong.push(`${at}: ${idle[0]!.id} could work, and there is room`)
     }
     at = now
@@ -232,7 +259,8 @@ export function wrongWith(
         if (
           missing.length > 0 ||
           task.consumes.some(
-            (topic) => !published.has(topic) && subtasks.some(({ id, produces }) => id !== task.id && produces?.includes(topic)),
+            (topic) =>
+              !published.has(topic) && subtasks.some(({ id, produces }) => id !== task.id && produces?.includes(topic)),
           )
         )
           wrong.push(`${event.task} is unblocked in vain`)
@@ -244,12 +272,14 @@ export function wrongWith(
         if (isOver) wrong.push(`${event.task} begins after the abort`)
         if (task.status !== undefined) wrong.push(`${event.task} begins after its end`)
         if (task.working !== undefined) wrong.push(`${event.task} begins twice at once`)
-        if (event.attempt !== ++task.starts) wrong.push(`${event.task}: attempt ${event.attempt} is its start ${task.starts}`)
+        if (event.attempt !== ++task.starts)
+          wrong.push(`${event.task}: attempt ${event.attempt} is its start ${task.starts}`)
         if (task.starts === 1) {
           const why = hindered(task)
           if (why !== undefined) wrong.push(`${event.task} begins although ${why}`)
           const first = [...tasks.values()].find(
-            (each) => each.place < task.place && each.status === undefined && each.starts === 0 && hindered(each) === undefined,
+            (each) =>
+              each.place < task.place && each.status === undefined && each.starts === 0 && hindered(each) === undefined,
           )
           if (first !== undefined && !limited) wrong.push(`${event.task} begins before ${first.id}`)
         }
@@ -265,7 +295,11 @@ export function wrongWith(
         if (event.status === 'failed' && !isOver) {
           if (task.recruit === undefined || options.recruit?.countFailures === true) failedCount++
           const never = options.tolerance === 100 && options.maxFailures === undefined
-          if ((!never && failedCount >= maxFailures) || (task.recruit === undefined && byId.get(task.id)?.critical === true)) mustEnd = true
+          if (
+            (!never && failedCount >= maxFailures) ||
+            (task.recruit === undefined && byId.get(task.id)?.critical === true)
+          )
+            mustEnd = true
         }
         return
       }
@@ -294,12 +328,16 @@ export function wrongWith(
   }
   if (mustEnd && !isOver) wrong.push('it must be given up, and was not')
   if (ends !== 1) wrong.push(`${ends} ends`)
-  const succeeded = [...tasks.values()].filter(({ recruit, status }) => recruit === undefined && status === 'succeeded').length
+  const succeeded = [...tasks.values()].filter(
+    ({ recruit, status }) => recruit === undefined && status === 'succeeded',
+  ).length
   if (results?.coverage.succeeded !== succeeded || results.coverage.planned !== subtasks.length)
     wrong.push(`coverage ${JSON.stringify(results?.coverage)}, ${succeeded} succeeded`)
   if (results?.partial !== succeeded < subtasks.length) wrong.push(`partial is ${results?.partial}`)
   for (const { task, status } of results?.tasks ?? [])
-    if (tasks.get(task)?.status !== status) wrong.push(`${task}: ${status} in the results, ${tasks.get(task)?.status} in the journal`)
-  if (results?.tasks.map(({ task }) => task).join() !== [...tasks.keys()].join()) wrong.push('the results have other tasks')
+    if (tasks.get(task)?.status !== status)
+      wrong.push(`${task}: ${status} in the results, ${tasks.get(task)?.status} in the journal`)
+  if (results?.tasks.map(({ task }) => task).join() !== [...tasks.keys()].join())
+    wrong.push('the results have other tasks')
   return wrong
 }

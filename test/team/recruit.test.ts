@@ -1,4 +1,7 @@
-/** Recruiting, second by second: who is taken in, in which order it is asked, what a recruit is to the work. Spec team 1.8 (R-8). */
+/**
+ * Recruiting, second by second: who is taken in, in which order it is asked, what a recruit is to the work. Spec team
+ * 1.8 (R-8).
+ */
 import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type Recruited, type RecruitWish } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -9,11 +12,18 @@ import type { Agent } from '../../src/agent/index.ts'
 import { played, staged, worker, type Doings, type Line, type Staged } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
-const many = (count: number, more?: Partial<Subtask>): Subtask[] => Array.from({ length: count }, (_, i) => task(`t${i + 1}`, more))
+const many = (count: number, more?: Partial<Subtask>): Subtask[] =>
+  Array.from({ length: count }, (_, i) => task(`t${i + 1}`, more))
 
 /** A team whose members do what their task's name says. */
 const crew = (subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
+  team({
+    name: 'crew',
+    retry: { backoffMs: 0 },
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    ...options,
+  })
 
 /** Asks for these, together, and tells what came of it. */
 const asks =
@@ -29,11 +39,16 @@ const asksInTurn =
     return answers
   }
 
-const factsOf = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { type: T }>[] =>
+const factsOf = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 
 const resultOf = (outcome: unknown, id: string): Record<string, Json> =>
-  (outcome as { results: { tasks: { task: string }[] } }).results.tasks.find((each) => each.task === id) as unknown as Record<string, Json>
+  (outcome as { results: { tasks: { task: string }[] } }).results.tasks.find(
+    (each) => each.task === id,
+  ) as unknown as Record<string, Json>
 const outputOf = (outcome: unknown, id: string): Json => resultOf(outcome, id)['output'] as Json
 
 describe('who is admitted', () => {
@@ -47,9 +62,18 @@ describe('who is admitted', () => {
     const member = 'dynamic_pricing_analyst_1'
     expect(outputOf(outcome, 'boss')).toMatchObject({
       answer: { admitted: true, member, duplicate: false },
-      team: [{ member: 'chief_1' }, { member, role: 'pricing_analyst', task: member, recruited: true, requestedBy: 'chief_1' }],
+      team: [
+        { member: 'chief_1' },
+        { member, role: 'pricing_analyst', task: member, recruited: true, requestedBy: 'chief_1' },
+      ],
     })
-    expect(resultOf(outcome, member)).toMatchObject({ status: 'succeeded', output: 'pricing', recruited: true, member, attempts: 1 })
+    expect(resultOf(outcome, member)).toMatchObject({
+      status: 'succeeded',
+      output: 'pricing',
+      recruited: true,
+      member,
+      attempts: 1,
+    })
     expect(outcome).toMatchObject({ results: { coverage: { succeeded: 1, planned: 1 }, partial: false } })
     expect(lines.slice(2, 7)).toEqual([
       [0, 'boss begins'],
@@ -102,7 +126,9 @@ describe('who is admitted', () => {
       'generalist dynamic_generalist_3',
       'generalist dynamic_generalist_4',
     ])
-    const { events: others } = await played(crew([task('boss')], { boss: asks({ description: 'one' }) }, { defaultRole: 'scout' }))
+    const { events: others } = await played(
+      crew([task('boss')], { boss: asks({ description: 'one' }) }, { defaultRole: 'scout' }),
+    )
     expect(factsOf(others, 'teammate.joined')[1]).toMatchObject({ role: 'scout', member: 'dynamic_scout_1' })
   })
 
@@ -127,7 +153,16 @@ describe('who is admitted', () => {
     const answers = outputOf(outcome, 'boss') as unknown as Recruited[]
     expect(answers.map((each) => !each.admitted && each.reason)).toEqual(wrong.map(() => 'invalid'))
     const { message } = answers[5] as { message: string }
-    for (const part of ['description', 'role is a list', 'requestId', '"nowhere"', 'join', 'estimate.tokens', 'estimate.usd', '"hours"'])
+    for (const part of [
+      'description',
+      'role is a list',
+      'requestId',
+      '"nowhere"',
+      'join',
+      'estimate.tokens',
+      'estimate.usd',
+      '"hours"',
+    ])
       expect(message).toContain(part)
     expect(factsOf(events, 'teammate.joined')).toHaveLength(1)
     expect(factsOf(events, 'recruit.decided')).toHaveLength(wrong.length)
@@ -210,12 +245,18 @@ describe('how often', () => {
       ],
       [{ admitted: true, member: 'dynamic_scout_2', duplicate: false }],
     ])
-    expect(factsOf(events, 'recruit.decided').map(({ duplicate }) => duplicate)).toEqual([undefined, true, undefined, undefined])
+    expect(factsOf(events, 'recruit.decided').map(({ duplicate }) => duplicate)).toEqual([
+      undefined,
+      true,
+      undefined,
+      undefined,
+    ])
   })
 })
 
 describe('how many', () => {
-  const wishes = (count: number): RecruitWish[] => Array.from({ length: count }, (_, i) => ({ description: `extra ${i}` }))
+  const wishes = (count: number): RecruitWish[] =>
+    Array.from({ length: count }, (_, i) => ({ description: `extra ${i}` }))
   const unbounded = { recruit: { perMember: 100 } }
   const admitted = (answers: Json): (string | false)[] =>
     (answers as unknown as Recruited[]).map((each) => (each.admitted ? 'yes' : each.reason))
@@ -261,7 +302,9 @@ describe('how many', () => {
 
   test('a member has at most three recruits; one who is there already is none; another member has its own', async () => {
     const boss = asks(...wishes(2), wishes(2)[0], ...wishes(4).slice(2))
-    const { outcome } = await played(crew([task('boss'), task('chief')], { boss, chief: asks({ description: 'mine' }), 'extra 0': 5 }))
+    const { outcome } = await played(
+      crew([task('boss'), task('chief')], { boss, chief: asks({ description: 'mine' }), 'extra 0': 5 }),
+    )
     expect(admitted(outputOf(outcome, 'boss'))).toEqual(['yes', 'yes', 'yes', 'yes', 'per_member'])
     expect(admitted(outputOf(outcome, 'chief'))).toEqual(['yes'])
   })
@@ -270,7 +313,9 @@ describe('how many', () => {
     [0, ['per_member']],
     [1, ['yes', 'per_member']],
   ] as const)('where a member may have %s, that is the most', async (perMember, expected) => {
-    const { outcome } = await played(crew([task('boss')], { boss: asks(...wishes(expected.length)) }, { recruit: { perMember } }))
+    const { outcome } = await played(
+      crew([task('boss')], { boss: asks(...wishes(expected.length)) }, { recruit: { perMember } }),
+    )
     expect(admitted(outputOf(outcome, 'boss'))).toEqual(expected)
   })
 
@@ -377,7 +422,10 @@ describe('team C42: a recruit that fails', () => {
     const { outcome } = await played(
       crew(two, { boss: asks({ description: 'help' }, { description: 'help', role: 'x' }), help }, { tolerance: 0 }),
     )
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2, planned: 2 }, partial: false } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 2, planned: 2 }, partial: false },
+    })
     expect(resultOf(outcome, 'dynamic_generalist_1')).toMatchObject({
       status: 'failed',
       attempts: 3,
@@ -525,7 +573,9 @@ describe('a human is asked where the policy leaves it to one', () => {
   const policy = ({ action }: PolicyQuestion): 'allow' | 'ask' => (action === 'recruit' ? 'ask' : 'allow')
   const boss = asks({ description: 'one', role: 'writer' })
   const asked = async (doings: Doings = { boss }): Promise<Staged> => {
-    const stage = await staged(crew([task('boss', { role: 'chief' }), task('side')], { side: 5, ...doings }, { policy }))
+    const stage = await staged(
+      crew([task('boss', { role: 'chief' }), task('side')], { side: 5, ...doings }, { policy }),
+    )
     await stage.until(7)
     return stage
   }
@@ -565,10 +615,16 @@ describe('a human is asked where the policy leaves it to one', () => {
   test('who changes the wish: that is what they do', async () => {
     const stage = await asked()
     const [approval] = await stage.runtime.approvals()
-    await stage.run.decide({ approvalId: approval!.id, decision: 'edit', input: { role: 'editor', description: 'half of it' } })
+    await stage.run.decide({
+      approvalId: approval!.id,
+      decision: 'edit',
+      input: { role: 'editor', description: 'half of it' },
+    })
     const { outcome, events } = await stage.end()
     expect(resultOf(outcome, 'dynamic_editor_1')).toMatchObject({ output: 'half of it', role: 'editor' })
-    expect(factsOf(events, 'recruit.decided')).toMatchObject([{ admitted: true, role: 'editor', description: 'half of it' }])
+    expect(factsOf(events, 'recruit.decided')).toMatchObject([
+      { admitted: true, role: 'editor', description: 'half of it' },
+    ])
   })
 
   test('the run is cancelled meanwhile: nobody comes, and nobody has to decide any more', async () => {
@@ -590,7 +646,11 @@ describe('S1', () => {
       return 'b'
     }
     const { lines } = await played(
-      crew([task('boss'), task('t1'), task('t2', { description: 'slow' })], { boss, t1: 4, slow: 30, help: 3 }, { concurrency: 3 }),
+      crew(
+        [task('boss'), task('t1'), task('t2', { description: 'slow' })],
+        { boss, t1: 4, slow: 30, help: 3 },
+        { concurrency: 3 },
+      ),
     )
     expect(lines.filter(([, what]) => what.includes('dynamic'))).toEqual([
       [1, 'dynamic_generalist_1 is admitted'],

@@ -9,9 +9,18 @@ import { played, staged, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role: id, ...more })
 const crew = (subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
+  team({
+    name: 'crew',
+    retry: { backoffMs: 0 },
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    ...options,
+  })
 
-/** After so many seconds: retires these one after the other, waits on, and tells what came of it and who is there at the end. */
+/**
+ * After so many seconds: retires these one after the other, waits on, and tells what came of it and who is there at the
+ * end.
+ */
 const retires =
   (seconds: number, wishes: readonly unknown[], then = 60) =>
   async (ctx: Context): Promise<Json> => {
@@ -24,7 +33,10 @@ const retires =
   }
 type Told = { readonly answers: readonly Retired[]; readonly team: readonly string[] }
 
-const factsOf = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { type: T }>[] =>
+const factsOf = <T extends JournalEvent['type']>(
+  events: readonly Recorded[],
+  type: T,
+): Extract<JournalEvent, { type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 const resultOf = (outcome: unknown, id: string): TaskResult =>
   (outcome as { results: PlanResults }).results.tasks.find((each) => each.task === id)!
@@ -49,7 +61,9 @@ describe('gracefully', () => {
       [0, 'a begins'],
       [10, 'a succeeded'],
     ])
-    expect(factsOf(events, 'teammate.retired')).toMatchObject([{ member: 'a_1', mode: 'graceful', reason: 'too slow', by: 'boss_1' }])
+    expect(factsOf(events, 'teammate.retired')).toMatchObject([
+      { member: 'a_1', mode: 'graceful', reason: 'too slow', by: 'boss_1' },
+    ])
   })
 
   test('it is tried again if it fails, by the same one', async () => {
@@ -70,7 +84,11 @@ describe('gracefully', () => {
     }
     const boss = retires(0, [{ member: 'a_1' }], 5)
     const { outcome } = await played(
-      crew([task('a'), task('boss')], { a: async (ctx) => (await sleep(ctx, 1_000), a()), boss }, { retry: { attempts: 1 } }),
+      crew(
+        [task('a'), task('boss')],
+        { a: async (ctx) => (await sleep(ctx, 1_000), a()), boss },
+        { retry: { attempts: 1 } },
+      ),
     )
     expect(resultOf(outcome, 'a').status).toBe('failed')
     expect(told(outcome).team).toEqual(['a_1 retired', 'boss_1 running'])
@@ -103,14 +121,21 @@ describe('gracefully', () => {
 
   test('whoever has not begun, and is not replaced, leaves a failed task', async () => {
     const boss = retires(1, [{ member: 'b_1', reassign: false }])
-    const { outcome, lines } = await played(crew([task('a'), task('b', { dependencies: ['a'] }), task('boss')], { a: 5, b: 5, boss }))
+    const { outcome, lines } = await played(
+      crew([task('a'), task('b', { dependencies: ['a'] }), task('boss')], { a: 5, b: 5, boss }),
+    )
     expect(resultOf(outcome, 'b')).toMatchObject({ status: 'failed', failure: { code: 'worker.failed' }, attempts: 0 })
     expect(about(lines, /^b (begins|failed)/)).toEqual([[1, 'b failed: worker.failed']])
     expect(told(outcome).team[1]).toBe('b_1 retired')
   })
 
   test('a second time it leaves already; then it may still be made to leave now', async () => {
-    const boss = retires(2, [{ member: 'a_1' }, { member: 'a_1' }, { member: 'a_1', mode: 'force' }, { member: 'a_1', mode: 'force' }])
+    const boss = retires(2, [
+      { member: 'a_1' },
+      { member: 'a_1' },
+      { member: 'a_1', mode: 'force' },
+      { member: 'a_1', mode: 'force' },
+    ])
     const { outcome, lines } = await played(crew([task('a'), task('boss')], { a: 10, boss }))
     expect(told(outcome).answers).toMatchObject([
       { retired: true },
@@ -159,7 +184,11 @@ describe('by force', () => {
     const boss = retires(4, [...forced], 3)
     const again = retires(6, [{ member: 'a_2', mode: 'force' }], 3)
     const { outcome, lines } = await played(crew([task('a'), task('boss'), task('again')], { a: 10, boss, again }))
-    expect(resultOf(outcome, 'a')).toMatchObject({ status: 'failed', failure: { code: 'worker.failed' }, member: 'a_2' })
+    expect(resultOf(outcome, 'a')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'worker.failed' },
+      member: 'a_2',
+    })
     expect(about(lines, /^a |joins for a$/)).toEqual([
       [0, 'a_1 joins for a'],
       [0, 'a begins'],
@@ -246,7 +275,11 @@ describe('by force', () => {
       recruited: true,
       output: 'help',
     })
-    expect(factsOf(events, 'teammate.joined').at(-1)).toMatchObject({ member: 'dynamic_scout_2', task: 'dynamic_scout_1', recruited: true })
+    expect(factsOf(events, 'teammate.joined').at(-1)).toMatchObject({
+      member: 'dynamic_scout_2',
+      task: 'dynamic_scout_1',
+      recruited: true,
+    })
   })
 
   test('with a permit of one: the one who comes waits for it like everybody else', async () => {
@@ -307,17 +340,26 @@ describe('nobody leaves', () => {
       asks.push(question)
       return says()
     }
-    const { outcome } = await played(crew([task('a'), task('boss')], { a: 5, boss: retires(2, forced) }, { recruit: { policy } }))
+    const { outcome } = await played(
+      crew([task('a'), task('boss')], { a: 5, boss: retires(2, forced) }, { recruit: { policy } }),
+    )
     expect(told(outcome).answers).toMatchObject([
       { retired: false, reason: 'policy', message: expect.stringContaining('we need everybody') as string },
     ])
     expect(resultOf(outcome, 'a')).toMatchObject({ status: 'succeeded', member: 'a_1' })
-    expect(asks.at(-1)).toMatchObject({ action: 'retire', actor: 'boss_1', role: 'a', details: { member: 'a_1', mode: 'force' } })
+    expect(asks.at(-1)).toMatchObject({
+      action: 'retire',
+      actor: 'boss_1',
+      role: 'a',
+      details: { member: 'a_1', mode: 'force' },
+    })
   })
 
   test('if it has ended while a human was asked', async () => {
     const policy = (): 'ask' => 'ask'
-    const stage = await staged(crew([task('a'), task('boss')], { a: 5, boss: retires(2, leaving, 1) }, { recruit: { policy } }))
+    const stage = await staged(
+      crew([task('a'), task('boss')], { a: 5, boss: retires(2, leaving, 1) }, { recruit: { policy } }),
+    )
     await stage.until(10)
     const [approval] = await stage.runtime.approvals()
     expect(approval).toMatchObject({ tool: 'retire', input: { member: 'a_1', mode: 'graceful' } })

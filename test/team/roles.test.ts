@@ -11,7 +11,12 @@ const book = (roles: Roles, model?: typeof rule): RoleBook => new RoleBook('t', 
 
 test('team R-3: a role is found whatever its case and the white space around it', () => {
   const roles = book({ Analyst: worker('ann'), generalist: worker('gen') })
-  expect(roles.find(' analyst ')).toMatchObject({ role: 'analyst', resolved: 'Analyst', standsIn: false, agent: { name: 'ann' } })
+  expect(roles.find(' analyst ')).toMatchObject({
+    role: 'analyst',
+    resolved: 'Analyst',
+    standsIn: false,
+    agent: { name: 'ann' },
+  })
   expect(roles.find('ANALYST')?.agent.name).toBe('ann')
 })
 
@@ -41,7 +46,13 @@ test('team 1.3: another word for the same work means the role that is there, and
 test('team 1.3: a team with a model has five roles of its own, which it may replace in any spelling', () => {
   const roles = book({ Writer: worker('w') }, rule)
   expect(roles.problems).toEqual([])
-  expect(roles.list.map(({ name }) => name).sort()).toEqual(['Writer', 'analyst', 'generalist', 'researcher', 'strategist'])
+  expect(roles.list.map(({ name }) => name).sort()).toEqual([
+    'Writer',
+    'analyst',
+    'generalist',
+    'researcher',
+    'strategist',
+  ])
   expect(roles.find('writer')?.agent.name).toBe('w')
   expect(roles.find('analyst')?.agent.name).toBe('t_analyst')
 })
@@ -84,7 +95,8 @@ test('team R-3: nobody to work is refused', () => {
 })
 
 test('team R-3: those who work for the model of two teams have different names, also where names are long', () => {
-  const names = (name: string): string[] => new RoleBook(name, undefined, rule, undefined).agents.map((each) => each.name)
+  const names = (name: string): string[] =>
+    new RoleBook(name, undefined, rule, undefined).agents.map((each) => each.name)
   const long = 'x'.repeat(64)
   const all = [...names('one'), ...names('two'), ...names(long), ...names(`${'x'.repeat(63)}y`)]
   expect(new Set(all).size).toBe(20)

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { Plan, Subtask } from '../../src/team/plan/plan.ts'
 import { needsTools, routeOf, type RouteHints } from '../../src/team/plan/route.ts'
 
-const tasks = (count: number): Subtask[] => Array.from({ length: count }, (_, i) => ({ id: `t${i}`, description: 'Do' }))
+const tasks = (count: number): Subtask[] =>
+  Array.from({ length: count }, (_, i) => ({ id: `t${i}`, description: 'Do' }))
 const plan = (subtasks: Subtask[], complexity: number): Plan => ({ subtasks, complexity })
 const route = (given: Plan, hints?: RouteHints): string => routeOf(given, hints).route
 
@@ -45,8 +46,14 @@ test('team R-1: what the caller insists on goes before everything, hints before 
     reasons: ['the caller asks for "simple"'],
   })
   expect(routeOf(plan([], 0), {}, 'team').route).toBe('team')
-  expect(routeOf(plan(tasks(1), 0.1), { dynamic: true })).toEqual({ route: 'team', reasons: ['members may be recruited'] })
-  expect(routeOf(plan([], 0.1), { communicating: true })).toEqual({ route: 'team', reasons: ['members talk to each other'] })
+  expect(routeOf(plan(tasks(1), 0.1), { dynamic: true })).toEqual({
+    route: 'team',
+    reasons: ['members may be recruited'],
+  })
+  expect(routeOf(plan([], 0.1), { communicating: true })).toEqual({
+    route: 'team',
+    reasons: ['members talk to each other'],
+  })
   expect(routeOf(plan(tasks(1), 0.1), { dynamic: true, communicating: true }).reasons).toHaveLength(2)
   expect(route(plan(tasks(1), 0.1), { dynamic: false, communicating: false })).toBe('simple')
 })
@@ -67,7 +74,13 @@ test('team R-1: the bounds can be moved', () => {
 
 test('team X5: a task needs tools with a tool, a dependency, a topic on either side, or parameters; empty lists are nothing', () => {
   const task = (more: Partial<Subtask>): Subtask => ({ id: 'a', description: 'A', ...more })
-  for (const more of [{ tools: ['x'] }, { dependencies: ['b'] }, { produces: ['t'] }, { consumes: ['t'] }, { toolParameters: { a: 1 } }])
+  for (const more of [
+    { tools: ['x'] },
+    { dependencies: ['b'] },
+    { produces: ['t'] },
+    { consumes: ['t'] },
+    { toolParameters: { a: 1 } },
+  ])
     expect(needsTools(task(more))).toBe(true)
   expect(needsTools(task({ tools: [], dependencies: [], produces: [], consumes: [], toolParameters: {} }))).toBe(false)
   expect(needsTools(task({}))).toBe(false)

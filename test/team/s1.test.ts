@@ -25,7 +25,11 @@ const recruits =
   (join?: 'parent' | 'run' | 'none') =>
   async (ctx: Context): Promise<string> => {
     await sleep(ctx, 10_000)
-    await teammate(ctx).recruit({ description: 'pricing', role: 'pricing_analyst', ...(join === undefined ? undefined : { join }) })
+    await teammate(ctx).recruit({
+      description: 'pricing',
+      role: 'pricing_analyst',
+      ...(join === undefined ? undefined : { join }),
+    })
     await sleep(ctx.scope('rest'), 8_000)
     return 'c'
   }
@@ -91,7 +95,9 @@ describe('nobody is recruited', () => {
   })
 
   test('team C97: S1g: four of six fail: given up at the fourth, E and F never begin, and what there is comes with the failure', async () => {
-    const { lines, outcome } = await played(analysts({ A: fails, B: fails, C: fails, D: fails }, { retry: { backoffMs: 0 } }))
+    const { lines, outcome } = await played(
+      analysts({ A: fails, B: fails, C: fails, D: fails }, { retry: { backoffMs: 0 } }),
+    )
     expect(lines.slice(0, 11)).toEqual([...begun(), ...firstFour])
     const tries = lines.filter(([, what]) => what.includes('begins')).map(([, what]) => what.slice(0, 1))
     expect(tries.toSorted()).toEqual(['A', 'A', 'A', 'B', 'B', 'B', 'C', 'C', 'C', 'D', 'D', 'D'])
@@ -141,7 +147,9 @@ describe('nobody is recruited', () => {
       },
     })
     // C101: one terminal event of the run, numbers without gaps.
-    expect(events.filter(({ activation, event }) => activation === 'act_traced' && event.type === 'activation.settled')).toHaveLength(1)
+    expect(
+      events.filter(({ activation, event }) => activation === 'act_traced' && event.type === 'activation.settled'),
+    ).toHaveLength(1)
     const seqs = events.flatMap(({ activation, seq }) => (activation === 'act_traced' ? [seq] : []))
     expect(seqs).toEqual(seqs.map((_, n) => n + seqs[0]!))
   })
@@ -164,7 +172,10 @@ test('team C97: S1f: three of six fail at once: half is tolerated, C, E and F go
     [43, 'answer of C E F'],
     [43, 'the run completed'],
   ])
-  expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 3, planned: 6 }, partial: true } })
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    results: { coverage: { succeeded: 3, planned: 6 }, partial: true },
+  })
 })
 
 describe('C recruits at 10 s', () => {
@@ -177,7 +188,11 @@ describe('C recruits at 10 s', () => {
   test('team C18: S1: E waits for the recruit too, begins at 20 s with its result; 45 s', async () => {
     const given: string[][] = []
     const E = async (ctx: Context): Promise<string> => {
-      given.push(Object.entries(teammate(ctx).inputs).map(([task, { status, output }]) => `${task} ${status} ${output as string}`))
+      given.push(
+        Object.entries(teammate(ctx).inputs).map(
+          ([task, { status, output }]) => `${task} ${status} ${output as string}`,
+        ),
+      )
       await sleep(ctx, 15_000)
       return 'e'
     }
@@ -195,7 +210,13 @@ describe('C recruits at 10 s', () => {
       ...fromE(20, `A B C D E F ${recruit}`),
     ])
     expect(lines.at(-1)).toEqual([45, 'the run completed'])
-    expect(given[0]).toEqual(['A succeeded a', 'B succeeded b', 'C succeeded c', 'D succeeded d', `${recruit} succeeded pricing`])
+    expect(given[0]).toEqual([
+      'A succeeded a',
+      'B succeeded b',
+      'C succeeded c',
+      'D succeeded d',
+      `${recruit} succeeded pricing`,
+    ])
     expect(outcome).toMatchObject(whole)
     expect(outcome.status === 'completed' && outcome.results?.tasks.length).toBe(7)
   })
@@ -272,7 +293,9 @@ describe('C recruits at 10 s', () => {
     })
 
   test('team C43: S1f: three of six fail at 0 s, the recruit comes all the same and E waits for it', async () => {
-    const { lines } = await played(analysts({ A: fails, B: fails, C: recruits(), D: fails }, { retry: { attempts: 1 } }))
+    const { lines } = await played(
+      analysts({ A: fails, B: fails, C: recruits(), D: fails }, { retry: { attempts: 1 } }),
+    )
     expect(lines.slice(-8)).toEqual(
       [
         [18, 'C succeeded'],

@@ -1,4 +1,7 @@
-/** The market analysis of spec team 2.4, second by second: publishing its report is an action of its own, and humans decide on it. */
+/**
+ * The market analysis of spec team 2.4, second by second: publishing its report is an action of its own, and humans
+ * decide on it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,10 +88,20 @@ const only = async (stage: Staged) => {
   return all[0]!
 }
 /** What somebody says in this second of the only thing that is open then. */
-async function says(stage: Staged, second: number, decision: 'approve' | 'reject' | 'retry', comment?: string): Promise<string> {
+async function says(
+  stage: Staged,
+  second: number,
+  decision: 'approve' | 'reject' | 'retry',
+  comment?: string,
+): Promise<string> {
   await stage.until(second)
   const { id } = await only(stage)
-  await stage.run.decide({ approvalId: id, decision, approver: 'anna', ...(comment === undefined ? undefined : { comment }) })
+  await stage.run.decide({
+    approvalId: id,
+    decision,
+    approver: 'anna',
+    ...(comment === undefined ? undefined : { comment }),
+  })
   await stage.rests()
   return id
 }
@@ -132,7 +145,10 @@ describe('publishing the report', () => {
       [163, 'answer of A B C D E F publish'],
       [163, 'the run completed'],
     ])
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 7, planned: 7 }, partial: false } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 7, planned: 7 }, partial: false },
+    })
     expect(published()).toBe(1)
   })
 
@@ -172,7 +188,10 @@ describe('publishing the report', () => {
       [163, 'answer of A B C D E F'],
       [163, 'the run completed'],
     ])
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 6, planned: 7 }, partial: true } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 6, planned: 7 }, partial: true },
+    })
     expect(published()).toBe(0)
   })
 
@@ -199,7 +218,9 @@ describe('publishing the report', () => {
     await stage.until(44)
     const { id } = await only(stage)
     await stage.until(1_900)
-    await expect(stage.run.decide({ approvalId: id, decision: 'approve', approver: 'anna' })).rejects.toThrow(/deadline|late|expired/u)
+    await expect(stage.run.decide({ approvalId: id, decision: 'approve', approver: 'anna' })).rejects.toThrow(
+      /deadline|late|expired/u,
+    )
     expect((await stage.run.view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected' }])
     expect(published()).toBe(0)
   })
@@ -319,7 +340,9 @@ describe('publishing the report', () => {
     expect(before.until).toBe(at(1_843))
     await next.run.decide({ approvalId: before.id, decision: 'approve', approver: 'anna' })
     const { lines, outcome } = await next.end()
-    expect(lines.filter(([, what]) => what === 'a human is asked about publish')).toEqual([[43, 'a human is asked about publish']])
+    expect(lines.filter(([, what]) => what === 'a human is asked about publish')).toEqual([
+      [43, 'a human is asked about publish'],
+    ])
     expect([outcome.status, published()]).toEqual(['completed', 1])
   })
 })

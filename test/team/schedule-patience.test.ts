@@ -8,8 +8,10 @@ import type { Subtask } from '../../src/team/index.ts'
 import { crew as common, played, staged, task, type Line } from './trace.ts'
 
 const after = (id: string, ...dependencies: string[]): Subtask => task(id, { dependencies })
-const crew: typeof common = (subtasks, doings, options) => common(subtasks, doings, { tolerance: 100, timeoutMs: 0, ...options })
-const of = (lines: readonly Line[], id: string): readonly Line[] => lines.filter(([, what]) => what.startsWith(`${id} `))
+const crew: typeof common = (subtasks, doings, options) =>
+  common(subtasks, doings, { tolerance: 100, timeoutMs: 0, ...options })
+const of = (lines: readonly Line[], id: string): readonly Line[] =>
+  lines.filter(([, what]) => what.startsWith(`${id} `))
 const timedOut = 'failed: task.dependency-timeout'
 
 test('team C21: nothing moves for 360 s: it has failed, once, is not tried again, and never was unblocked', async () => {
@@ -75,7 +77,9 @@ test('each attempt that begins counts', async () => {
     if (++tried < 3) throw new Error('no')
     return 'at last'
   }
-  const { lines } = await played(crew([task('a'), after('b', 'a')], { a: third }, { retry: { attempts: 3, backoffMs: 0, jitter: false } }))
+  const { lines } = await played(
+    crew([task('a'), after('b', 'a')], { a: third }, { retry: { attempts: 3, backoffMs: 0, jitter: false } }),
+  )
   expect(of(lines, 'b').at(-1)).toEqual([900, 'b succeeded'])
 })
 
@@ -108,7 +112,9 @@ test('0: however long; and a time of its own', async () => {
 
 test('a timeout counts as a failed task, whatever its policy: at zero tolerance it ends the plan', async () => {
   for (const policy of ['tolerate', 'require', 'fail'] as const) {
-    const { lines, outcome } = await played(crew([task('a'), after('b', 'a')], { a: 1_000 }, { tolerance: 0, dependencies: { policy } }))
+    const { lines, outcome } = await played(
+      crew([task('a'), after('b', 'a')], { a: 1_000 }, { tolerance: 0, dependencies: { policy } }),
+    )
     expect(lines.slice(-4)).toEqual([
       [360, `b ${timedOut}`],
       [360, 'aborted 1/2: failures'],

@@ -1,4 +1,7 @@
-/** When tasks begin: permits, order, ties, dependencies that do not come, what a dependent is given. Spec team 1.4 to 1.6. */
+/**
+ * When tasks begin: permits, order, ties, dependencies that do not come, what a dependent is given. Spec team 1.4 to
+ * 1.6.
+ */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -15,7 +18,8 @@ const many = (count: number, more?: (n: number) => Partial<Subtask>): Subtask[] 
 /** Beginnings and ends of tasks. */
 const course = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(([, what]) => /^\S+ (begins|succeeded|failed|skipped|cancelled)/.test(what))
-const all = (seconds: number, tasks: readonly Subtask[]): Doings => Object.fromEntries(tasks.map(({ id }) => [id, seconds]))
+const all = (seconds: number, tasks: readonly Subtask[]): Doings =>
+  Object.fromEntries(tasks.map(({ id }) => [id, seconds]))
 
 describe('permits and order', () => {
   test('team C16: eight of 10 s, five at once: 1 to 5 at 0 s, 6 to 8 at 10 s, in the order of the plan; 20 s', async () => {
@@ -57,7 +61,13 @@ describe('permits and order', () => {
   test('team C17: sequential is the order of dependencies, and among equals that of the plan', async () => {
     const tasks = [after('d', 'b', 'c'), after('c', 'a'), after('b', 'a'), task('a'), task('e')]
     const { lines } = await played(crew(tasks, all(1, tasks), { strategy: 'sequential', concurrency: 9 }))
-    expect(course(lines).flatMap(([, what]) => (what.endsWith('begins') ? [what[0]] : []))).toEqual(['a', 'c', 'b', 'd', 'e'])
+    expect(course(lines).flatMap(([, what]) => (what.endsWith('begins') ? [what[0]] : []))).toEqual([
+      'a',
+      'c',
+      'b',
+      'd',
+      'e',
+    ])
     expect(lines.at(-1)).toEqual([5, 'the run completed'])
   })
 
@@ -156,7 +166,9 @@ describe('permits and order', () => {
       [5, 't1 cancelled: the plan was given up'],
       [5, 't3 cancelled: the plan was given up'],
     ])
-    const end = events.find(({ activation, event }) => activation === 'act_traced' && event.type === 'activation.settled')!.event
+    const end = events.find(
+      ({ activation, event }) => activation === 'act_traced' && event.type === 'activation.settled',
+    )!.event
     expect((end as { open?: readonly unknown[] }).open ?? []).toEqual([])
   })
 
@@ -269,7 +281,9 @@ describe('dependencies that did not succeed', () => {
   })
 
   test('a result that says it is none is missing for those that depend on it', async () => {
-    const { lines } = await played(crew([task('a'), after('b', 'a')], { a: async () => ({ success: false, error: 'nothing found' }) }))
+    const { lines } = await played(
+      crew([task('a'), after('b', 'a')], { a: async () => ({ success: false, error: 'nothing found' }) }),
+    )
     expect(course(lines).slice(1)).toEqual([
       [0, 'a failed: task.unsuccessful'],
       [0, 'b begins'],
@@ -288,7 +302,9 @@ describe('what a dependent is given', () => {
   test('team C19: by task: what came of those it depends on, and of nobody else; what is missing says why', async () => {
     seen.length = 0
     const tasks = [task('a'), task('b'), task('c'), after('d', 'c', 'a')]
-    await played(crew(tasks, { a: fails, b: async () => 'b', c: async () => ({ found: [1, 2] }), d: looks }, { tolerance: 100 }))
+    await played(
+      crew(tasks, { a: fails, b: async () => 'b', c: async () => ({ found: [1, 2] }), d: looks }, { tolerance: 100 }),
+    )
     const [[brief, inputs]] = seen as [[string, Json]]
     expect(inputs).toEqual({
       c: { status: 'succeeded', output: { found: [1, 2] }, usage: [] },
@@ -311,9 +327,14 @@ describe('what a dependent is given', () => {
     }
     const tasks = [task('a'), after('b', 'a'), after('c', 'b', 'a')]
     const { outcome } = await played(
-      crew(tasks, { a: async () => ({ list: [1, 2] }), b: spoils, c: looks }, { retry: { attempts: 2, backoffMs: 0, jitter: false } }),
+      crew(
+        tasks,
+        { a: async () => ({ list: [1, 2] }), b: spoils, c: looks },
+        { retry: { attempts: 2, backoffMs: 0, jitter: false } },
+      ),
     )
-    for (const [, inputs] of seen as [string, { a: Json }][]) expect(inputs.a).toMatchObject({ output: { list: [1, 2] } })
+    for (const [, inputs] of seen as [string, { a: Json }][])
+      expect(inputs.a).toMatchObject({ output: { list: [1, 2] } })
     expect(seen).toHaveLength(3)
     expect(outcome).toMatchObject({ results: { tasks: [{ output: { list: [1, 2] } }, { attempts: 2 }, {}] } })
   })

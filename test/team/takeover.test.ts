@@ -1,4 +1,7 @@
-/** A human takes a planned team over, edits its plan, does tasks by hand, hands it back: spec team C65 to C73, S2i, S2j, on the virtual clock. */
+/**
+ * A human takes a planned team over, edits its plan, does tasks by hand, hands it back: spec team C65 to C73, S2i, S2j,
+ * on the virtual clock.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../src/core/index.ts'
 import { manualStart } from '../../src/testing/index.ts'
@@ -72,7 +75,14 @@ describe('pausing a planned team', () => {
       ops: [
         { op: 'resume', at: manualStart, accepted: false, why: 'it is not paused', by: 'early' },
         { op: 'pause', at: manualStart + 5_000, accepted: true, by: 'ann', reason: 'lunch' },
-        { op: 'pause', at: manualStart + 5_000, accepted: false, why: 'it is paused already', by: 'bob', reason: 'other' },
+        {
+          op: 'pause',
+          at: manualStart + 5_000,
+          accepted: false,
+          why: 'it is paused already',
+          by: 'bob',
+          reason: 'other',
+        },
       ],
     })
     await stage.until(60)
@@ -84,7 +94,12 @@ describe('pausing a planned team', () => {
       [60, 'two begins'],
       [70, 'two succeeded'],
     ])
-    expect((await stage.run.control()).ops.at(-1)).toEqual({ op: 'resume', at: manualStart + 60_000, accepted: true, by: 'ann' })
+    expect((await stage.run.control()).ops.at(-1)).toEqual({
+      op: 'resume',
+      at: manualStart + 60_000,
+      accepted: true,
+      by: 'ann',
+    })
   })
 
   test('team C66: paused while two of four work, nobody of those queued begins, though permits are free', async () => {
@@ -131,7 +146,9 @@ describe('pausing a planned team', () => {
     await stage.run.cancel('again', 'bob')
     const { outcome, events } = await stage.end()
     expect(outcome).toMatchObject({ status: 'cancelled', reason: 'enough' })
-    expect(events.filter(({ activation, event }) => event.type === 'cancel.received' && !activation.includes('>'))).toHaveLength(1)
+    expect(
+      events.filter(({ activation, event }) => event.type === 'cancel.received' && !activation.includes('>')),
+    ).toHaveLength(1)
     await stage.run.cancel('once more')
     const other = await staged(crew([task('one')]))
     expect((await other.end()).outcome.status).toBe('completed')
@@ -162,7 +179,11 @@ describe('taking a planned team over', () => {
     await stage.until(100)
     expect((await run.view()).status).toBe('human_control')
     const later = await run.takeoverContext()
-    expect(later).toMatchObject({ results: { E: 'e' }, suggestedNextAction: { type: 'task', task: 'F' }, currentStep: 6 })
+    expect(later).toMatchObject({
+      results: { E: 'e' },
+      suggestedNextAction: { type: 'task', task: 'F' },
+      currentStep: 6,
+    })
     await done(stage, run.handBack({ by: 'ann' }))
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'E', 'F')).toEqual([
@@ -195,7 +216,12 @@ describe('taking a planned team over', () => {
       ['E', 'running'],
       ['F', 'waiting'],
     ])
-    expect(context).toMatchObject({ unreadMail: 0, pendingApprovals: [], budget: { used: [], remaining: {} }, agent: 'crew' })
+    expect(context).toMatchObject({
+      unreadMail: 0,
+      pendingApprovals: [],
+      budget: { used: [], remaining: {} },
+      agent: 'crew',
+    })
     expect(context.cursor).toBeGreaterThan(0)
     await done(stage, run.handBack())
     await stage.end()
@@ -234,7 +260,9 @@ describe('taking a planned team over', () => {
 
   test('what is wrong with a command is said at once, and nothing is changed', async () => {
     const { stage, run } = await taken(20)
-    await expect(run.takeOver({ by: '', at: 'later', whom: 1 } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(run.takeOver({ by: '', at: 'later', whom: 1 } as never)).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
     await expect(run.handBack({ plan: [] } as never)).rejects.toMatchObject({ code: 'input.invalid' })
     await expect(run.complete({ output: 'x' })).rejects.toThrow(/one of "task" and "delegation"/)
     await expect(run.complete({ task: 'F' } as never)).rejects.toThrow(/there is no output/)
@@ -250,7 +278,11 @@ describe('editing the plan of a team that was taken over', () => {
   test('team C72: a plan with a circle is refused, all problems at once, and the human still has the run; a valid one is carried out', async () => {
     const { stage, run } = await taken(20)
     await stage.until(40)
-    const circle = { add: [task('G', { dependencies: ['H'] }), task('H', { dependencies: ['G', 'nobody'] })], remove: ['A'], speed: 2 }
+    const circle = {
+      add: [task('G', { dependencies: ['H'] }), task('H', { dependencies: ['G', 'nobody'] })],
+      remove: ['A'],
+      speed: 2,
+    }
     const refused = done(stage, run.handBack({ plan: circle, by: 'ann' }))
     await expect(refused).rejects.toMatchObject({ code: 'plan.invalid' })
     await expect(refused).rejects.toThrow(/wait for each other: G > H.*|"nobody"/)
@@ -268,7 +300,10 @@ describe('editing the plan of a team that was taken over', () => {
       [60, 'G begins'],
       [65, 'G succeeded'],
     ])
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 7, planned: 7 }, partial: false } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 7, planned: 7 }, partial: false },
+    })
     expect((await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
       ['takeover', true, 'ann'],
       ['edit', false, 'ann'],
@@ -278,12 +313,18 @@ describe('editing the plan of a team that was taken over', () => {
   })
 
   test('team C72: a task is replaced, its role too, and another removed; nothing that stays may depend on it', async () => {
-    const agents = { generalist: worker(seconds), checker: { description: 'Checks.', agent: worker(seconds, 'checker') } }
+    const agents = {
+      generalist: worker(seconds),
+      checker: { description: 'Checks.', agent: worker(seconds, 'checker') },
+    }
     const { stage, run } = await taken(20, { roles: agents })
     const dangling = done(stage, run.handBack({ plan: { add: [task('G', { dependencies: ['F'] })], remove: ['F'] } }))
     await expect(dangling).rejects.toThrow(/"G" depends on "F", and there is no such task/)
     await expect(done(stage, run.handBack({ plan: { remove: ['E'] } }))).rejects.toThrow(/"E" has begun/)
-    const plan = { replace: [task('F', { description: 'G', dependencies: ['D'], role: 'checker' })], add: [task('X'), task('Y')] }
+    const plan = {
+      replace: [task('F', { description: 'G', dependencies: ['D'], role: 'checker' })],
+      add: [task('X'), task('Y')],
+    }
     await done(stage, run.handBack({ plan }))
     await stage.until(22)
     await done(stage, run.takeOver({ by: 'ann' }))
@@ -304,7 +345,10 @@ describe('editing the plan of a team that was taken over', () => {
     const { stage, run } = await taken(20)
     await done(stage, run.handBack({ plan: { remove: ['F'], maxFailures: 1 }, by: 'ann' }))
     const { outcome } = await stage.end()
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 5, planned: 5 }, partial: false } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: 5, planned: 5 }, partial: false },
+    })
     const [team] = (await run.view()).teams
     expect(team!.plan.tasks.map((each) => each.task)).toEqual(['A', 'B', 'C', 'D', 'E'])
     expect(team!.plan.maxFailures).toBe(1)
@@ -321,7 +365,11 @@ describe('editing the plan of a team that was taken over', () => {
     expect(of(lines, 'F')).toEqual([[20, 'F succeeded']])
     expect(lines.at(-1)).toEqual([40, 'the run completed'])
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 6, planned: 6 } } })
-    expect(outcome.results?.tasks.find((each) => each.task === 'F')).toMatchObject({ output: 'my report', by: 'ann', attempts: 0 })
+    expect(outcome.results?.tasks.find((each) => each.task === 'F')).toMatchObject({
+      output: 'my report',
+      by: 'ann',
+      attempts: 0,
+    })
     expect((await run.view()).teams[0]!.plan.tasks.find((each) => each.task === 'F')).toMatchObject({
       status: 'succeeded',
       by: 'ann',
@@ -336,7 +384,9 @@ describe('editing the plan of a team that was taken over', () => {
     await stage.until(20)
     await done(stage, stage.run.takeOver({ by: 'ann' }))
     await done(stage, stage.run.complete({ task: 'E', output: 'by my own hand' }))
-    await expect(done(stage, stage.run.complete({ task: 'E', output: 'again' }))).rejects.toMatchObject({ code: 'delegation.ended' })
+    await expect(done(stage, stage.run.complete({ task: 'E', output: 'again' }))).rejects.toMatchObject({
+      code: 'delegation.ended',
+    })
     await stage.until(30)
     expect(seen).toEqual([])
     await done(stage, stage.run.handBack())
@@ -376,6 +426,10 @@ describe('editing the plan of a team that was taken over', () => {
     const { outcome, lines } = await stage.end()
     expect(outcome).toMatchObject({ status: 'completed', output: 'the whole report', by: 'ann' })
     expect(lines.at(-1)).toEqual([20, 'the run completed'])
-    expect((await run.control()).ops.at(-1)).toMatchObject({ op: 'finish', by: 'ann', reason: 'finished by ann: I knew it' })
+    expect((await run.control()).ops.at(-1)).toMatchObject({
+      op: 'finish',
+      by: 'ann',
+      reason: 'finished by ann: I knew it',
+    })
   })
 })

@@ -31,7 +31,11 @@ describe('entries', () => {
     const topics = new Topics()
     const ofBytes = (bytes: number): string => 'x'.repeat(bytes - 2) // two quotes
     expect(maxEntryBytes).toBe(1_048_576)
-    expect(topics.publish('t', by('a'), ofBytes(maxEntryBytes))).toEqual({ published: true, seq: 1, bytes: maxEntryBytes })
+    expect(topics.publish('t', by('a'), ofBytes(maxEntryBytes))).toEqual({
+      published: true,
+      seq: 1,
+      bytes: maxEntryBytes,
+    })
     expect(topics.publish('t', by('a'), ofBytes(maxEntryBytes + 1))).toEqual({ published: false, reason: 'too_large' })
     expect(topics.publish('t', by('a'), 'é'.repeat(maxEntryBytes / 2 - 1))).toMatchObject({ published: true, seq: 2 })
     expect(topics.publish('t', by('a'), 'é'.repeat(maxEntryBytes / 2))).toMatchObject({ published: false })
@@ -48,14 +52,21 @@ describe('entries', () => {
     ;(topics.entries('t')[0] as { list: number[] }).list.push(3)
     expect(topics.entries('t')).toEqual([{ list: [1] }, 2])
     expect(topics.entries('nobody')).toEqual([])
-    expect([topics.has('t'), topics.has('nobody'), topics.hasOf('t', 'b'), topics.hasOf('other', 'b')]).toEqual([true, false, true, false])
+    expect([topics.has('t'), topics.has('nobody'), topics.hasOf('t', 'b'), topics.hasOf('other', 'b')]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ])
   })
 })
 
 describe('who waits for a topic', () => {
   test('team C22: listed before whoever produces it, it begins right after the entry, in the same moment', async () => {
     seen.length = 0
-    const { lines } = await played(crew([task('c', { consumes: ['news'] }), task('p', { produces: ['news'] })], { c: looks, p: 7 }))
+    const { lines } = await played(
+      crew([task('c', { consumes: ['news'] }), task('p', { produces: ['news'] })], { c: looks, p: 7 }),
+    )
     expect(course(lines)).toEqual([
       [0, 'p begins'],
       [7, 'p publishes news 1'],
@@ -91,7 +102,11 @@ describe('who waits for a topic', () => {
   })
 
   test('two produce it: the first entry is enough, and that another fails is nothing', async () => {
-    const tasks = [task('p', { produces: ['news'] }), task('q', { produces: ['news'] }), task('c', { consumes: ['news'] })]
+    const tasks = [
+      task('p', { produces: ['news'] }),
+      task('q', { produces: ['news'] }),
+      task('c', { consumes: ['news'] }),
+    ]
     const { lines } = await played(crew(tasks, { p: fails, q: 5 }))
     expect(course(lines).slice(2)).toEqual([
       [0, 'p failed: orchestration.threw'],
@@ -119,7 +134,11 @@ describe('who waits for a topic', () => {
         await sleep(ctx, 4_000)
         return fails()
       }
-      const tasks = [task('c', { consumes: ['news'], onMissing: { news: policy } }), task('p', { produces: ['news'] }), task('x')]
+      const tasks = [
+        task('c', { consumes: ['news'], onMissing: { news: policy } }),
+        task('p', { produces: ['news'] }),
+        task('x'),
+      ]
       const { lines } = await played(crew(tasks, { p: failsAt, x: 9 }, { tolerance: 100 }))
       expect(course(lines).slice(2)).toEqual([[4, 'p failed: orchestration.threw'], ...end, [9, 'x succeeded']])
       expect(lines.some(([, what]) => what === 'c is unblocked')).toBe(false)
@@ -128,7 +147,9 @@ describe('who waits for a topic', () => {
   test('team C21: without an entry it is told that the topic is missing', async () => {
     seen.length = 0
     await played(crew([task('p', { produces: ['news'] }), task('c', { consumes: ['news'] })], { p: fails, c: looks }))
-    expect(seen).toEqual([['c\n\n## Missing: topic news\nNobody has added anything to this topic. Go on without it, and say so.', [], []]])
+    expect(seen).toEqual([
+      ['c\n\n## Missing: topic news\nNobody has added anything to this topic. Go on without it, and say so.', [], []],
+    ])
   })
 
   test('team C24: an output that is too large is refused as an entry; its task has succeeded all the same, and the topic is missing', async () => {
@@ -171,7 +192,9 @@ describe('who waits for a topic', () => {
     const { lines, outcome } = await played(crew(tasks, { p: 5, x: publishes('news', 1, 1, 0) }))
     expect(course(lines)).toContainEqual([1, 'x may not publish news: undeclared'])
     expect(course(lines)).toContainEqual([5, 'c begins'])
-    expect(outcome).toMatchObject({ results: { tasks: [{}, { output: { published: false, reason: 'undeclared' } }, {}] } })
+    expect(outcome).toMatchObject({
+      results: { tasks: [{}, { output: { published: false, reason: 'undeclared' } }, {}] },
+    })
     const message = 'the task does not produce "news"; it produces no topic'
     expect(outcome).toMatchObject({ results: { tasks: [{}, { output: { message } }, {}] } })
     expect(published({ published: false, reason: 'undeclared' }, 'x', { produces: ['a', 'b'] })).toMatchObject({

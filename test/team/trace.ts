@@ -1,4 +1,7 @@
-/** A team on a clock that moves only when nothing else can: what happened in which second, as lines, in the order of the journal. Embedded engine only. */
+/**
+ * A team on a clock that moves only when nothing else can: what happened in which second, as lines, in the order of the
+ * journal. Embedded engine only.
+ */
 import { afterEach } from 'vitest'
 import { agent, sleep, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -27,13 +30,24 @@ export interface Staged {
   /** Moves the clock from timer to timer until the run has ended, and at most to this second. */
   until(second?: number): Promise<void>
   /** Moves the clock until it has ended. */
-  end(): Promise<{ readonly outcome: RunOutcome; readonly lines: readonly Line[]; readonly events: readonly Recorded[] }>
+  end(): Promise<{
+    readonly outcome: RunOutcome
+    readonly lines: readonly Line[]
+    readonly events: readonly Recorded[]
+  }>
 }
 
 /** Begins a run of a team. */
 export async function staged(root: Agent, input: Json = 'Go', file = ':memory:'): Promise<Staged> {
   const clock = manualClock()
-  const engine = createEmbeddedEngine({ file, clock, strict: true, writer: 'inline', durability: 'relaxed', onWarning: () => {} })
+  const engine = createEmbeddedEngine({
+    file,
+    clock,
+    strict: true,
+    writer: 'inline',
+    durability: 'relaxed',
+    onWarning: () => {},
+  })
   const runtime = await createRuntime({ engine, clock, agents: [root] })
   open.push(runtime)
   const run = (await runtime.start(root, input, { runId: 'traced' })) as unknown as Run
@@ -56,7 +70,8 @@ export async function staged(root: Agent, input: Json = 'Go', file = ':memory:')
       if (outcome !== undefined || next === undefined || next - manualStart > second * 1_000) break
       clock.advanceToNext()
     }
-    if (outcome === undefined && second !== Infinity) clock.advance(Math.max(0, manualStart + second * 1_000 - clock.now()))
+    if (outcome === undefined && second !== Infinity)
+      clock.advance(Math.max(0, manualStart + second * 1_000 - clock.now()))
     await rests()
   }
   return {
@@ -75,12 +90,15 @@ export async function staged(root: Agent, input: Json = 'Go', file = ':memory:')
 }
 
 /** Plays a team to its end. */
-export const played = async (root: Agent, input?: Json): Promise<Awaited<ReturnType<Staged['end']>>> => (await staged(root, input)).end()
+export const played = async (root: Agent, input?: Json): Promise<Awaited<ReturnType<Staged['end']>>> =>
+  (await staged(root, input)).end()
 
 /** What happened to a team, in the order of its journal. */
 const trace = (events: readonly Recorded[]): readonly Line[] => {
   const asked = new Map(
-    events.flatMap(({ event }) => (event.type === 'approval.requested' && event.task !== undefined ? [[event.id, event.task]] : [])),
+    events.flatMap(({ event }) =>
+      event.type === 'approval.requested' && event.task !== undefined ? [[event.id, event.task]] : [],
+    ),
   )
   return events.flatMap(({ at, activation, event }) => {
     const isEnd = event.type === 'activation.settled' && !activation.includes('>')
@@ -107,7 +125,9 @@ function lineOf(event: JournalEvent, asked: ReadonlyMap<string, string>): string
         ? `${event.name}: ${event.hits.map(({ code }) => code).join(', ')}, ${event.asks ? 'asks' : 'noted'}`
         : undefined
     case 'approval.requested':
-      return event.task === undefined ? undefined : `a human is asked about ${event.kind === 'result' ? 'the result of ' : ''}${event.task}`
+      return event.task === undefined
+        ? undefined
+        : `a human is asked about ${event.kind === 'result' ? 'the result of ' : ''}${event.task}`
     case 'approval.resolved': {
       const about = asked.get(event.id)
       return about === undefined ? undefined : `${about} is ${event.resolution}`
@@ -143,7 +163,10 @@ function lineOf(event: JournalEvent, asked: ReadonlyMap<string, string>): string
 /** How the members of a team work: by the first word of their brief, which is the description of their task. */
 export type Doings = Readonly<Record<string, number | ((ctx: Context, brief: string) => Promise<Json>)>>
 
-/** Somebody who does what its task's description says: so many seconds of sleep, or code. Its output is the description, in small letters. */
+/**
+ * Somebody who does what its task's description says: so many seconds of sleep, or code. Its output is the description,
+ * in small letters.
+ */
 export const worker = (doings: Doings, name = 'worker'): Agent =>
   agent({
     name,
@@ -161,5 +184,15 @@ export const worker = (doings: Doings, name = 'worker'): Agent =>
 export const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 
 /** A team of such workers, where nothing is tried again. */
-export const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', roles: { generalist: worker(doings) }, planner: { subtasks }, retry: { attempts: 1 }, ...options })
+export const crew = (
+  subtasks: readonly Subtask[],
+  doings: Doings = {},
+  options: Partial<TeamOptions<string>> = {},
+): Agent =>
+  team({
+    name: 'crew',
+    roles: { generalist: worker(doings) },
+    planner: { subtasks },
+    retry: { attempts: 1 },
+    ...options,
+  })

@@ -1,4 +1,7 @@
-/** Names are unique in a tree: two different agents of one name are refused where the tree is made, however deep, in every way of working together. */
+/**
+ * Names are unique in a tree: two different agents of one name are refused where the tree is made, however deep, in
+ * every way of working together.
+ */
 import { expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import type { Agent } from '../../src/agent/index.ts'
@@ -9,9 +12,13 @@ import { team } from '../../src/team/index.ts'
 
 const writer = (says: string): Agent => agent({ name: 'writer', description: 'Writes.', run: () => says })
 const model = (): string => 'done'
-const desk = (name: string, worker: Agent): Agent => supervisor({ name, description: 'A desk.', model, workers: [worker] })
+const desk = (name: string, worker: Agent): Agent =>
+  supervisor({ name, description: 'A desk.', model, workers: [worker] })
 const one = writer('one')
-const refused = expect.objectContaining({ code: 'team.invalid', message: 'two different agents are called "writer"' }) as Error
+const refused = expect.objectContaining({
+  code: 'team.invalid',
+  message: 'two different agents are called "writer"',
+}) as Error
 
 test.each<[string, (a: Agent, b: Agent) => Agent]>([
   ['supervisor', (a, b) => supervisor({ name: 'top', model, workers: [desk('a', a), desk('b', b)] })],
@@ -20,9 +27,16 @@ test.each<[string, (a: Agent, b: Agent) => Agent]>([
   ['sequential', (a, b) => sequential({ name: 'top', agents: [desk('a', a), b] })],
   ['parallel', (a, b) => parallel({ name: 'top', agents: [desk('a', a), desk('b', b)] })],
   ['loop', (a, b) => loop({ name: 'top', agents: [desk('a', a), b], maxIterations: 2 })],
-  ['round table', (a, b) => roundtable({ name: 'top', agents: [desk('a', a), desk('b', b)], speaker: 'round-robin', maxRounds: 1 })],
+  [
+    'round table',
+    (a, b) => roundtable({ name: 'top', agents: [desk('a', a), desk('b', b)], speaker: 'round-robin', maxRounds: 1 }),
+  ],
   ['reflection', (a, b) => reflect(desk('a', a), { judge: desk('judge', b) })],
-  ['planned team', (a, b) => team({ name: 'top', roles: { x: desk('a', a), y: desk('b', b) }, planner: () => ({ tasks: [] }) as never })],
+  [
+    'planned team',
+    (a, b) =>
+      team({ name: 'top', roles: { x: desk('a', a), y: desk('b', b) }, planner: () => ({ tasks: [] }) as never }),
+  ],
   ['agent as a tool', (a, b) => supervisor({ name: 'top', model, workers: [desk('a', a)], tools: [asTool(b)] })],
 ])('%s', (_way, make) => {
   expect(() => make(one, writer('two'))).toThrow(refused)

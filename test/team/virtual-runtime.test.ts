@@ -1,4 +1,7 @@
-/** Virtual time: it goes on when nothing else does, and stands still where only somebody outside can help. Embedded engine only. */
+/**
+ * Virtual time: it goes on when nothing else does, and stands still where only somebody outside can help. Embedded
+ * engine only.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import { agent, sleep, step, tool, type Agent } from '../../src/agent/index.ts'
 import { completed } from '../../src/core/index.ts'
@@ -29,7 +32,10 @@ describe('runUntilIdle', () => {
     const runs = await Promise.all([runtime.start('sleeper', null), runtime.start('sleeper', null)])
     expect(await runUntilIdle()).toEqual({ now: manualStart + 3 * day, isIdle: true, waiting: [] })
     expect(clock.now()).toBe(manualStart + 3 * day)
-    expect(await Promise.all(runs.map((run) => run.outcome()))).toMatchObject([{ output: 'awake' }, { output: 'awake' }])
+    expect(await Promise.all(runs.map((run) => run.outcome()))).toMatchObject([
+      { output: 'awake' },
+      { output: 'awake' },
+    ])
   })
 
   test('stops where a human is asked, before the deadline, and says what is asked', async () => {
@@ -37,7 +43,9 @@ describe('runUntilIdle', () => {
     const run = await runtime.start(payer, 'go')
     const { waiting, isIdle } = await runUntilIdle()
     expect(isIdle).toBe(true)
-    expect(waiting).toMatchObject([{ run: run.id, agent: 'payer', status: 'waiting', questions: [{ kind: 'approval' }] }])
+    expect(waiting).toMatchObject([
+      { run: run.id, agent: 'payer', status: 'waiting', questions: [{ kind: 'approval' }] },
+    ])
     expect(waiting[0]!.activations).toMatchObject([{ agent: 'payer', open: [{ kind: 'approval' }] }])
     expect(clock.now()).toBe(manualStart)
     await run.decide({ approvalId: waiting[0]!.questions[0]!.id, decision: 'approve' })
@@ -70,7 +78,9 @@ describe('runUntilIdle', () => {
           await step(ctx, 'flaky', ({ attempt }) => (attempt < 3 ? Promise.reject(new Error('not yet')) : attempt), {
             retry: { jitter: false },
           }),
-          await step(ctx, 'slow', async ({ signal }) => (await clock.sleep(60_000, signal), 'slept'), { timeoutMs: 90_000 }),
+          await step(ctx, 'slow', async ({ signal }) => (await clock.sleep(60_000, signal), 'slept'), {
+            timeoutMs: 90_000,
+          }),
           await step(ctx, 'late', async ({ signal }) => (await clock.sleep(60_000, signal), 'slept'), {
             timeoutMs: 30_000,
             retry: { attempts: 1 },
@@ -86,7 +96,9 @@ describe('runUntilIdle', () => {
   })
 
   test('a run that waits for a message, and one that waits for its turn in a session, move no time', async () => {
-    const listener = hand('listener', async (ctx) => completed((await ctx.next((each) => each.type === 'message')).type))
+    const listener = hand('listener', async (ctx) =>
+      completed((await ctx.next((each) => each.type === 'message')).type),
+    )
     const { runtime, clock, runUntilIdle } = await virtual(listener, asker)
     const heard = await runtime.start(listener, 'go', { runId: 'heard' })
     await runtime.start(asker, 'one', { session: 's', runId: 'r1' })
@@ -114,7 +126,10 @@ describe('runUntilIdle', () => {
     })
     const { runtime, clock, runUntilIdle } = await virtual(ticker)
     await runtime.start(ticker, 'go')
-    expect(await runUntilIdle({ withinMs: 3_600_000 })).toMatchObject({ isIdle: false, waiting: [{ agent: 'ticker', status: 'running' }] })
+    expect(await runUntilIdle({ withinMs: 3_600_000 })).toMatchObject({
+      isIdle: false,
+      waiting: [{ agent: 'ticker', status: 'running' }],
+    })
     expect(clock.now()).toBe(manualStart + 3_600_000)
   })
 })

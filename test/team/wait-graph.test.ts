@@ -18,12 +18,18 @@ describe('the wait-for graph', () => {
   })
 
   test('a member that waits for mail of a task that waits for it', () => {
-    expect(stuckAmong([any('a', 'e'), all('e', 'a', 'b'), moves('b')])).toEqual({ names: ['a', 'e'], cycle: ['a', 'e'] })
+    expect(stuckAmong([any('a', 'e'), all('e', 'a', 'b'), moves('b')])).toEqual({
+      names: ['a', 'e'],
+      cycle: ['a', 'e'],
+    })
   })
 
   test('mail from anybody: stuck only if nobody at all can move', () => {
     expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), moves('c')])).toBeUndefined()
-    expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), all('c', 'a')])).toEqual({ names: ['a', 'b', 'c'], cycle: ['a', 'b'] })
+    expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), all('c', 'a')])).toEqual({
+      names: ['a', 'b', 'c'],
+      cycle: ['a', 'b'],
+    })
   })
 
   test('the cycle leaves out who only leads to it', () => {
@@ -52,7 +58,9 @@ describe('the wait-for graph', () => {
         const stuck = new Set(found?.names)
         const isStuck = (each: Waiter): boolean => {
           if (each.needs === 'nothing') return false
-          return each.needs === 'all' ? each.of.some((name) => stuck.has(name)) : each.of.every((name) => stuck.has(name))
+          return each.needs === 'all'
+            ? each.of.some((name) => stuck.has(name))
+            : each.of.every((name) => stuck.has(name))
         }
         expect(waiters.filter(isStuck).map(({ name }) => name)).toEqual(found?.names ?? [])
         const cycle = found?.cycle ?? []

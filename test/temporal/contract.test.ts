@@ -1,4 +1,7 @@
-/** The contract of the Engine port, on Temporal over both stores. At every change a sample of it (`REEVE_TEST_SAMPLE`): what differs from the engines without Temporal is who moves, and when. */
+/**
+ * The contract of the Engine port, on Temporal over both stores. At every change a sample of it (`REEVE_TEST_SAMPLE`):
+ * what differs from the engines without Temporal is who moves, and when.
+ */
 import { describe } from 'vitest'
 import { bindContract } from '../contract/bind.ts'
 import { whyNoTemporal } from '../servers/temporal.ts'

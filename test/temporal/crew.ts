@@ -1,4 +1,7 @@
-/** Agents of the tests on Temporal, in this process and in others. Each effect is noted in a file: what was done twice shows there. */
+/**
+ * Agents of the tests on Temporal, in this process and in others. Each effect is noted in a file: what was done twice
+ * shows there.
+ */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agent, approve, delegate, step, type Agent } from '../../src/index.ts'
@@ -36,7 +39,13 @@ export function crew(notes: string): {
       return done
     },
   })
-  const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 3_600_000 }
+  const gate = {
+    tool: 'publish',
+    toolVersion: '1',
+    input: 'a book',
+    reason: 'it is for the public',
+    timeoutMs: 3_600_000,
+  }
   const asker = agent({ name: 'asker', run: async (ctx) => (await approve(ctx, gate)).approved })
   const leader = agent({
     name: 'leader',

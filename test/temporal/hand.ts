@@ -1,4 +1,7 @@
-/** What the tests of the mover on Temporal share: a mover whose moves are told by the test, and a look at what the server keeps. */
+/**
+ * What the tests of the mover on Temporal share: a mover whose moves are told by the test, and a look at what the
+ * server keeps.
+ */
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import { TemporalMover, type EngineSide } from '../../src/adapters/temporal/mover.ts'
 import { workflowIdOf } from '../../src/adapters/temporal/names.ts'

@@ -1,4 +1,7 @@
-/** The mover on a real Temporal server, with moves that the test answers: what the server keeps of a run, in events, and what happens when somebody is away, wrong or twice. */
+/**
+ * The mover on a real Temporal server, with moves that the test answers: what the server keeps of a run, in events, and
+ * what happens when somebody is away, wrong or twice.
+ */
 import { ApplicationFailure } from '@temporalio/activity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workflowIdOf, workflowType } from '../../src/adapters/temporal/names.ts'
@@ -69,7 +72,11 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       ...(event.activityTaskCompletedEventAttributes?.result?.payloads ?? []),
     ])
     const place = { store, run: 'ids' }
-    expect(payloads.map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as unknown)).toEqual([place, place, 'ended'])
+    expect(payloads.map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as unknown)).toEqual([
+      place,
+      place,
+      'ended',
+    ])
   })
 
   test('a run that is woken while it moves is moved once more', async () => {
@@ -77,7 +84,9 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     one.mover.wake([run('busy')])
     const move = await one.workerProcess.next()
     one.mover.wake([run('busy')])
-    await expect.poll(async () => (await looking.events('busy')).filter((event) => event === 'WorkflowExecutionSignaled').length).toBe(2)
+    await expect
+      .poll(async () => (await looking.events('busy')).filter((event) => event === 'WorkflowExecutionSignaled').length)
+      .toBe(2)
     move.end('parked')
     ;(await one.workerProcess.next()).end('ended')
     await becomes('busy', 'COMPLETED')
@@ -106,7 +115,8 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       args: [place],
     })
     const first = (await handle.describe()).runId
-    for (let i = 0; i < (sampled ? 6 : 50); i++) await Promise.all(Array.from({ length: 50 }, () => handle.signal('wake')))
+    for (let i = 0; i < (sampled ? 6 : 50); i++)
+      await Promise.all(Array.from({ length: 50 }, () => handle.signal('wake')))
     await using one = await openMover(at)
     let move = await one.workerProcess.next()
     await expect.poll(async () => (await looking.handle('many').describe()).runId, { timeout: 20_000 }).not.toBe(first)
@@ -154,8 +164,14 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     await becomes('probed', 'COMPLETED')
 
     const other = { store: 'sto_other', run: 'stranger' }
-    const handle = await workflow.start(workflowType, { workflowId: workflowIdOf(other), taskQueue: at.taskQueue, args: [other] })
-    await expect.poll(() => warnings).toEqual([expect.stringMatching(/^engine\.worker-refused .* runs of another store/)])
+    const handle = await workflow.start(workflowType, {
+      workflowId: workflowIdOf(other),
+      taskQueue: at.taskQueue,
+      args: [other],
+    })
+    await expect
+      .poll(() => warnings)
+      .toEqual([expect.stringMatching(/^engine\.worker-refused .* runs of another store/)])
     expect(one.workerProcess.moves.map((each) => each.run)).not.toContain('stranger')
     await handle.terminate()
   })
@@ -187,7 +203,9 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     const opened = async (): Promise<Awaited<ReturnType<typeof openMover>>> => openMover(namespaced)
     // the namespace is known to the server's parts one after the other
     let two = await opened().catch(() => undefined)
-    await expect.poll(async () => (two ??= await opened().catch(() => undefined)), { timeout: 20_000, interval: 500 }).toBeDefined()
+    await expect
+      .poll(async () => (two ??= await opened().catch(() => undefined)), { timeout: 20_000, interval: 500 })
+      .toBeDefined()
     await using other = two!
     await using there = new Looking(server, 'other')
     other.mover.wake([run('apart')])
@@ -249,7 +267,9 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
 
     await alone.kill()
     for (let i = 0; i < 3; i++) one.mover.wake([run('waits')])
-    await expect.poll(() => warnings, { timeout: 20_000 }).toEqual([expect.stringMatching(/^engine\.unreachable .*cannot be reached/)])
+    await expect
+      .poll(() => warnings, { timeout: 20_000 })
+      .toEqual([expect.stringMatching(/^engine\.unreachable .*cannot be reached/)])
     one.mover.wake([run('lost')])
     // its move ends while nobody can be told
     moves.find((each) => each.run === 'moves')!.end('ended')
@@ -264,7 +284,10 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
         { timeout: 40_000, interval: 500 },
       )
       .toBe(true)
-    expect(warnings).toEqual([expect.any(String), expect.stringMatching(/^engine\.reachable-again .* takes wake-ups again/)])
+    expect(warnings).toEqual([
+      expect.any(String),
+      expect.stringMatching(/^engine\.reachable-again .* takes wake-ups again/),
+    ])
     // what the server has not heard of it asks for again, and is told again
     for (const id of ['waits', 'moves']) {
       await expect

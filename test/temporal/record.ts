@@ -1,6 +1,7 @@
 /**
- * Records histories of the workflow for test/adapters/temporal-replay.test.ts: `node test/temporal/record.ts <release>`. To be run once for a release whose workflow says something new; what is
- * recorded is never recorded again: it is what servers have.
+ * Records histories of the workflow for test/adapters/temporal-replay.test.ts: `node test/temporal/record.ts
+ * <release>`. To be run once for a release whose workflow says something new; what is recorded is never recorded again:
+ * it is what servers have.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -18,57 +19,60 @@ await using server = await temporalServer('limit.historyCount.suggestContinueAsN
 await using looking = new Looking(server)
 
 /** What is played with each run, until its workflow (or the first of several) has ended. */
-const plays: Readonly<Record<string, (id: string, workerProcess: HandProcess, mover: TemporalMover) => Promise<void>>> = {
-  async 'one move'(_id, workerProcess) {
-    ;(await workerProcess.next()).end('ended')
-  },
-  async 'parked and answered'(id, workerProcess, mover) {
-    ;(await workerProcess.next()).end('parked')
-    await atRest(id)
-    mover.wake([run(id)])
-    ;(await workerProcess.next()).end('ended')
-  },
-  async 'woken while it moves'(id, workerProcess) {
-    const move = await workerProcess.next()
-    for (let i = 0; i < 2; i++) await looking.handle(id).signal('wake')
-    move.end('parked')
-    ;(await workerProcess.next()).end('ended')
-  },
-  async 'cancelled while it waits'(id, workerProcess) {
-    ;(await workerProcess.next()).end('parked')
-    await atRest(id)
-    await looking.handle(id).cancel()
-    ;(await workerProcess.next()).end('ended')
-  },
-  async 'cancelled while it moves'(id, workerProcess) {
-    const move = await workerProcess.next()
-    await looking.handle(id).cancel()
-    await seen(id, 'ActivityTaskCompleted')
-    move.end('ended')
-  },
-  async 'continued as new'(id, workerProcess, mover) {
-    const first = await execution(id)
-    while ((await execution(id)) === first) {
+const plays: Readonly<Record<string, (id: string, workerProcess: HandProcess, mover: TemporalMover) => Promise<void>>> =
+  {
+    async 'one move'(_id, workerProcess) {
+      ;(await workerProcess.next()).end('ended')
+    },
+    async 'parked and answered'(id, workerProcess, mover) {
       ;(await workerProcess.next()).end('parked')
-      await atRest(id, first)
+      await atRest(id)
       mover.wake([run(id)])
-    }
-    ;(await workerProcess.next()).end('ended')
-  },
-  async 'continued while it moves'(id, workerProcess) {
-    await workerProcess.next()
-    const first = await execution(id)
-    while ((await execution(id)) === first) {
-      await looking.handle(id, first).signal('wake').catch(mustBeClosing)
-    }
-    ;(await workerProcess.next()).end('ended')
-  },
-}
+      ;(await workerProcess.next()).end('ended')
+    },
+    async 'woken while it moves'(id, workerProcess) {
+      const move = await workerProcess.next()
+      for (let i = 0; i < 2; i++) await looking.handle(id).signal('wake')
+      move.end('parked')
+      ;(await workerProcess.next()).end('ended')
+    },
+    async 'cancelled while it waits'(id, workerProcess) {
+      ;(await workerProcess.next()).end('parked')
+      await atRest(id)
+      await looking.handle(id).cancel()
+      ;(await workerProcess.next()).end('ended')
+    },
+    async 'cancelled while it moves'(id, workerProcess) {
+      const move = await workerProcess.next()
+      await looking.handle(id).cancel()
+      await seen(id, 'ActivityTaskCompleted')
+      move.end('ended')
+    },
+    async 'continued as new'(id, workerProcess, mover) {
+      const first = await execution(id)
+      while ((await execution(id)) === first) {
+        ;(await workerProcess.next()).end('parked')
+        await atRest(id, first)
+        mover.wake([run(id)])
+      }
+      ;(await workerProcess.next()).end('ended')
+    },
+    async 'continued while it moves'(id, workerProcess) {
+      await workerProcess.next()
+      const first = await execution(id)
+      while ((await execution(id)) === first) {
+        await looking.handle(id, first).signal('wake').catch(mustBeClosing)
+      }
+      ;(await workerProcess.next()).end('ended')
+    },
+  }
 
 function mustBeClosing(thrown: unknown): void {
   if (!(
     thrown instanceof Error &&
-    /closing|not found|already completed/.test(`${thrown.message} ${thrown.cause instanceof Error ? thrown.cause.message : ''}`)
+    /closing|not found|already completed/.test(
+      `${thrown.message} ${thrown.cause instanceof Error ? thrown.cause.message : ''}`,
+    )
   ))
     throw thrown
 }

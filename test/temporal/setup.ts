@@ -1,4 +1,7 @@
-/** Once before the tests of test/temporal: the Temporal command is there, or is built, or it is said why all of them are skipped. */
+/**
+ * Once before the tests of test/temporal: the Temporal command is there, or is built, or it is said why all of them are
+ * skipped.
+ */
 import { buildTemporal, whyNoTemporal } from '../servers/temporal.ts'
 
 const say = (line: string): void => void process.stderr.write(`temporal: ${line}\n`)

@@ -1,4 +1,6 @@
-/** The engine on Temporal as the contract suite needs it: one server for a file of tests, a task queue for every case. */
+/**
+ * The engine on Temporal as the contract suite needs it: one server for a file of tests, a task queue for every case.
+ */
 import { temporalEngine } from '../../src/adapters/temporal/temporal.ts'
 import type { EngineSubject } from '../../src/contract/index.ts'
 import { moved, type stores } from '../contract/moved-bench.ts'

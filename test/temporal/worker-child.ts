@@ -1,4 +1,7 @@
-/** A process of its own: drives runs until its parent lets go of it; or, as a client, starts one, says how it ended and which of Temporal's packages it has loaded. */
+/**
+ * A process of its own: drives runs until its parent lets go of it; or, as a client, starts one, says how it ended and
+ * which of Temporal's packages it has loaded.
+ */
 import Module from 'node:module'
 import { temporal, type TemporalOptions } from '../../src/adapters/temporal/index.ts'
 import { createRuntime } from '../../src/index.ts'
@@ -13,7 +16,11 @@ export interface Told {
 
 const { options, notes, start } = JSON.parse(process.argv[2]!) as Told
 const { walker, all } = crew(notes)
-const runtime = await createRuntime({ engine: temporal({ ...options, onWarning: () => {} }), agents: [...all], drive: start === undefined })
+const runtime = await createRuntime({
+  engine: temporal({ ...options, onWarning: () => {} }),
+  agents: [...all],
+  drive: start === undefined,
+})
 if (start === undefined) {
   process.on('disconnect', () => void runtime.close().then(() => process.exit(0)))
   process.send!('ready')

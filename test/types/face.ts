@@ -52,7 +52,11 @@ const ending = agent({
           : 'an answer',
 })
 const handing = agent({ name: 'hander', run: async () => transferTo('researcher') })
-const typedEnding = agent({ name: 'typedEnder', output: z.object({ words: z.number() }), run: () => exit({ words: 1 }) })
+const typedEnding = agent({
+  name: 'typedEnder',
+  output: z.object({ words: z.number() }),
+  run: () => exit({ words: 1 }),
+})
 
 const middleware: Middleware = {
   name: 'watch',
@@ -70,8 +74,22 @@ const middleware: Middleware = {
   },
   after: () => undefined,
 }
-const watched = agent({ name: 'watched', model: () => 'x', middleware: [middleware], templating: true, lastAnswer: true, outputKey: 'k' })
-supervisor({ name: 'newsroom', model: () => 'x', workers: [text], middleware: [middleware], lastAnswer: true, outputKey: 'k' })
+const watched = agent({
+  name: 'watched',
+  model: () => 'x',
+  middleware: [middleware],
+  templating: true,
+  lastAnswer: true,
+  outputKey: 'k',
+})
+supervisor({
+  name: 'newsroom',
+  model: () => 'x',
+  workers: [text],
+  middleware: [middleware],
+  lastAnswer: true,
+  outputKey: 'k',
+})
 router({ name: 'desk', model: () => 'x', workers: [text], middleware: [middleware], templating: true, outputKey: 'k' })
 // @ts-expect-error code has no model for a middleware to stand around
 agent({ name: 'coded', run: () => 1, middleware: [middleware] })
@@ -108,8 +126,13 @@ const team = supervisor({
   delegation: { context: 'answers', workers: { writer: { limits: { turns: 3 } } } },
   output: z.array(z.string()),
 })
-// @ts-expect-error 'editor' does not work here
-supervisor({ name: 'newsroom', model: () => 'x', workers: [text, typed], delegation: { workers: { editor: { limits: { turns: 3 } } } } })
+supervisor({
+  name: 'newsroom',
+  model: () => 'x',
+  workers: [text, typed],
+  // @ts-expect-error 'editor' does not work here
+  delegation: { workers: { editor: { limits: { turns: 3 } } } },
+})
 const led = supervisor({
   name: 'led',
   input: z.object({ topic: z.string() }),
@@ -127,7 +150,10 @@ const led = supervisor({
     // @ts-expect-error nor can somebody be forwarded who does not work here
     own.forward('editor')
     own.forward('d1')
-    return { found: found.text, words: written.outcome.status === 'completed' ? written.outcome.output.words : own.forward('writer').words }
+    return {
+      found: found.text,
+      words: written.outcome.status === 'completed' ? written.outcome.output.words : own.forward('writer').words,
+    }
   },
 })
 const based = supervisor({ name: 'based', base: typed, workers: [text] })
@@ -196,7 +222,11 @@ const counter = human({
   output: z.number(),
   prompt: ({ page }) => ({ read: page }),
 })
-const chief = human({ name: 'chief', workers: [text, ann], delegation: { workers: { researcher: { limits: { turns: 3 } } } } })
+const chief = human({
+  name: 'chief',
+  workers: [text, ann],
+  delegation: { workers: { researcher: { limits: { turns: 3 } } } },
+})
 // @ts-expect-error 'editor' does not work here
 human({ name: 'chief', workers: [text], delegation: { workers: { editor: { limits: { turns: 3 } } } } })
 // @ts-expect-error a person has no model

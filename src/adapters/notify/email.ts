@@ -1,8 +1,9 @@
 /**
  * E-mail as a channel, through SMTP.
  *
- * Owns: the mail, its escape, the id by which a repeated one is recognised, what a mail server's word means for another try. Does not own: the words (words.ts), SMTP (nodemailer, an optional
- * peer that is loaded when somebody is told). Scanners of mail open every link: there is none that decides.
+ * Owns: the mail, its escape, the id by which a repeated one is recognised, what a mail server's word means for another
+ * try. Does not own: the words (words.ts), SMTP (nodemailer, an optional peer that is loaded when somebody is told).
+ * Scanners of mail open every link: there is none that decides.
  */
 import { createHash } from 'node:crypto'
 import type * as nodemailer from 'nodemailer'
@@ -56,8 +57,9 @@ export interface EmailOptions {
 }
 
 /**
- * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: whoever gets a repeated one twice can tell. `smtp` needs the optional package
- * nodemailer; without it telling fails with `config.invalid`. Throws `config.invalid` for invalid options.
+ * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: whoever gets a
+ * repeated one twice can tell. `smtp` needs the optional package nodemailer; without it telling fails with
+ * `config.invalid`. Throws `config.invalid` for invalid options.
  */
 export function email(options: EmailOptions): Channel {
   const known = { smtp: true, transport: true, from: true, to: true, link: true, name: true, timeoutMs: true } as const
@@ -68,7 +70,11 @@ export function email(options: EmailOptions): Channel {
     name,
     timeoutMs,
     async notify(notice, io) {
-      const mail = mailOf(notice, io.key, { from, to: typeof to === 'string' ? [to] : [...to], address: addressOf(link, notice) })
+      const mail = mailOf(notice, io.key, {
+        from,
+        to: typeof to === 'string' ? [to] : [...to],
+        address: addressOf(link, notice),
+      })
       const sender = await (transport ??= open(smtp!, timeoutMs))
       try {
         await sender.sendMail({ ...mail, signal: io.signal })
@@ -101,13 +107,21 @@ async function installed(): Promise<Pick<typeof nodemailer, 'createTransport'>> 
   try {
     return await import('nodemailer')
   } catch (thrown) {
-    throw new ReeveError('config.invalid', 'the package nodemailer is not installed', { hint: 'npm install nodemailer', cause: thrown })
+    throw new ReeveError('config.invalid', 'the package nodemailer is not installed', {
+      hint: 'npm install nodemailer',
+      cause: thrown,
+    })
   }
 }
 
 /** What a text is in HTML. */
 const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')
 
 /** Characters of the arguments in a mail. */
 const inputMost = 20_000

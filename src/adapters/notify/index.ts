@@ -1,4 +1,7 @@
-/** `reeve/notify`: channels over which people are told that something waits for them. `email` over SMTP needs the optional peer `nodemailer`. Nothing that any of them sends decides anything. */
+/**
+ * `reeve/notify`: channels over which people are told that something waits for them. `email` over SMTP needs the
+ * optional peer `nodemailer`. Nothing that any of them sends decides anything.
+ */
 export { visible, visibleJson } from '../../core/index.ts'
 export { email, type EmailOptions, type Mail, type MailTransport, type Smtp } from './email.ts'
 export type { Fetch } from './post.ts'

@@ -10,14 +10,16 @@ export function mustBeOptionsOf<T extends object>(
 ): void {
   mustBeOptions(options, channel, 'config.invalid')
   const problems = [...unknownNames(options, names, channel), ...more(options)]
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nobody was told.' })
+  if (problems.length > 0)
+    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nobody was told.' })
 }
 
 /** What is wrong with an address that is posted to. Never says the address: it may be a secret. */
 export function addressProblems(given: unknown, where: string): readonly string[] {
   const address = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
   if (address?.protocol !== 'https:' && address?.protocol !== 'http:') return [`${where} is no http address`]
-  if (address.username !== '' || address.password !== '') return [`${where} has a name or a password in it: give headers instead`]
+  if (address.username !== '' || address.password !== '')
+    return [`${where} has a name or a password in it: give headers instead`]
   return []
 }
 
@@ -30,5 +32,7 @@ export const timeProblems = (given: unknown, where: string): readonly string[] =
 /** What is wrong with something that, if it is there, has to be a function. */
 export const functionProblems = (given: { readonly [name: string]: unknown }, channel: string): readonly string[] =>
   Object.entries(given).flatMap(([name, value]) =>
-    value === undefined || typeof value === 'function' ? [] : [`${channel}: ${name} is ${described(value)}, expected a function`],
+    value === undefined || typeof value === 'function'
+      ? []
+      : [`${channel}: ${name} is ${described(value)}, expected a function`],
   )

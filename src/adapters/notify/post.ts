@@ -1,8 +1,8 @@
 /**
  * Posting: one JSON document to one address, once for each try.
  *
- * Owns: what an answer of the other side means for another try, that no redirect is followed and no failure names an address: it may be a secret. Does not own: when it is tried again (the
- * engine: a step), what is posted.
+ * Owns: what an answer of the other side means for another try, that no redirect is followed and no failure names an
+ * address: it may be a secret. Does not own: when it is tried again (the engine: a step), what is posted.
  */
 import { createHash } from 'node:crypto'
 import { failure, FailureError, messageOf, systemClock, type Failure } from '../../core/index.ts'
@@ -34,7 +34,10 @@ export async function post({ address, body, headers, fetch: send = fetch }: Post
   } catch (thrown) {
     // whoever aborted knows why
     if (io.signal.aborted) throw thrown
-    throw new FailureError(failure('notice.failed', `${host} could not be reached: ${reasonOf(thrown)}`, 'transport'), thrown)
+    throw new FailureError(
+      failure('notice.failed', `${host} could not be reached: ${reasonOf(thrown)}`, 'transport'),
+      thrown,
+    )
   }
   // nobody reads it; left unread it would hold the connection
   await answer.body?.cancel().catch(() => {})

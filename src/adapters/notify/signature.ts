@@ -1,5 +1,6 @@
 /**
- * Signatures of webhooks: HMAC-SHA-256 over the moment and the body, so that nobody else can write one, change one, or send an old one again.
+ * Signatures of webhooks: HMAC-SHA-256 over the moment and the body, so that nobody else can write one, change one, or
+ * send an old one again.
  *
  * Owns: the header's form, signing, verifying. Pure, but for the clock where nobody gives one.
  */
@@ -27,7 +28,8 @@ export function signed(secret: string, body: string, now: number): string {
 }
 
 /** What a receiver is given by its web framework: the names in any case. */
-export type WebhookHeaders = Iterable<readonly [string, string]> | { readonly [name: string]: string | readonly string[] | undefined }
+export type WebhookHeaders =
+  Iterable<readonly [string, string]> | { readonly [name: string]: string | readonly string[] | undefined }
 
 /** How strictly a receiver looks. */
 export interface VerifyOptions {
@@ -38,8 +40,10 @@ export interface VerifyOptions {
 }
 
 /**
- * What a webhook has posted, if it is signed with the secret (with several: one of them, while a secret is being changed) and young enough; else undefined. Takes the same time for every wrong
- * signature. `body` is the exact text that arrived, before any parsing. Drop what has a `key` that you have seen: a try whose answer was lost is made again.
+ * What a webhook has posted, if it is signed with the secret (with several: one of them, while a secret is being
+ * changed) and young enough; else undefined. Takes the same time for every wrong signature. `body` is the exact text
+ * that arrived, before any parsing. Drop what has a `key` that you have seen: a try whose answer was lost is made
+ * again.
  */
 export function verifyWebhook(
   headers: WebhookHeaders,
@@ -66,7 +70,9 @@ const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.len
 function bodyIn(text: string): WebhookBody | undefined {
   try {
     const body: unknown = JSON.parse(text)
-    return isObject(body) && typeof body['key'] === 'string' && isObject(body['notice']) ? (body as unknown as WebhookBody) : undefined
+    return isObject(body) && typeof body['key'] === 'string' && isObject(body['notice'])
+      ? (body as unknown as WebhookBody)
+      : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,8 @@
 /**
  * Slack as a channel, and whatever takes messages as Slack's incoming webhooks do.
  *
- * Owns: the message, its escape. Does not own: the words (words.ts), what an answer means (post.ts). It holds no button and no address that decides: a message is read by previews, too.
+ * Owns: the message, its escape. Does not own: the words (words.ts), what an answer means (post.ts). It holds no button
+ * and no address that decides: a message is read by previews, too.
  */
 import { cut, type Json } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
@@ -24,8 +25,9 @@ export interface SlackOptions {
 }
 
 /**
- * A channel that posts a message to an incoming webhook. It shows what is asked, the exact arguments and the commands that decide; nothing in it decides. Slack knows no idempotency: a try that
- * arrived, and whose answer did not, is seen twice. Throws `config.invalid` for invalid options.
+ * A channel that posts a message to an incoming webhook. It shows what is asked, the exact arguments and the commands
+ * that decide; nothing in it decides. Slack knows no idempotency: a try that arrived, and whose answer did not, is seen
+ * twice. Throws `config.invalid` for invalid options.
  */
 export function slack(options: SlackOptions): Channel {
   const known = { webhookUrl: true, link: true, name: true, timeoutMs: true, fetch: true } as const
@@ -51,7 +53,8 @@ const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceA
 /** Escaped within what a block may hold; an escape is never cut in two. */
 function within(text: string, most: number): string {
   let shown = escaped(text)
-  for (let length = most; shown.length > most; length -= Math.max(1, shown.length - most)) shown = escaped(cut(text, Math.max(1, length)))
+  for (let length = most; shown.length > most; length -= Math.max(1, shown.length - most))
+    shown = escaped(cut(text, Math.max(1, length)))
   return shown
 }
 
@@ -66,13 +69,20 @@ const code = (text: string, most: number): string => `\`\`\`\n${within(text.repl
 const unlinked = (text: string): string =>
   text.replaceAll('[', '(').replaceAll(']', ')').replaceAll('://', ': //').replaceAll('`', '\u02CB')
 
-/** The message. Pure. `address`: of a page that shows. What a model wrote stands in plain texts and in code, and nowhere else. */
+/**
+ * The message. Pure. `address`: of a page that shows. What a model wrote stands in plain texts and in code, and nowhere
+ * else.
+ */
 export function slackMessage(notice: Notice, address: string | undefined): Json {
   const { title, reason, facts, input, commands } = told(notice)
   const look = address === undefined ? [] : [`<${escaped(address.replaceAll('|', '%7C'))}|Look at the run>`]
   return {
     // for notifications, and for those who know no blocks
-    text: [within(unlinked(title), 300), code([quotation(reason), '', input, '', ...commands].join('\n'), 3_500), ...look].join('\n'),
+    text: [
+      within(unlinked(title), 300),
+      code([quotation(reason), '', input, '', ...commands].join('\n'), 3_500),
+      ...look,
+    ].join('\n'),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [

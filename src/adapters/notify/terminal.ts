@@ -12,7 +12,10 @@ import { quoted, told } from './words.ts'
 export interface TerminalOptions {
   /** Default `terminal`. */
   readonly name?: string
-  /** Takes the text, which ends with a line break. Default: standard error, so that output which is read by programs stays as it is. */
+  /**
+   * Takes the text, which ends with a line break. Default: standard error, so that output which is read by programs
+   * stays as it is.
+   */
   readonly write?: (text: string) => void
   /** The store that the printed commands name. Default: none, for those who type them where it is found without. */
   readonly store?: string
@@ -50,7 +53,9 @@ export function terminal(options: TerminalOptions = {}): Channel {
         ...facts.flatMap(([what, value]) => wrapped(`  ${what}: ${value}`, columns)),
         notice.type === 'approval' ? '  With:' : '  The question:',
         ...behind(input),
-        ...commands.map((command, i) => `  ${i === 0 ? (notice.type === 'approval' ? 'Decide:' : 'Answer:') : '       '} ${command}`),
+        ...commands.map(
+          (command, i) => `  ${i === 0 ? (notice.type === 'approval' ? 'Decide:' : 'Answer:') : '       '} ${command}`,
+        ),
       ]
       write(`${text.join('\n')}\n`)
       done.add(key)

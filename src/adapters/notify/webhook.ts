@@ -1,7 +1,8 @@
 /**
  * A webhook as a channel: each notice as a signed JSON document, posted to an address of your own.
  *
- * Owns: the document, its headers. Does not own: the signature (signature.ts), what an answer means (post.ts), trying again (the engine).
+ * Owns: the document, its headers. Does not own: the signature (signature.ts), what an answer means (post.ts), trying
+ * again (the engine).
  */
 import { described, systemClock, visible, visibleLines } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
@@ -27,15 +28,20 @@ export interface WebhookOptions {
 const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent', signatureHeader]
 
 /**
- * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value: show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is the same for every try. Anything from 200 to 299 is a yes; 408,
- * 425, 429, 5xx and a connection that fails are tried again, not before the time that `retry-after` names; everything else, redirects among it, is not. Whoever decides posts the
- * decision back by their own way to `runtime.decide`: there is no address in a notice that would. Throws `config.invalid` for invalid options.
+ * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value:
+ * show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is
+ * the same for every try. Anything from 200 to 299 is a yes; 408, 425, 429, 5xx and a connection that fails are tried
+ * again, not before the time that `retry-after` names; everything else, redirects among it, is not. Whoever decides
+ * posts the decision back by their own way to `runtime.decide`: there is no address in a notice that would. Throws
+ * `config.invalid` for invalid options.
  */
 export function webhook(options: WebhookOptions): Channel {
   const known = { url: true, secret: true, name: true, headers: true, timeoutMs: true, fetch: true } as const
   mustBeOptionsOf('webhook', options, known, ({ url, secret, timeoutMs, headers, fetch }) => [
     ...addressProblems(url, 'webhook: url'),
-    ...(typeof secret === 'string' && secret.length >= 16 ? [] : ['webhook: secret must be a text of at least 16 characters']),
+    ...(typeof secret === 'string' && secret.length >= 16
+      ? []
+      : ['webhook: secret must be a text of at least 16 characters']),
     ...timeProblems(timeoutMs, 'webhook: timeoutMs'),
     ...headerProblems(headers),
     ...functionProblems({ fetch }, 'webhook'),
@@ -55,10 +61,12 @@ export function webhook(options: WebhookOptions): Channel {
 
 function headerProblems(given: unknown): readonly string[] {
   if (given === undefined) return []
-  if (typeof given !== 'object' || given === null) return [`webhook: headers is ${described(given)}, expected names and texts`]
+  if (typeof given !== 'object' || given === null)
+    return [`webhook: headers is ${described(given)}, expected names and texts`]
   return Object.entries(given).flatMap(([name, value]) => {
     if (ours.includes(name.toLowerCase())) return [`webhook: the header "${name}" is set by Reeve`]
-    const fits = /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
+    const fits =
+      /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
     return fits ? [] : [`webhook: "${name}" is no header, or what stands in it is none`]
   })
 }

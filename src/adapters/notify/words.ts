@@ -1,14 +1,27 @@
 /**
  * Words: a notice as text that does nothing but stand there.
  *
- * Owns: which facts of a notice are shown and in which words, how much of the arguments is shown. Pure. Does not own: which characters are visible (core), what the text is put into (terminal.ts,
- * slack.ts, email.ts), each with an escape of its own.
+ * Owns: which facts of a notice are shown and in which words, how much of the arguments is shown. Pure. Does not own:
+ * which characters are visible (core), what the text is put into (terminal.ts, slack.ts, email.ts), each with an escape
+ * of its own.
  * Holds: what a model wrote is data. A link shows, and never decides (DESIGN §7).
  */
-import { beginning, cut, failure, FailureError, visible, visibleJson, visibleLine, visibleLines } from '../../core/index.ts'
+import {
+  beginning,
+  cut,
+  failure,
+  FailureError,
+  visible,
+  visibleJson,
+  visibleLine,
+  visibleLines,
+} from '../../core/index.ts'
 import type { Notice } from '../../oversight/index.ts'
 
-/** Where whoever is told can look: the address of a page that shows the run. It must be one that only shows: mail scanners and previews open every link. */
+/**
+ * Where whoever is told can look: the address of a page that shows the run. It must be one that only shows: mail
+ * scanners and previews open every link.
+ */
 export type Link = (notice: Notice) => string
 
 /** A notice in words. */
@@ -53,7 +66,10 @@ export function told(notice: Notice, most = inputMost, where = ''): Told {
     ...fact('Delegation', work?.delegation),
     ...fact('Its brief', work?.brief, briefMost),
     ...fact('Risk', risk),
-    ...hits.map(({ code, priority, detail }): [string, string] => ['Escalated', oneLine(`${code} (${priority}): ${detail}`)]),
+    ...hits.map(({ code, priority, detail }): [string, string] => [
+      'Escalated',
+      oneLine(`${code} (${priority}): ${detail}`),
+    ]),
     ...fact('Acts on', context === undefined ? undefined : visibleJson(context), contextMost),
     ...fact('May decide', approvers?.join(', ')),
     ...fact('Has approved', excludes?.join(', ')),
@@ -97,6 +113,8 @@ export function addressOf(link: Link | undefined, notice: Notice): string | unde
   const address = URL.canParse(given) ? new URL(given) : undefined
   if (address?.protocol === 'https:' || address?.protocol === 'http:') return address.href
   throw new FailureError(
-    failure('notice.failed', 'the link of the channel is no http address', 'validation', { hint: 'link(notice) returns https://…' }),
+    failure('notice.failed', 'the link of the channel is no http address', 'validation', {
+      hint: 'link(notice) returns https://…',
+    }),
   )
 }

@@ -1,9 +1,10 @@
 /**
  * What a Restate server answers, and which error it is.
  *
- * Owns: the marks by which an answer is known to be Restate's (headers of the ingress, fields of the admin API), and the `engine.*` errors of its
- * surroundings. Does not own: requests (client.ts), and the errors of handlers, which pass through as `CallFailed`.
- * An answer is believed only if it bears the marks, so that a wrong address is called that, and not "not found".
+ * Owns: the marks by which an answer is known to be Restate's (headers of the ingress, fields of the admin API), and
+ * the `engine.*` errors of its surroundings. Does not own: requests (client.ts), and the errors of handlers, which pass
+ * through as `CallFailed`. An answer is believed only if it bears the marks, so that a wrong address is called that,
+ * and not "not found".
  */
 import { isObject, ReeveError } from '../../core/index.ts'
 
@@ -67,7 +68,8 @@ export function refusal(side: Side, address: string, path: string, answer: Answe
   const isRestate = side === 'ingress' ? source !== null : source === null && message !== ''
   if (isRestate && source === 'invocation') return new CallFailed(status, message, text)
   if (!isRestate && (status === 401 || status === 403)) return notAuthorized(side, address, status)
-  // a registration that fails is a 500 with a code; without one, the server itself is not well (no leader yet, shutting down)
+  // a registration that fails is a 500 with a code; without one, the server itself is not well (no leader yet, shutting
+  // down)
   const isUnwell = isRestate && status >= 500 && textOf(json, 'restate_code') === '' && !/non valid/.test(message)
   if (isUnwell || [429, 502, 503, 504].includes(status))
     return unreachable(side, address, `it answered ${status}${message === '' ? '' : `: ${message}`}`)
@@ -87,9 +89,13 @@ export function wrongAddress(side: Side, address: string, { status, headers, tex
   const other = side === 'ingress' ? 'admin' : 'ingress'
   const isOther = side === 'admin' ? headers.has('x-restate-error-source') : text === '' && status === 404
   const what = isOther ? `this looks like the ${other}` : 'this is no Restate server'
-  return new ReeveError('engine.wrong-address', `${address} is not the ${side} of a Restate server: it answered ${status}; ${what}`, {
-    hint: `The ingress is usually at port 8080, the admin API at 9070. Check the addresses.`,
-  })
+  return new ReeveError(
+    'engine.wrong-address',
+    `${address} is not the ${side} of a Restate server: it answered ${status}; ${what}`,
+    {
+      hint: `The ingress is usually at port 8080, the admin API at 9070. Check the addresses.`,
+    },
+  )
 }
 
 const notAuthorized = (side: Side, address: string, status: number): ReeveError =>
@@ -108,7 +114,10 @@ export const workerUnreachable = (uri: string, why: string, cause?: unknown): Re
     ...(cause === undefined ? {} : { cause }),
   })
 
-/** A registration that the server refused, by its words: META0003 it got no good answer, META0014 only HTTP/1.1, META0013 no manifest. */
+/**
+ * A registration that the server refused, by its words: META0003 it got no good answer, META0014 only HTTP/1.1,
+ * META0013 no manifest.
+ */
 export function registrationFailed(uri: string, error: CallFailed): Error {
   const answered = /got status code '(\d+)/.exec(error.message)?.[1]
   if (answered === '401' || answered === '403') {
@@ -121,5 +130,7 @@ export function registrationFailed(uri: string, error: CallFailed): Error {
       },
     )
   }
-  return /META00(03|13|14)/.test(error.message) ? workerUnreachable(uri, error.message.replace(/^(\[META\d+\] )+/, ''), error) : error
+  return /META00(03|13|14)/.test(error.message)
+    ? workerUnreachable(uri, error.message.replace(/^(\[META\d+\] )+/, ''), error)
+    : error
 }

@@ -1,7 +1,8 @@
 /**
  * The one call between processes: what the service is called, and what is said in it.
  *
- * Owns: its form, on both sides. What comes in is another's word: only a list of run ids for the right store passes. Needs no SDK, because processes that only start, read and decide call as well.
+ * Owns: its form, on both sides. What comes in is another's word: only a list of run ids for the right store passes.
+ * Needs no SDK, because processes that only start, read and decide call as well.
  */
 import { hasNames, ReeveError, runId, type RunId } from '../../core/index.ts'
 
@@ -28,7 +29,8 @@ export function readCall(bytes: Uint8Array): MoveCall {
   const given = parsed(bytes)
   const { store, runs } = hasNames(given) ? (given as { readonly store?: unknown; readonly runs?: unknown }) : {}
   if (typeof store !== 'string' || !Array.isArray(runs)) throw refused('expected { "store": …, "runs": […] }')
-  if (runs.length === 0 || runs.length > runsPerCall) throw refused(`it has ${runs.length} runs, expected 1 to ${runsPerCall}`)
+  if (runs.length === 0 || runs.length > runsPerCall)
+    throw refused(`it has ${runs.length} runs, expected 1 to ${runsPerCall}`)
   return { store, runs: [...new Set(runs.map(idOf))] }
 }
 

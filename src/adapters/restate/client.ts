@@ -1,8 +1,9 @@
 /**
- * What is said to a Restate server: calls through its ingress, and the operator's words through its admin API, over plain HTTP.
+ * What is said to a Restate server: calls through its ingress, and the operator's words through its admin API, over
+ * plain HTTP.
  *
- * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is (answer.ts), what is called (the engine), nor
- * trying again: every wait is bounded, nothing is repeated here.
+ * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
+ * (answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
 import { isObject, messageOf, ReeveError } from '../../core/index.ts'
 import {
@@ -65,7 +66,8 @@ export class RestateClient {
   constructor({ ingress, admin, ingressToken, adminToken, timeoutMs = 10_000 }: ClientOptions) {
     this.ingress = addressOf('ingress', ingress)
     this.admin = addressOf('admin', admin)
-    const bearer = (token: string | undefined): Record<string, string> => (token === undefined ? {} : { authorization: `Bearer ${token}` })
+    const bearer = (token: string | undefined): Record<string, string> =>
+      token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.#headers = { ingress: bearer(ingressToken), admin: bearer(adminToken) }
     this.#timeoutMs = timeoutMs
   }
@@ -94,8 +96,8 @@ export class RestateClient {
   }
 
   /**
-   * Makes a worker known. The server asks it what it serves, which is the answer: new calls of these services go to it from now on. The same address again is the
-   * same deployment; with `force` its services are asked for again.
+   * Makes a worker known. The server asks it what it serves, which is the answer: new calls of these services go to it
+   * from now on. The same address again is the same deployment; with `force` its services are asked for again.
    */
   async register(uri: string, { force = false }: { readonly force?: boolean } = {}): Promise<readonly ServiceInfo[]> {
     try {
@@ -136,7 +138,10 @@ export class RestateClient {
     return servicesIn(await this.#ask('admin', '/services', { method: 'GET' }), this.admin)
   }
 
-  /** Asks in SQL what the server knows (`sys_invocation`, `sys_inbox`, `state`, …). A column that is NULL is missing from its row. */
+  /**
+   * Asks in SQL what the server knows (`sys_invocation`, `sys_inbox`, `state`, …). A column that is NULL is missing
+   * from its row.
+   */
   async query<T>(sql: string): Promise<readonly T[]> {
     const answer = await this.#ask('admin', '/query', { method: 'POST', body: { query: sql } })
     return listOf(answer, this.admin, 'rows') as unknown as readonly T[]
@@ -172,7 +177,12 @@ export class RestateClient {
       const text = await answer.text()
       return { status: answer.status, headers: answer.headers, text, json: parsed(text) }
     } catch (error) {
-      throw unreachable(side, this[side], late.aborted ? `no answer within ${timeoutMs / 1000} s` : causeOf(error), error)
+      throw unreachable(
+        side,
+        this[side],
+        late.aborted ? `no answer within ${timeoutMs / 1000} s` : causeOf(error),
+        error,
+      )
     }
   }
 }
@@ -186,7 +196,8 @@ const servicesIn = (answer: Answer, address: string): readonly ServiceInfo[] =>
     }))
     .sort((a, b) => a.name.localeCompare(b.name))
 
-const namesOf = (list: unknown): readonly string[] => (Array.isArray(list) ? list : []).map((each) => textOf(each, 'name')).sort()
+const namesOf = (list: unknown): readonly string[] =>
+  (Array.isArray(list) ? list : []).map((each) => textOf(each, 'name')).sort()
 
 function parsed(text: string): unknown {
   try {

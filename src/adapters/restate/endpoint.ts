@@ -1,8 +1,10 @@
 /**
  * The endpoint: where Restate reaches this process, and what it serves there.
  *
- * Owns: listening (several processes of one host may share a port), the service, and how Restate treats a call of it. Does not own: what a call says (call.ts), making it known
- * (registration.ts), moving runs (../../engine/host). Nothing is kept in Restate's journal: a call that is made again is the same call, because a run that is here already is only waited for.
+ * Owns: listening (several processes of one host may share a port), the service, and how Restate treats a call of it.
+ * Does not own: what a call says (call.ts), making it known (registration.ts), moving runs (../../engine/host). Nothing
+ * is kept in Restate's journal: a call that is made again is the same call, because a run that is here already is only
+ * waited for.
  */
 import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -11,12 +13,23 @@ import { delay, messageOf, ReeveError, systemClock } from '../../core/index.ts'
 import type { Moved, WorkerProcess } from '../../engine/mover.ts'
 import { handler, readCall, storeLabel } from './call.ts'
 
-/** A call is answered after this long, whatever its runs do: this process holds them then, and goes on. Milliseconds. */
+/**
+ * A call is answered after this long, whatever its runs do: this process holds them then, and goes on. Milliseconds.
+ */
 const moveMs = 10_000
 /** Far more than a call takes: Restate gives one up that has not been answered, and makes it again. Milliseconds. */
 const stalledMs = 60_000
-/** A call that no worker takes is tried again for about ten seconds. It may be lost after that: the next worker that comes looks for runs that are left. */
-const retryPolicy = { initialInterval: 50, exponentiationFactor: 2, maxInterval: 2_000, maxAttempts: 10, onMaxAttempts: 'kill' } as const
+/**
+ * A call that no worker takes is tried again for about ten seconds. It may be lost after that: the next worker that
+ * comes looks for runs that are left.
+ */
+const retryPolicy = {
+  initialInterval: 50,
+  exponentiationFactor: 2,
+  maxInterval: 2_000,
+  maxAttempts: 10,
+  onMaxAttempts: 'kill',
+} as const
 
 /** What a worker serves. */
 export interface Served {
@@ -32,7 +45,10 @@ export interface Served {
 export interface Endpoint {
   /** Under which it can be reached on this host. */
   readonly url: string
-  /** Takes no calls any more, gives those under way a moment to be answered, and hangs up. What was not answered is called again by Restate, elsewhere. */
+  /**
+   * Takes no calls any more, gives those under way a moment to be answered, and hangs up. What was not answered is
+   * called again by Restate, elsewhere.
+   */
   close(): Promise<void>
 }
 
@@ -60,7 +76,13 @@ function served({ service: name, store, workerProcess, warn }: Served): ReturnTy
     description: 'Reeve: takes up runs that have something to do',
     metadata: { [storeLabel]: store },
     handlers: { [handler]: handlers.handler({ input: serde.binary, accept: '*/*' }, move) },
-    options: { journalRetention: 0, idempotencyRetention: 0, inactivityTimeout: stalledMs, abortTimeout: stalledMs, retryPolicy },
+    options: {
+      journalRetention: 0,
+      idempotencyRetention: 0,
+      inactivityTimeout: stalledMs,
+      abortTimeout: stalledMs,
+      retryPolicy,
+    },
   })
 }
 
@@ -77,7 +99,10 @@ function asTerminal<T>(work: () => T): T {
 const lastWordsMs = 1_000
 
 /** Listens. Throws `config.invalid` if it cannot. */
-export async function listen({ host, port }: { readonly host: string; readonly port: number }, what: Served): Promise<Endpoint> {
+export async function listen(
+  { host, port }: { readonly host: string; readonly port: number },
+  what: Served,
+): Promise<Endpoint> {
   let closed = false
   // Of a connection that breaks every call on it says the same.
   let said = ''

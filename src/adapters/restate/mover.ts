@@ -1,8 +1,9 @@
 /**
  * The mover on Restate: tells it which runs have something to do, and takes runs up that it names.
  *
- * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back, staying registered. Does not own: what moves a run (../../engine/host), how a
- * worker is reached (endpoint.ts). A call that cannot be made now is dropped: the host looks each second for runs that nobody holds.
+ * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back,
+ * staying registered. Does not own: what moves a run (../../engine/host), how a worker is reached (endpoint.ts). A call
+ * that cannot be made now is dropped: the host looks each second for runs that nobody holds.
  */
 import { messageOf, ReeveError, isChildRun, systemClock, type RunId } from '../../core/index.ts'
 import type { Mover, WorkerProcess } from '../../engine/mover.ts'
@@ -53,7 +54,8 @@ export class RestateMover implements Mover {
     })
   }
 
-  // ---- waking ----------------------------------------------------------------------------------------------------------------------
+  // ---- waking
+  // ----------------------------------------------------------------------------------------------------------------------
 
   wake(runs: readonly RunId[]): void {
     if (this.#closing !== undefined) return
@@ -97,7 +99,8 @@ export class RestateMover implements Mover {
     }
   }
 
-  // ---- what is wrong is said once ----------------------------------------------------------------------------------------------------
+  // ---- what is wrong is said once
+  // ----------------------------------------------------------------------------------------------------
 
   #isNotWell(what: 'calls' | 'registration', thrown: unknown): void {
     const code = ReeveError.is(thrown) ? thrown.code : 'engine.unreachable'
@@ -111,15 +114,25 @@ export class RestateMover implements Mover {
     if (this.#troubles[what] === '') return
     this.#troubles[what] = ''
     if (Object.values(this.#troubles).some((code) => code !== '')) return
-    this.#setup.warn('engine.reachable-again', `Restate moves the runs of ${this.#service} again (${this.#client.ingress})`)
+    this.#setup.warn(
+      'engine.reachable-again',
+      `Restate moves the runs of ${this.#service} again (${this.#client.ingress})`,
+    )
   }
 
-  // ---- taking runs up ----------------------------------------------------------------------------------------------------------------
+  // ---- taking runs up
+  // ----------------------------------------------------------------------------------------------------------------
 
   async open(workerProcess: WorkerProcess): Promise<void> {
     const { listen: where, identityKeys, warn } = this.#setup
     const { listen } = await sdk()
-    const endpoint = await listen(where, { service: this.#service, store: await this.#storeId(), workerProcess, identityKeys, warn })
+    const endpoint = await listen(where, {
+      service: this.#service,
+      store: await this.#storeId(),
+      workerProcess,
+      identityKeys,
+      warn,
+    })
     this.#endpoint = endpoint
     if (this.#closing !== undefined) return endpoint.close()
     if (!this.#setup.register) return
@@ -158,7 +171,10 @@ export class RestateMover implements Mover {
       // Nothing may be woken for a while that would tell.
       if (this.#troubles.calls !== '') await this.#client.check().then(() => this.#isWell('calls'))
       if (isNew && !isLate)
-        this.#setup.warn('engine.registered-again', `no worker answered for ${this.#service} any more: this one has registered again`)
+        this.#setup.warn(
+          'engine.registered-again',
+          `no worker answered for ${this.#service} any more: this one has registered again`,
+        )
       this.#lookIn(lookEveryMs)
     } catch (thrown) {
       this.#isNotWell('registration', thrown)
@@ -166,7 +182,8 @@ export class RestateMover implements Mover {
     }
   }
 
-  // ---- the end -----------------------------------------------------------------------------------------------------------------------
+  // ---- the end
+  // -----------------------------------------------------------------------------------------------------------------------
 
   close(left: readonly RunId[]): Promise<void> {
     this.wake(left)

@@ -1,7 +1,8 @@
 /**
  * Options of the engine on Restate: what may be given, the defaults, and what is refused.
  *
- * Owns: checking what was given. Does not own: what becomes of it (restate.ts), options of the store and of the host (engine/). Opens nothing.
+ * Owns: checking what was given. Does not own: what becomes of it (restate.ts), options of the store and of the host
+ * (engine/). Opens nothing.
  * Holds: no password and no token in any message.
  */
 import { isIP } from 'node:net'
@@ -12,8 +13,9 @@ import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from 
 /** How the engine on Restate is set up. Only `store` has no default. */
 export interface RestateOptions extends NamedStoreOptions, HostOptions {
   /**
-   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one
-   * node. All processes of a namespace name the same store.
+   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with
+   * `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one node. All processes of a
+   * namespace name the same store.
    */
   readonly store: string
   /** Restate's ingress. Default `http://127.0.0.1:8080`. */
@@ -24,11 +26,17 @@ export interface RestateOptions extends NamedStoreOptions, HostOptions {
   readonly tokens?: { readonly ingress?: string; readonly admin?: string }
   /** Begins the name of its service, so that several systems can share a Restate server. Default `reeve`. */
   readonly namespace?: string
-  /** Where a worker listens for Restate. Default 127.0.0.1:9080; port 0 takes a free one. Several workers of one host may share a port. */
+  /**
+   * Where a worker listens for Restate. Default 127.0.0.1:9080; port 0 takes a free one. Several workers of one host
+   * may share a port.
+   */
   readonly listen?: { readonly host?: string; readonly port?: number }
   /** The address at which Restate reaches this worker, or the load balancer before it. Default: where it listens. */
   readonly advertise?: string
-  /** Public keys of Restate servers that may call this worker (`publickeyv1_…`). Required if it listens on anything but loopback. */
+  /**
+   * Public keys of Restate servers that may call this worker (`publickeyv1_…`). Required if it listens on anything but
+   * loopback.
+   */
   readonly identityKeys?: readonly string[]
   /** False: the deployment is registered by other means. Default true. */
   readonly register?: boolean
@@ -113,11 +121,14 @@ function problemsWith(options: RestateOptions): readonly string[] {
 
 function namespaceProblems(namespace: unknown): readonly string[] {
   if (namespace === undefined || isNamespace(namespace)) return []
-  return [`restate: namespace is ${described(namespace)}, expected a letter and up to 63 letters, digits, - and _ after it`]
+  return [
+    `restate: namespace is ${described(namespace)}, expected a letter and up to 63 letters, digits, - and _ after it`,
+  ]
 }
 
 /** Whether services may be called so. */
-const isNamespace = (given: unknown): given is string => typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given)
+const isNamespace = (given: unknown): given is string =>
+  typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given)
 
 /** An address with a password in it is not repeated. */
 function addressProblems(name: string, given: unknown): readonly string[] {
@@ -148,17 +159,21 @@ function tokenProblems(tokens: unknown): readonly string[] {
 
 const loopback = '127.0.0.1'
 /** Reached from this host alone. */
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 function listenProblems(listen: unknown, keys: unknown): readonly string[] {
-  if (listen !== undefined && !hasNames(listen)) return [`restate: listen is ${described(listen)}, expected { host, port }`]
+  if (listen !== undefined && !hasNames(listen))
+    return [`restate: listen is ${described(listen)}, expected { host, port }`]
   const { host = loopback, port = 9080 } = (listen ?? {}) as { readonly host?: unknown; readonly port?: unknown }
   const problems = [
     ...(listen === undefined ? [] : unknownNames(listen, { host: true, port: true }, 'restate: listen')),
     ...(Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
       ? []
       : [`restate: listen.port is ${described(port)}, expected a port number`]),
-    ...(typeof host === 'string' && host !== '' ? [] : [`restate: listen.host is ${described(host)}, expected a host name`]),
+    ...(typeof host === 'string' && host !== ''
+      ? []
+      : [`restate: listen.host is ${described(host)}, expected a host name`]),
   ]
   if (keys !== undefined && !Array.isArray(keys))
     return [...problems, `restate: identityKeys is ${described(keys)}, expected a list of keys`]
@@ -169,6 +184,8 @@ function listenProblems(listen: unknown, keys: unknown): readonly string[] {
     )
   for (const key of given)
     if (typeof key !== 'string' || !/^publickeyv1_\w+$/.test(key))
-      problems.push('restate: identityKeys holds what is not a public key, expected publickeyv1_…, as the Restate server prints it')
+      problems.push(
+        'restate: identityKeys holds what is not a public key, expected publickeyv1_…, as the Restate server prints it',
+      )
   return problems
 }

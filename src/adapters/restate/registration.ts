@@ -1,7 +1,9 @@
 /**
- * Registration: Restate sends calls to deployments that were made known to it, and a worker sees to it that it stays known.
+ * Registration: Restate sends calls to deployments that were made known to it, and a worker sees to it that it stays
+ * known.
  *
- * Owns: registering, noticing that nobody serves any more, and that a namespace belongs to one store. Does not own: listening (endpoint.ts), when it is looked (mover.ts).
+ * Owns: registering, noticing that nobody serves any more, and that a namespace belongs to one store. Does not own:
+ * listening (endpoint.ts), when it is looked (mover.ts).
  */
 import { connect } from 'node:net'
 import { ReeveError } from '../../core/index.ts'
@@ -17,10 +19,16 @@ export interface Registered {
 }
 
 /**
- * Makes this worker's address known to Restate where it is not: `open`, before the worker begins; `stay`, only if no worker answers for the service any more, because Restate was wiped or a
- * later deployment is gone. Resolves with whether something was to be done. Rejects with `config.invalid` where another store has the namespace, or another program the port, and with `engine.*`.
+ * Makes this worker's address known to Restate where it is not: `open`, before the worker begins; `stay`, only if no
+ * worker answers for the service any more, because Restate was wiped or a later deployment is gone. Resolves with
+ * whether something was to be done. Rejects with `config.invalid` where another store has the namespace, or another
+ * program the port, and with `engine.*`.
  */
-export async function register(client: RestateClient, { url, service, store }: Registered, why: 'open' | 'stay'): Promise<boolean> {
+export async function register(
+  client: RestateClient,
+  { url, service, store }: Registered,
+  why: 'open' | 'stay',
+): Promise<boolean> {
   const [services, deployments] = await Promise.all([client.services(), client.deployments()])
   const serving = services.find(({ name }) => name === service)
   const at = deployments.find(({ id }) => id === serving?.deployment)
@@ -52,8 +60,12 @@ const anotherProgram = (service: string, url: string): ReeveError =>
     hint: 'Another program listens on the same port. Name another one in listen, or another address in advertise.',
   })
 
-/** Whether a worker is there. The server is asked only if this process sees none: it may know the address by another way. */
-const answers = async (client: RestateClient, uri: string): Promise<boolean> => (await listens(uri)) || (await client.reaches(uri))
+/**
+ * Whether a worker is there. The server is asked only if this process sees none: it may know the address by another
+ * way.
+ */
+const answers = async (client: RestateClient, uri: string): Promise<boolean> =>
+  (await listens(uri)) || (await client.reaches(uri))
 
 function listens(uri: string): Promise<boolean> {
   const { hostname, port, protocol } = new URL(uri)

@@ -1,10 +1,12 @@
 /**
- * A Restate server on this machine, from the binary that `@restatedev/restate-server` brings: for development, tests and benches.
+ * A Restate server on this machine, from the binary that `@restatedev/restate-server` brings: for development, tests
+ * and benches.
  *
- * Owns: the server's process, its configuration and log file, and waiting until it serves. Does not own: what is said to it (client.ts).
- * Everything it knows is in `dir`: started again with the same `dir` and `name`, it goes on where it was, also after a kill -9. It listens on `host`
- * only. Restate's telemetry is off; the server still asks GitHub once, at its start, whether there is a newer release, and goes on without an answer.
- * It does not outlive the process that started it: a shell waits beside it for that process to end, however it ends, and kills it then.
+ * Owns: the server's process, its configuration and log file, and waiting until it serves. Does not own: what is said
+ * to it (client.ts). Everything it knows is in `dir`: started again with the same `dir` and `name`, it goes on where it
+ * was, also after a kill -9. It listens on `host` only. Restate's telemetry is off; the server still asks GitHub once,
+ * at its start, whether there is a newer release, and goes on without an answer. It does not outlive the process that
+ * started it: a shell waits beside it for that process to end, however it ends, and kills it then.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -41,11 +43,17 @@ export interface ServerOptions {
   /** The node's name; its data is found under it. Default `n1`. */
   readonly name?: string
   readonly cluster?: ClusterOptions
-  /** How many invocations share one connection to a worker; several processes that share a port get work by connections. Default 8. */
+  /**
+   * How many invocations share one connection to a worker; several processes that share a port get work by connections.
+   * Default 8.
+   */
   readonly streamsPerConnection?: number
   /** Fixed when the data is made. Default 4. */
   readonly partitions?: number
-  /** A file with a private key (Ed25519, PKCS #8, PEM): it signs its requests, so that workers can tell it from others (`identityKeys`). Its log tells the public one. */
+  /**
+   * A file with a private key (Ed25519, PKCS #8, PEM): it signs its requests, so that workers can tell it from others
+   * (`identityKeys`). Its log tells the public one.
+   */
   readonly identityKeyFile?: string
   /** How long it may take until it serves. Default 15 s. */
   readonly readyMs?: number
@@ -91,15 +99,16 @@ const defaults = {
 const patience = 5_000
 
 /**
- * Starts a server and waits until it serves. Rejects with `engine.server-not-started`, and leaves no process behind, if it does not.
- * A node of a new cluster serves only when most of its nodes are up: start them together.
+ * Starts a server and waits until it serves. Rejects with `engine.server-not-started`, and leaves no process behind, if
+ * it does not. A node of a new cluster serves only when most of its nodes are up: start them together.
  */
 export async function startServer(options: ServerOptions): Promise<RestateServer> {
   const dir = resolve(options.dir)
   const given = { ...defaults, cluster: undefined, identityKeyFile: undefined, ...definedOf(options), dir }
   const settings: Settings = { ...given, log: join(dir, `${given.name}.log`) }
   const binary = findBinary()
-  for (const port of [settings.ingressPort, settings.adminPort, settings.nodePort]) await expectFree(settings.host, port)
+  for (const port of [settings.ingressPort, settings.adminPort, settings.nodePort])
+    await expectFree(settings.host, port)
   const config = prepare(settings)
   const from = sizeOf(settings.log)
   const child = launch(binary, config, settings)
@@ -128,9 +137,13 @@ function findBinary(): string {
       // the other place, or the error below
     }
   }
-  throw new ReeveError('engine.server-not-started', 'the Restate server is not installed: @restatedev/restate-server was not found', {
-    hint: 'Install it: npm install --save-dev @restatedev/restate-server (Linux and macOS). Or use a Restate server that runs elsewhere.',
-  })
+  throw new ReeveError(
+    'engine.server-not-started',
+    'the Restate server is not installed: @restatedev/restate-server was not found',
+    {
+      hint: 'Install it: npm install --save-dev @restatedev/restate-server (Linux and macOS). Or use a Restate server that runs elsewhere.',
+    },
+  )
 }
 
 /** Rejects if somebody listens there: another server would answer our questions, and be taken for ours. */
@@ -145,7 +158,9 @@ async function expectFree(host: string, port: number): Promise<void> {
     const code = (cause as NodeJS.ErrnoException).code
     throw new ReeveError(
       'engine.server-not-started',
-      code === 'EADDRINUSE' ? `the port ${port} is taken on ${host}` : `cannot listen on ${host}:${port}: ${messageOf(cause)}`,
+      code === 'EADDRINUSE'
+        ? `the port ${port} is taken on ${host}`
+        : `cannot listen on ${host}:${port}: ${messageOf(cause)}`,
       {
         retryable: code === 'EADDRINUSE',
         hint: 'Choose another port, or end what listens there. Is a Restate server running already?',
@@ -200,7 +215,9 @@ function configOf(settings: Settings): string {
     'log-format = "compact"',
     'log-disable-ansi-codes = true',
     'log-filter = "warn,restate=info,octocrab=off"',
-    ...(identityKeyFile === undefined ? [] : [`request-identity-private-key-pem-file = ${text(resolve(identityKeyFile))}`]),
+    ...(identityKeyFile === undefined
+      ? []
+      : [`request-identity-private-key-pem-file = ${text(resolve(identityKeyFile))}`]),
     ...joined,
     ...(cluster === undefined ? [] : ['[metadata-client]', `addresses = [${cluster.nodes.map(text).join(', ')}]`]),
     '[bifrost]',
@@ -233,7 +250,8 @@ function launch(binary: string, config: string, settings: Settings): ChildProces
 
 /** Settings that are meant for another server would win over our file. */
 function environment(): NodeJS.ProcessEnv {
-  const isForeign = (name: string): boolean => name.startsWith('RESTATE_') || name === 'RUST_LOG' || name.toUpperCase() === 'NO_PROXY'
+  const isForeign = (name: string): boolean =>
+    name.startsWith('RESTATE_') || name === 'RUST_LOG' || name.toUpperCase() === 'NO_PROXY'
   const kept = Object.entries(process.env).filter(([name]) => !isForeign(name))
   return { ...Object.fromEntries(kept), RESTATE_DISABLE_TELEMETRY: 'true' }
 }
@@ -241,10 +259,13 @@ function environment(): NodeJS.ProcessEnv {
 /** Who is reached without a proxy: workers on this machine always. */
 function direct(host: string): readonly string[] {
   const given = process.env['NO_PROXY'] ?? process.env['no_proxy'] ?? ''
-  return [...new Set([...given.split(',').map((each) => each.trim()), host, '127.0.0.1', 'localhost'])].filter((each) => each !== '')
+  return [...new Set([...given.split(',').map((each) => each.trim()), host, '127.0.0.1', 'localhost'])].filter(
+    (each) => each !== '',
+  )
 }
 
-const hasEnded = (child: ChildProcess): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+const hasEnded = (child: ChildProcess): boolean =>
+  child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
 function handle(child: ChildProcess, settings: Settings): RestateServer {
   const release = child.pid === undefined ? () => {} : endsWithUs(child.pid)
@@ -282,9 +303,15 @@ function handle(child: ChildProcess, settings: Settings): RestateServer {
   }
 }
 
-/** Sees to it that a process ends when this one does, even by kill -9: the shell's input ends with us. Gives how to call it off. */
+/**
+ * Sees to it that a process ends when this one does, even by kill -9: the shell's input ends with us. Gives how to call
+ * it off.
+ */
 export function endsWithUs(pid: number): () => void {
-  const shell = spawn('/bin/sh', ['-c', `read _; kill -9 ${pid}`], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  const shell = spawn('/bin/sh', ['-c', `read _; kill -9 ${pid}`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
   shell.on('error', () => {})
   shell.unref()
   const input = shell.stdin as { unref?: () => void } | null
@@ -297,7 +324,8 @@ async function ready(server: RestateServer, child: ChildProcess, settings: Setti
   let spawnError: Error | undefined
   child.once('error', (error) => (spawnError = error))
   const limit = AbortSignal.timeout(settings.readyMs)
-  // started again, it learns from its log who led each partition, one leader after the other: the first good answer may be before that
+  // started again, it learns from its log who led each partition, one leader after the other: the first good answer may
+  // be before that
   let inARow = 0
   let last = ''
   while (!limit.aborted) {
@@ -311,7 +339,10 @@ async function ready(server: RestateServer, child: ChildProcess, settings: Setti
   throw notStarted(`the Restate server was not ready within ${settings.readyMs / 1000} s: ${last}`, settings, from)
 }
 
-/** Undefined once all parts say so, and every partition has somebody who answers for it, which is the case a little later; else what is missing. */
+/**
+ * Undefined once all parts say so, and every partition has somebody who answers for it, which is the case a little
+ * later; else what is missing.
+ */
 async function missing(server: RestateServer, limit: AbortSignal): Promise<string | undefined> {
   const ask = async (url: string, body?: string): Promise<unknown> => {
     const headers = { accept: 'application/json', 'content-type': 'application/json' }
@@ -322,8 +353,12 @@ async function missing(server: RestateServer, limit: AbortSignal): Promise<strin
     return text === '' ? undefined : JSON.parse(text)
   }
   try {
-    const node = (await ask(`${server.node}/health`)) as { readonly worker_status?: string; readonly admin_status?: string }
-    if (node.worker_status !== 'Ready' || node.admin_status !== 'Ready') return `worker ${node.worker_status}, admin ${node.admin_status}`
+    const node = (await ask(`${server.node}/health`)) as {
+      readonly worker_status?: string
+      readonly admin_status?: string
+    }
+    if (node.worker_status !== 'Ready' || node.admin_status !== 'Ready')
+      return `worker ${node.worker_status}, admin ${node.admin_status}`
     await ask(`${server.admin}/health`)
     await ask(`${server.ingress}/restate/health`)
     await ask(`${server.admin}/query`, JSON.stringify({ query: 'select count(id) as n from sys_invocation' }))

@@ -1,7 +1,9 @@
 /**
- * The client of a Temporal server: wakes runs. Loaded when it is needed; a process that runs nothing needs no other package of Temporal's.
+ * The client of a Temporal server: wakes runs. Loaded when it is needed; a process that runs nothing needs no other
+ * package of Temporal's.
  *
- * Owns: the connection. Does not own: which runs are woken when (wake-ups.ts), what the server's refusals mean (errors.ts).
+ * Owns: the connection. Does not own: which runs are woken when (wake-ups.ts), what the server's refusals mean
+ * (errors.ts).
  */
 import { Client, Connection } from '@temporalio/client'
 import { systemClock } from '../../core/index.ts'

@@ -1,7 +1,8 @@
 /**
  * What goes wrong between this process and a Temporal server, as errors that say what to do.
  *
- * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed with, the code and the server's own words are repeated.
+ * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed
+ * with, the code and the server's own words are repeated.
  */
 import { messageOf, ReeveError } from '../../core/index.ts'
 import type { Server } from './options.ts'
@@ -47,15 +48,23 @@ export function serverError(thrown: unknown, { address, namespace }: Server): Re
       cause: thrown,
     })
   if (code === permissionDenied || code === unauthenticated)
-    return new ReeveError('engine.not-authorized', `the Temporal server at ${address} refuses this process: ${details}`, {
-      hint: 'Give a valid apiKey, or a client certificate in tls.clientCertPair, for this namespace.',
+    return new ReeveError(
+      'engine.not-authorized',
+      `the Temporal server at ${address} refuses this process: ${details}`,
+      {
+        hint: 'Give a valid apiKey, or a client certificate in tls.clientCertPair, for this namespace.',
+        cause: thrown,
+      },
+    )
+  return new ReeveError(
+    'engine.unreachable',
+    `the Temporal server at ${address} cannot be reached, or cannot serve now: ${details}`,
+    {
+      retryable: true,
+      hint: 'Is it running, and is the address right? Runs that it does not move are taken up by the processes of the store themselves, a few seconds later.',
       cause: thrown,
-    })
-  return new ReeveError('engine.unreachable', `the Temporal server at ${address} cannot be reached, or cannot serve now: ${details}`, {
-    retryable: true,
-    hint: 'Is it running, and is the address right? Runs that it does not move are taken up by the processes of the store themselves, a few seconds later.',
-    cause: thrown,
-  })
+    },
+  )
 }
 
 /** Loads one of Temporal's packages. Throws `config.invalid` where it is not installed. */
@@ -64,7 +73,9 @@ export async function sdk<T>(load: () => Promise<T>): Promise<T> {
     return await load()
   } catch (thrown) {
     const missing =
-      (thrown as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND' ? /@temporalio\/[a-z-]+/.exec(messageOf(thrown))?.[0] : undefined
+      (thrown as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND'
+        ? /@temporalio\/[a-z-]+/.exec(messageOf(thrown))?.[0]
+        : undefined
     if (missing === undefined) throw thrown
     throw new ReeveError('config.invalid', `the package ${missing} is not installed`, {
       hint: 'All four of one version; a process that runs no agents needs the client only: npm install @temporalio/client @temporalio/worker @temporalio/workflow @temporalio/activity',

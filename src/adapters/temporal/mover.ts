@@ -1,8 +1,10 @@
 /**
  * The mover on Temporal: each run has a workflow, and whichever worker Temporal gives its moves to takes the run up.
  *
- * Owns: when there is a client and a worker, and that the server may be away at any time. Does not own: the workflow (workflow.ts), moves (moves.ts), wake-ups on their way (wake-ups.ts).
- * Holds: the mover contract. Nothing that happens here loses a run: what the server loses, or never hears, the processes of the store take up themselves.
+ * Owns: when there is a client and a worker, and that the server may be away at any time. Does not own: the workflow
+ * (workflow.ts), moves (moves.ts), wake-ups on their way (wake-ups.ts).
+ * Holds: the mover contract. Nothing that happens here loses a run: what the server loses, or never hears, the
+ * processes of the store take up themselves.
  */
 import { delay, detached, ReeveError, stopwatch, type Now, type RunId } from '../../core/index.ts'
 import type { Mover, WorkerProcess } from '../../engine/mover.ts'
@@ -68,7 +70,10 @@ export class TemporalMover implements Mover {
       store: await this.#engine.store(),
       cancel: this.#engine.cancel,
       onStranger: () =>
-        this.#once('engine.worker-refused', `${this.#name} has runs of another store: give each store a task queue of its own`),
+        this.#once(
+          'engine.worker-refused',
+          `${this.#name} has runs of another store: give each store a task queue of its own`,
+        ),
     }
     const { movesOf } = await sdk(() => import('./moves.ts'))
     const { openWorker } = await sdk(() => import('./worker.ts'))
@@ -142,7 +147,8 @@ export class TemporalMover implements Mover {
   #tell(thrown: unknown): void {
     if (this.#isClosed) return
     if (thrown === undefined) {
-      if (this.#awaySince !== undefined && !this.#isBack) this.#engine.warn('engine.reachable-again', `${this.#name} takes wake-ups again`)
+      if (this.#awaySince !== undefined && !this.#isBack)
+        this.#engine.warn('engine.reachable-again', `${this.#name} takes wake-ups again`)
       this.#isBack = true
       return
     }

@@ -1,8 +1,9 @@
 /**
  * What Temporal asks of a worker process: to move a run, and to cancel one.
  *
- * Owns: the two activities, their heartbeats, and what Temporal is told of a run that cannot be moved here: it tries again, later each time. Does not own: how runs are moved (the host).
- * What comes in was sent by whoever may write to the Temporal namespace: it names a run and is checked; nothing else of it is used.
+ * Owns: the two activities, their heartbeats, and what Temporal is told of a run that cannot be moved here: it tries
+ * again, later each time. Does not own: how runs are moved (the host). What comes in was sent by whoever may write to
+ * the Temporal namespace: it names a run and is checked; nothing else of it is used.
  */
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { isObject, runId, type RunId } from '../../core/index.ts'
@@ -11,7 +12,10 @@ import type { RunActivities } from './names.ts'
 
 /** How often Temporal hears that a move goes on. Milliseconds. */
 export const heartbeatMs = 1_000
-/** After so long Temporal asks again for a run that could not be moved here, after twice as long each time, and after `last` at most. Milliseconds. */
+/**
+ * After so long Temporal asks again for a run that could not be moved here, after twice as long each time, and after
+ * `last` at most. Milliseconds.
+ */
 const askAgainMs = { first: 250, last: 30_000 }
 
 /** What the activities need of the engine. */
@@ -25,7 +29,10 @@ export interface Moving {
 }
 
 /** The activities of a worker. `stop` ends their heartbeats. */
-export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): { readonly activities: RunActivities; stop(): void } {
+export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): {
+  readonly activities: RunActivities
+  stop(): void
+} {
   const underWay = new Set<Context>()
   const heart = setInterval(() => {
     for (const context of underWay) context.heartbeat()
@@ -47,7 +54,11 @@ export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): {
         try {
           const moved = await workerProcess.move(run, context.cancellationSignal)
           if (moved === 'ended' || moved === 'parked') return moved
-          throw later(moved === 'elsewhere' ? `${run} is held by another process, or its agent is not known here` : `${run} goes on here`)
+          throw later(
+            moved === 'elsewhere'
+              ? `${run} is held by another process, or its agent is not known here`
+              : `${run} goes on here`,
+          )
         } finally {
           underWay.delete(context)
         }
@@ -76,6 +87,7 @@ function placeIn(given: unknown): { readonly store: string; readonly run: RunId 
 }
 
 const own = (given: object): { readonly store?: unknown; readonly run?: unknown } => {
-  const value = (name: string): unknown => (Object.hasOwn(given, name) ? (given as Record<string, unknown>)[name] : undefined)
+  const value = (name: string): unknown =>
+    Object.hasOwn(given, name) ? (given as Record<string, unknown>)[name] : undefined
   return { store: value('store'), run: value('run') }
 }

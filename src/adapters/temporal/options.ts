@@ -1,7 +1,8 @@
 /**
  * Options of the engine on Temporal: what may be given, the defaults, and what is refused.
  *
- * Owns: checking what was given. Does not own: what becomes of it (temporal.ts), options of the store and of the host (engine/). Opens nothing.
+ * Owns: checking what was given. Does not own: what becomes of it (temporal.ts), options of the store and of the host
+ * (engine/). Opens nothing.
  * Holds: no password, no API key and nothing of a certificate in any message.
  */
 import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
@@ -21,8 +22,9 @@ export interface TemporalTls {
 /** How the engine on Temporal is set up. Only `store` has no default. */
 export interface TemporalOptions extends NamedStoreOptions, HostOptions {
   /**
-   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one
-   * node. All processes of a task queue name the same store.
+   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with
+   * `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one node. All processes of a task
+   * queue name the same store.
    */
   readonly store: string
   /** Host and port of its frontend. Default `127.0.0.1:7233`. */
@@ -73,7 +75,15 @@ export function setupOf(options: TemporalOptions): {
 } {
   const problems = problemsWith(options)
   if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
-  const { store, address = '127.0.0.1:7233', namespace = 'default', taskQueue = 'reeve', tls, apiKey, ...others } = options
+  const {
+    store,
+    address = '127.0.0.1:7233',
+    namespace = 'default',
+    taskQueue = 'reeve',
+    tls,
+    apiKey,
+    ...others
+  } = options
   return { store, server: { address, namespace, taskQueue, tls: tlsOf(tls ?? apiKey !== undefined), apiKey }, others }
 }
 
@@ -92,7 +102,9 @@ function problemsWith(options: TemporalOptions): readonly string[] {
     ...(apiKey === undefined || (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey))
       ? []
       : ['temporal: apiKey is no API key, expected printable characters without spaces']),
-    ...(apiKey !== undefined && tls === false ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out'] : []),
+    ...(apiKey !== undefined && tls === false
+      ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out']
+      : []),
   ]
 }
 
@@ -109,7 +121,9 @@ function tlsProblems(tls: unknown): readonly string[] {
   if (names.length > 0) return names
   const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls as TemporalTls
   const pem = (name: string, value: unknown): readonly string[] =>
-    value instanceof Uint8Array ? [] : [`temporal: tls.${name} is no certificate or key, expected its PEM text as bytes (readFileSync)`]
+    value instanceof Uint8Array
+      ? []
+      : [`temporal: tls.${name} is no certificate or key, expected its PEM text as bytes (readFileSync)`]
   return [
     ...(serverNameOverride === undefined || typeof serverNameOverride === 'string'
       ? []
@@ -131,6 +145,8 @@ function tlsOf(tls: boolean | TemporalTls): Server['tls'] {
   return {
     ...(serverNameOverride === undefined ? undefined : { serverNameOverride }),
     ...(root === undefined ? undefined : { serverRootCACertificate: Buffer.from(root) }),
-    ...(pair === undefined ? undefined : { clientCertPair: { crt: Buffer.from(pair.crt), key: Buffer.from(pair.key) } }),
+    ...(pair === undefined
+      ? undefined
+      : { clientCertPair: { crt: Buffer.from(pair.crt), key: Buffer.from(pair.key) } }),
   }
 }

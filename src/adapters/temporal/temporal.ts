@@ -1,7 +1,8 @@
 /**
  * The engine on Temporal: the host over a store, with Temporal as its mover.
  *
- * Owns: putting the two together, and what cancelling a workflow means to a run. Does not own: moving runs and what is recorded (engine/host, the store), telling workers (mover.ts).
+ * Owns: putting the two together, and what cancelling a workflow means to a run. Does not own: moving runs and what is
+ * recorded (engine/host, the store), telling workers (mover.ts).
  */
 import type { RunId } from '../../core/index.ts'
 import { warning, type HostEngine } from '../../engine/host/index.ts'
@@ -11,9 +12,11 @@ import { TemporalMover } from './mover.ts'
 import { setupOf, type TemporalOptions } from './options.ts'
 
 /**
- * The engine on Temporal, for `createRuntime({ engine })`: any number of workers share a store, and each run has a workflow, which gives it to one of them whenever it has something to do. Needs the
- * packages `@temporalio/client`, and `@temporalio/worker`, `@temporalio/workflow` and `@temporalio/activity` where agents run. Throws `config.invalid`, and `store.*` for a file that cannot be
- * opened. What is wrong with a database or with the server is said by the first call that needs it; a server that is away is a warning (`engine.unreachable`), and runs go on without it.
+ * The engine on Temporal, for `createRuntime({ engine })`: any number of workers share a store, and each run has a
+ * workflow, which gives it to one of them whenever it has something to do. Needs the packages `@temporalio/client`, and
+ * `@temporalio/worker`, `@temporalio/workflow` and `@temporalio/activity` where agents run. Throws `config.invalid`,
+ * and `store.*` for a file that cannot be opened. What is wrong with a database or with the server is said by the first
+ * call that needs it; a server that is away is a warning (`engine.unreachable`), and runs go on without it.
  */
 export const temporal = (options: TemporalOptions): Engine => temporalEngine(options)
 
@@ -22,7 +25,12 @@ export function temporalEngine(options: TemporalOptions): HostEngine {
   const { store, server, others } = setupOf(options)
   const engine: HostEngine = engineOn(store, 'temporal', others, (id) => {
     const cancel = async (run: RunId): Promise<void> =>
-      void (await engine.post({ type: 'cancel', run, reason: 'its workflow was cancelled in Temporal', by: 'temporal' }))
+      void (await engine.post({
+        type: 'cancel',
+        run,
+        reason: 'its workflow was cancelled in Temporal',
+        by: 'temporal',
+      }))
     return new TemporalMover(server, { store: id, cancel, warn: others.onWarning ?? warning })
   })
   return engine

@@ -1,9 +1,11 @@
 /**
  * Wake-ups on their way to the server: each run once at a time, so many at once.
  *
- * Owns: what is still to be sent, and what a server that is away has not taken. Does not own: how it is sent (client.ts), what is said of a server that is away (mover.ts).
- * Holds: `wake` never throws. What the server has not taken is sent again while this process lives, so that the workflow of a run that was taken up without it hears of the run's end.
- * Nothing depends on it: the host takes up what nobody has taken up.
+ * Owns: what is still to be sent, and what a server that is away has not taken. Does not own: how it is sent
+ * (client.ts), what is said of a server that is away (mover.ts).
+ * Holds: `wake` never throws. What the server has not taken is sent again while this process lives, so that the
+ * workflow of a run that was taken up without it hears of the run's end. Nothing depends on it: the host takes up what
+ * nobody has taken up.
  */
 import { delay, detached, systemClock, type RunId } from '../../core/index.ts'
 

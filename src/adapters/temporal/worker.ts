@@ -1,7 +1,8 @@
 /**
  * The worker of a Temporal server: takes workflows and moves from the task queue. Loaded by a process that runs agents.
  *
- * Owns: the SDK's worker with its connection, and the workflow's code as the SDK wants it. Does not own: what a move is (moves.ts), when there is a worker (mover.ts).
+ * Owns: the SDK's worker with its connection, and the workflow's code as the SDK wants it. Does not own: what a move is
+ * (moves.ts), when there is a worker (mover.ts).
  */
 import { fileURLToPath } from 'node:url'
 import {
@@ -18,7 +19,9 @@ import type { Server } from './options.ts'
 
 /** So many runs may be in the memory of one process. */
 const atOnce = 1_000
-/** A heartbeat goes to the server at most so often; the server waits five seconds for one (workflow.ts). Milliseconds. */
+/**
+ * A heartbeat goes to the server at most so often; the server waits five seconds for one (workflow.ts). Milliseconds.
+ */
 const beatEveryMs = 2_000
 /** How long closing waits for what is under way. Milliseconds. */
 const closeMs = 5_000
@@ -32,7 +35,10 @@ export interface OpenWorker {
 }
 
 /** Connects, and takes tasks from then on. Rejects with what the SDK says. */
-export async function openWorker({ address, namespace, taskQueue, tls, apiKey }: Server, activities: RunActivities): Promise<OpenWorker> {
+export async function openWorker(
+  { address, namespace, taskQueue, tls, apiKey }: Server,
+  activities: RunActivities,
+): Promise<OpenWorker> {
   beQuiet()
   const [workflowBundle, connection] = await Promise.all([
     bundled(),
@@ -76,13 +82,21 @@ async function ending(running: Promise<void>, connection: NativeConnection): Pro
 
 let bundle: Promise<WorkflowBundle> | undefined
 
-/** Once for a process, for it takes a second. The code of the SDK that is installed is in it, so it is not made beforehand. */
+/**
+ * Once for a process, for it takes a second. The code of the SDK that is installed is in it, so it is not made
+ * beforehand.
+ */
 function bundled(): Promise<WorkflowBundle> {
-  const workflowsPath = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './workflow.ts' : './workflow.js', import.meta.url))
+  const workflowsPath = fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './workflow.ts' : './workflow.js', import.meta.url),
+  )
   return (bundle ??= bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }))
 }
 
-/** The SDK has one runtime for a process. One that the user has set up stays; ours writes no more than errors, and leaves signals of the process to the user. */
+/**
+ * The SDK has one runtime for a process. One that the user has set up stays; ours writes no more than errors, and
+ * leaves signals of the process to the user.
+ */
 function beQuiet(): void {
   try {
     Runtime.install({

@@ -1,9 +1,11 @@
 /**
- * The workflow of a run. It has a worker move the run; while the run waits for somebody, or for the clock, it waits for a wake-up; it ends with the run.
+ * The workflow of a run. It has a worker move the run; while the run waits for somebody, or for the clock, it waits for
+ * a wake-up; it ends with the run.
  *
- * Owns: what Temporal's history says of a run. Does not own: the run. What has happened is in the store, so it does not matter if a wake-up comes twice or for nothing.
- * Wire format: a workflow that is open was begun by earlier code and goes on in this one. What is changed here goes behind `patched`; the tests replay histories of
- * every release. Temporal's worker bundles this file and runs it in a sandbox: it imports nothing of Reeve but names.
+ * Owns: what Temporal's history says of a run. Does not own: the run. What has happened is in the store, so it does not
+ * matter if a wake-up comes twice or for nothing. Wire format: a workflow that is open was begun by earlier code and
+ * goes on in this one. What is changed here goes behind `patched`; the tests replay histories of every release.
+ * Temporal's worker bundles this file and runs it in a sandbox: it imports nothing of Reeve but names.
  */
 import {
   CancellationScope,
@@ -18,8 +20,8 @@ import {
 import { wakeSignal, type RunActivities, type RunPlace } from './names.ts'
 
 /**
- * A worker that says nothing for five seconds is taken for dead, and another one moves its runs. Tried again without end: a run that cannot be moved now is not lost. Attempts of an
- * activity are no events of the history.
+ * A worker that says nothing for five seconds is taken for dead, and another one moves its runs. Tried again without
+ * end: a run that cannot be moved now is not lost. Attempts of an activity are no events of the history.
  */
 const { move, cancel } = proxyActivities<RunActivities>({
   startToCloseTimeout: '30 days',
@@ -27,9 +29,15 @@ const { move, cancel } = proxyActivities<RunActivities>({
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 1 },
 })
 
-/** Temporal keeps at most 10,000 signals of a workflow, and advises against long histories. A park and its answer are 12 events, a wake-up of a run that is moving 4. */
+/**
+ * Temporal keeps at most 10,000 signals of a workflow, and advises against long histories. A park and its answer are 12
+ * events, a wake-up of a run that is moving 4.
+ */
 const manyEvents = 2_000
-/** A run that has ended without its workflow (a process had taken it up by itself, and the wake-up was lost) is found after so long. */
+/**
+ * A run that has ended without its workflow (a process had taken it up by itself, and the wake-up was lost) is found
+ * after so long.
+ */
 const looksAgainAfter = '1 day'
 
 export async function reeveRun(place: RunPlace): Promise<void> {

@@ -1,8 +1,9 @@
 /**
  * Approval policy: whether an approver is asked about one call of a tool, and why (spec team R-14, R-15, R-17).
  *
- * Owns: what is looked at of a call: its tool's name, what it costs, whether its tool or the edge always asks. Does not own: the question and what follows from it (tool-gate.ts), the triggers and the
- * modes (../oversight). Without oversight only tools and permissions ask, exactly as they say.
+ * Owns: what is looked at of a call: its tool's name, what it costs, whether its tool or the edge always asks. Does not
+ * own: the question and what follows from it (tool-gate.ts), the triggers and the modes (../oversight). Without
+ * oversight only tools and permissions ask, exactly as they say.
  */
 import { messageOf } from '../../core/index.ts'
 import { needsApproval, type ApprovalRules, type Edge, type Oversight } from '../../edge/index.ts'
@@ -50,7 +51,9 @@ export function approvalReason(gated: Gated, input: unknown, edge: Edge): string
   const { name, sensitive, approval } = gated
   if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
   if (approval !== undefined && applies(approval.when, input)) return approval.reason ?? `"${name}" asks for approval`
-  return needsApproval(edge.permissions, name) ? `whoever gave this work wants to approve every call of "${name}"` : undefined
+  return needsApproval(edge.permissions, name)
+    ? `whoever gave this work wants to approve every call of "${name}"`
+    : undefined
 }
 
 function applies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
@@ -61,7 +64,10 @@ function applies(when: ((input: unknown) => boolean) | undefined, input: unknown
   }
 }
 
-/** Evaluates the triggers for a call, and notes the hits if no approver is asked. Undefined: none is asked. Without oversight the answer is no promise, so that nothing happens later than it would. */
+/**
+ * Evaluates the triggers for a call, and notes the hits if no approver is asked. Undefined: none is asked. Without
+ * oversight the answer is no promise, so that nothing happens later than it would.
+ */
 export function lookedAtCall(
   ctx: Context,
   gated: Gated,
@@ -112,7 +118,10 @@ export const noteCall = (ctx: Context, { id, name }: ToolCall, word: GateWord, a
   noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
 
 /** What a call costs, as far as its tool says. A rule that fails must not open the gate. */
-function costOf({ name, costUsd: given }: Gated, input: unknown): { readonly costUsd?: number; readonly problem?: string } {
+function costOf(
+  { name, costUsd: given }: Gated,
+  input: unknown,
+): { readonly costUsd?: number; readonly problem?: string } {
   if (given === undefined) return {}
   try {
     const costUsd = typeof given === 'function' ? given(input) : given

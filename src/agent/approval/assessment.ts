@@ -1,8 +1,9 @@
 /**
- * Assessment: what an agent says of its own result: how sure it is, what it costs, what is to be done with it next, what it cannot do (spec team R-14).
+ * Assessment: what an agent says of its own result: how sure it is, what it costs, what is to be done with it next,
+ * what it cannot do (spec team R-14).
  *
- * Owns: the option, what an assessment is. Does not own: asking for one (report-tool.ts), what follows from it (work-review.ts), the triggers (../oversight).
- * Missing is not 0: what nobody says is not looked at.
+ * Owns: the option, what an assessment is. Does not own: asking for one (report-tool.ts), what follows from it
+ * (work-review.ts), the triggers (../oversight). Missing is not 0: what nobody says is not looked at.
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
@@ -12,7 +13,10 @@ import type { Word } from '../extensions/word.ts'
 export interface Assessment {
   /** How sure it is, 0 to 1. */
   readonly confidence?: number
-  /** What the result costs, in US dollars. Default: what the work has cost, as far as that is known. A model that reports less than that changes nothing. */
+  /**
+   * What the result costs, in US dollars. Default: what the work has cost, as far as that is known. A model that
+   * reports less than that changes nothing.
+   */
   readonly costUsd?: number
   /** What is to be done with it next, by somebody else: if that is sensitive, a human sees the result before. */
   readonly proposedAction?: { readonly name: string; readonly input?: Json; readonly costUsd?: number }
@@ -20,7 +24,10 @@ export interface Assessment {
   readonly cannotDo?: string
 }
 
-/** How a result is assessed: by a function of the output and the brief, or, where a model works, by its own tool `report`. */
+/**
+ * How a result is assessed: by a function of the output and the brief, or, where a model works, by its own tool
+ * `report`.
+ */
 export type Assess = 'report' | ((output: Json, brief: Json, io: StepIO) => Word<Assessment>)
 
 /** The tool by which a model reports. */
@@ -51,7 +58,8 @@ export function assessmentProblem(given: Json): string | undefined {
   if (cannotDo !== undefined && !isWords(cannotDo)) return `cannotDo is ${described(cannotDo)}, expected a text`
   if (action === undefined) return undefined
   if (!isObject(action) || !isWords(action['name'])) return 'proposedAction has no name'
-  if (action['costUsd'] !== undefined && !isAmount(action['costUsd'])) return 'proposedAction.costUsd is no amount of US dollars'
+  if (action['costUsd'] !== undefined && !isAmount(action['costUsd']))
+    return 'proposedAction.costUsd is no amount of US dollars'
   return unknownNames(action, actionNames, 'proposedAction')[0]
 }
 

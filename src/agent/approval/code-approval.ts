@@ -1,11 +1,21 @@
 /**
  * Code approval: code asks an approver, at any point, and goes on with a value whatever the decision is.
  *
- * Owns: `ctx.approve`: its options, its answer, that edited arguments are checked. Does not own: how it is asked and decided (oversight), calls of tools (tool-gate.ts).
- * Holds: K4: every question has a scope of its own, so several may be open at once. `approve` as the name of that scope is persistent format.
+ * Owns: `ctx.approve`: its options, its answer, that edited arguments are checked. Does not own: how it is asked and
+ * decided (oversight), calls of tools (tool-gate.ts).
+ * Holds: K4: every question has a scope of its own, so several may be open at once. `approve` as the name of that scope
+ * is persistent format.
  */
 import { ReeveError, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
-import { compileSchema, type ApprovalRules, type Checked, type Edge, type Infer, type Schema, type SchemaLike } from '../../edge/index.ts'
+import {
+  compileSchema,
+  type ApprovalRules,
+  type Checked,
+  type Edge,
+  type Infer,
+  type Schema,
+  type SchemaLike,
+} from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { finalArguments, fitUnder } from '../tool/final-arguments.ts'
 import {
@@ -22,7 +32,10 @@ import {
   type Verdict,
 } from '../../oversight/index.ts'
 
-/** What code wants approved, and how. Deadline, approvers, channels and four eyes are those of `oversight.approval` where nothing is said here. */
+/**
+ * What code wants approved, and how. Deadline, approvers, channels and four eyes are those of `oversight.approval`
+ * where nothing is said here.
+ */
 export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
   /** The exact arguments: the approval holds for these, or for what a human makes of them. Default `{}`. */
   readonly input?: Json
@@ -41,7 +54,9 @@ export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
   readonly costUsd?: number
   /** Milliseconds. Default 30 minutes; 0 or less: the deadline has passed at once; `'never'` only for critical risk. */
   readonly timeoutMs?: ApprovalTimeout
-  /** What a deadline does. Default `reject`. `approve` is refused for what is sensitive and for high and critical risk. */
+  /**
+   * What a deadline does. Default `reject`. `approve` is refused for what is sensitive and for high and critical risk.
+   */
   readonly onTimeout?: ApprovalRules['onTimeout']
 }
 
@@ -56,7 +71,10 @@ export type ApproveAnswer<I = Json> =
       readonly by: 'human' | 'deadline' | 'grant'
       readonly approver?: string
       readonly comment?: string
-      /** What it is good for: one use. For a service that checks it: `signCapability(signer, { ...capability, key: io.key })` in the step that calls it. */
+      /**
+       * What it is good for: one use. For a service that checks it: `signCapability(signer, { ...capability, key:
+       * io.key })` in the step that calls it.
+       */
       readonly capability?: Capability
     }
   | {
@@ -81,7 +99,10 @@ const names: NamesOf<ApproveOptions> = {
   onTimeout: true,
 }
 
-/** Asks for approval of an action, in a scope of its own. Rejects with `Cancelled`, and with `input.invalid` for options that make no sense. */
+/**
+ * Asks for approval of an action, in a scope of its own. Rejects with `Cancelled`, and with `input.invalid` for options
+ * that make no sense.
+ */
 export async function askApproval<S extends SchemaLike | undefined>(
   above: Context,
   action: string,
@@ -137,7 +158,9 @@ function mustBeSound(action: string, options: ApproveOptions<SchemaLike | undefi
   if (typeof action !== 'string' || action === '') problems.push('approve: the action has no name')
   if (problems.length === 0) problems.push(...approvalProblems(options, 'approve'))
   const misfits =
-    problems.length > 0 || options.schema === undefined ? undefined : misfit(options.input ?? {}, compileSchema(options.schema, 'approve'))
+    problems.length > 0 || options.schema === undefined
+      ? undefined
+      : misfit(options.input ?? {}, compileSchema(options.schema, 'approve'))
   if (misfits !== undefined) problems.push(`approve: input does not fit its schema: ${misfits}`)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
 }
@@ -150,7 +173,12 @@ function misfit(input: Json, schema: Schema | undefined): string | undefined {
 function answerOf(verdict: Verdict, action: string, checked: Checked<unknown> | undefined): ApproveAnswer<unknown> {
   const approver = verdict.approver === undefined ? undefined : { approver: verdict.approver }
   if (!verdict.approved)
-    return { approved: false, how: verdict.how, feedback: refusalOf({ kind: 'action', name: action }, verdict), ...approver }
+    return {
+      approved: false,
+      how: verdict.how,
+      feedback: refusalOf({ kind: 'action', name: action }, verdict),
+      ...approver,
+    }
   const { input, edited, by, comment, capability } = verdict
   return {
     approved: true,

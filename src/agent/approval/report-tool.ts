@@ -1,7 +1,9 @@
 /**
- * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool `report`.
+ * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool
+ * `report`.
  *
- * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks (assessment.ts), what follows (work-review.ts).
+ * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks
+ * (assessment.ts), what follows (work-review.ts).
  * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
  */
 import { isObject, present, type HistoryEntry, type Json } from '../../core/index.ts'
@@ -42,16 +44,24 @@ async function asked(ctx: Context, assess: (io: StepIO) => unknown): Promise<Sai
   return present({ word, problem: why })
 }
 
-/** What its model has reported last that can be read. A model whose reports were all refused has said nothing that can be used. */
+/**
+ * What its model has reported last that can be read. A model whose reports were all refused has said nothing that can
+ * be used.
+ */
 function reportIn(said: readonly HistoryEntry[], agent: string): Said {
-  const calls = said.flatMap(({ agent: who, message }) => (who === agent && message.role === 'assistant' ? (message.calls ?? []) : []))
+  const calls = said.flatMap(({ agent: who, message }) =>
+    who === agent && message.role === 'assistant' ? (message.calls ?? []) : [],
+  )
   const reports = calls.filter(({ name }) => name === reportTool).map(({ input }) => readReport(input))
   const word = reports.findLast((each) => typeof each !== 'string')
   const problem = reports.at(-1)
   return word !== undefined ? { word } : typeof problem === 'string' ? { problem } : {}
 }
 
-/** Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave out. */
+/**
+ * Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave
+ * out.
+ */
 function readReport(input: Json): Assessment | string {
   if (!isObject(input)) return 'a report is an object'
   const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = given(input)
@@ -73,7 +83,12 @@ const spec: ToolSpec = {
   parameters: {
     type: 'object',
     properties: {
-      confidence: { type: ['number', 'null'], minimum: 0, maximum: 1, description: 'How sure you are of your answer, 0 to 1.' },
+      confidence: {
+        type: ['number', 'null'],
+        minimum: 0,
+        maximum: 1,
+        description: 'How sure you are of your answer, 0 to 1.',
+      },
       proposed_action: {
         type: ['object', 'null'],
         description: 'What is to be done next with your answer, by somebody else.',

@@ -1,10 +1,22 @@
 /**
- * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the edge says so, then the work begins.
+ * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the
+ * edge says so, then the work begins.
  *
- * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (approval-policy.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
- * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
+ * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (approval-policy.ts), how an
+ * approval is asked for (oversight), unknown and forbidden tools (turn.ts). A call that waits for a human holds up
+ * nobody: it is a pending promise in its own scope.
  */
-import { canonical, describeOutcome, digestJson, failed, failure, present, toolAgent, type Failure, type Json } from '../../core/index.ts'
+import {
+  canonical,
+  describeOutcome,
+  digestJson,
+  failed,
+  failure,
+  present,
+  toolAgent,
+  type Failure,
+  type Json,
+} from '../../core/index.ts'
 import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
@@ -46,7 +58,13 @@ import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/verbs.ts'
 
 /** Asks for approval of one call, whose input is what will run. `fits` checks arguments that the approver edited. */
-export async function passGate(ctx: Context, gated: Gated, call: ToolCall, asking: Asking, fits: Fits): Promise<Verdict> {
+export async function passGate(
+  ctx: Context,
+  gated: Gated,
+  call: ToolCall,
+  asking: Asking,
+  fits: Fits,
+): Promise<Verdict> {
   const { name, version, approval } = gated
   const { reason, always, word, rules, isLast = false, sentBack, follows } = asking
   const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
@@ -79,12 +97,20 @@ export async function passGate(ctx: Context, gated: Gated, call: ToolCall, askin
   }
   const verdict = await reviewRequest(ctx, request, fits)
   if (!verdict.approved && verdict.how === 'retry') sentBack?.()
-  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked)) await keepGrant(ctx, own, verdict.grant, verdict.approver)
+  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
+    await keepGrant(ctx, own, verdict.grant, verdict.approver)
   return verdict
 }
 
-/** A grant given before by someone who may approve this call now. One that cannot be read lets nothing pass: then an approver is asked. */
-async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsFor>[0], call: ToolCall): Promise<Verdict | undefined> {
+/**
+ * A grant given before by someone who may approve this call now. One that cannot be read lets nothing pass: then an
+ * approver is asked.
+ */
+async function grantOf(
+  ctx: Context,
+  asked: GatedCall & Parameters<typeof holdsFor>[0],
+  call: ToolCall,
+): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
     return null
@@ -97,8 +123,24 @@ async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsF
   const inputHash = digestJson(asked.input)
   const approvers = grant.approver === undefined ? [] : [grant.approver]
   const { until } = grant
-  const capability = capabilityFor(ctx, { tool, toolVersion, inputHash, by: 'grant', approvers, approvals: [grant.id], until })
-  ctx.emit({ type: 'approval.granted', id: grant.id, tool, callId: call.id, inputHash, capability: capability.id, ...by })
+  const capability = capabilityFor(ctx, {
+    tool,
+    toolVersion,
+    inputHash,
+    by: 'grant',
+    approvers,
+    approvals: [grant.id],
+    until,
+  })
+  ctx.emit({
+    type: 'approval.granted',
+    id: grant.id,
+    tool,
+    callId: call.id,
+    inputHash,
+    capability: capability.id,
+    ...by,
+  })
   return { approved: true, input: asked.input, edited: false, by: 'grant', capability, ...by }
 }
 
@@ -140,7 +182,8 @@ export class ToolBinding implements Binding {
     const work = (): Promise<CallResult> =>
       hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
     // what does not fit is told at once
-    const defers = this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
+    const defers =
+      this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
     return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
@@ -167,7 +210,8 @@ export class ToolBinding implements Binding {
     if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
     const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, state.edge) : undefined
     const found = looked instanceof Promise ? await looked : looked
-    const asking = found ?? (wasAsked ? askedBefore(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+    const asking =
+      found ?? (wasAsked ? askedBefore(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
     const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, state)
     if (done !== undefined && !('told' in done)) return done
     const unasked = { edited: false, from: call.input }
@@ -180,8 +224,9 @@ export class ToolBinding implements Binding {
   }
 
   /**
-   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the approver has seen is not validated again. A yes to another version, or an expired
-   * one, begins nothing and is asked again.
+   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the
+   * approver has seen is not validated again. A yes to another version, or an expired one, begins nothing and is asked
+   * again.
    */
   async #approved(
     ctx: Context,
@@ -208,7 +253,9 @@ export class ToolBinding implements Binding {
       ask: ({ again }) => {
         shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
         const now =
-          again === undefined ? asking : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
+          again === undefined
+            ? asking
+            : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
         return passGate(ctx, tool, shown, now, fits)
       },
       begin: async ({ edited, input, capability, on, approver }) => {
@@ -217,7 +264,9 @@ export class ToolBinding implements Binding {
         const { from, checked } = last
         // arguments of another version get no further than its capability, unless they were used when it was this one
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
-        const told = isUnused ? undefined : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
+        const told = isUnused
+          ? undefined
+          : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
         if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
         if (told === undefined || !checked.ok) return void (done = changedInput(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
@@ -238,7 +287,10 @@ export class ToolBinding implements Binding {
     if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
     const { capability, on } = approved
     // what was given in this very moment is good, and what needed nothing begins at once
-    const refused = capability === undefined || on === undefined ? undefined : await refusedWork(ctx, { name, version }, call, capability)
+    const refused =
+      capability === undefined || on === undefined
+        ? undefined
+        : await refusedWork(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
     const crossed = { ...call, input: crossing(this.#tool, call.input, approved.from, input) }
     return work.kind === 'agent'
@@ -268,11 +320,22 @@ async function agentOf(
   isApproved: boolean,
 ): Promise<CallResult> {
   const { brief, ...grant } = work.crossing(call.input, call, state)
-  const started = startWorker(ctx, state.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
+  const started = startWorker(
+    ctx,
+    state.edge,
+    work.agent,
+    brief,
+    isApproved ? { ...grant, admitted: true } : grant,
+    call.id,
+  )
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
-  const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
+  const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [
+    ...ctx.place.path,
+    work.agent.name,
+  ])
   streakOf(ctx).note(outcome)
-  if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
+  if (outcome.status === 'completed' && outcome.output === null)
+    return { content: `[${name}: no event returned]`, isError: true }
   const told = toolTold(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
@@ -322,8 +385,9 @@ const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: 
 type NamedTool = Pick<Tool, 'name' | 'version'>
 
 /**
- * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a worker that has begun goes on in another process with another version of its tool,
- * and one that has not does not begin there. Undefined: it may begin.
+ * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a
+ * worker that has begun goes on in another process with another version of its tool, and one that has not does not
+ * begin there. Undefined: it may begin.
  */
 async function refusedWork(
   ctx: Context,
@@ -332,12 +396,16 @@ async function refusedWork(
   capability: Capability,
 ): Promise<CallResult | Lapsed | undefined> {
   const holder = new CapabilityHolder(capability)
-  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, { effect: 'read', holds: 'kept' })
+  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, {
+    effect: 'read',
+    holds: 'kept',
+  })
   const { outcome } = await ctx.next(used)
   if (outcome.status === 'completed') return undefined
   const lapsed = lapseIn(outcome)
   if (lapsed !== undefined) return { lapsed }
-  const what = outcome.status === 'failed' ? outcome.failure : failure('capability.refused', describeOutcome(outcome), 'rejected')
+  const what =
+    outcome.status === 'failed' ? outcome.failure : failure('capability.refused', describeOutcome(outcome), 'rejected')
   return refuse(ctx, call, what, `[${what.message}]`)
 }
 
@@ -373,7 +441,10 @@ async function effectOf(
   return lapsed === undefined ? toolTold(name, outcome) : { lapsed }
 }
 
-/** What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which only says where. */
+/**
+ * What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which
+ * only says where.
+ */
 function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
   const { user, metadata } = place.caller
   let text = `tool ${canonical(name)} ${canonical(version)} ${canonical(input)}`

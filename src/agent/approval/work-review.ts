@@ -1,9 +1,12 @@
 /**
- * Work review: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15, R-16).
+ * Work review: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15,
+ * R-16).
  *
- * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working together, because all of them begin here. Does not own: the
- * calls of tools (tool-gate.ts), the triggers and the question (../oversight), tasks of a planned team before they begin (../team).
- * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that was not before.
+ * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working
+ * together, because all of them begin here. Does not own: the calls of tools (tool-gate.ts), the triggers and the
+ * question (../oversight), tasks of a planned team before they begin (../team).
+ * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that
+ * was not before.
  */
 import {
   failed,
@@ -19,7 +22,16 @@ import {
   type Outcome,
   type Trail,
 } from '../../core/index.ts'
-import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge, type Layer, type Work } from '../../edge/index.ts'
+import {
+  briefText,
+  briefValue,
+  entriesOf,
+  leavesTrail,
+  type Brief,
+  type Edge,
+  type Layer,
+  type Work,
+} from '../../edge/index.ts'
 import { Locals, type Context } from '../../engine/index.ts'
 import {
   escalate,
@@ -61,7 +73,8 @@ async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: W
     const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
-    if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
+    if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer')
+      return left(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await lookedAt(
       agent,
@@ -85,10 +98,19 @@ function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
   return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
 }
 
-/** Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the leader of its plan has reviewed; for a router's lead, which is the router. */
+/**
+ * Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the
+ * leader of its plan has reviewed; for a router's lead, which is the router.
+ */
 function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
   const above = parentOf(ctx.place.activation)?.parent
-  return oversight !== undefined && isAdmitted !== true && flow?.lead !== true && above !== undefined && assignment?.leader !== above
+  return (
+    oversight !== undefined &&
+    isAdmitted !== true &&
+    flow?.lead !== true &&
+    above !== undefined &&
+    assignment?.leader !== above
+  )
 }
 
 /** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
@@ -97,7 +119,8 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
   const { name, version, description } = agent
   const { oversight, failures } = edge
   const begin = ctx.scope('begin')
-  // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was given
+  // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was
+  // given
   let from: Json = null
   const verdict = await escalateToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
     tool: name,
@@ -122,7 +145,9 @@ function withBrief(edge: Edge, input: Json): Edge {
   const { entries, flow } = edge
   const [before, now] = [briefText(edge.brief), briefText(brief)]
   if (entries === undefined) return { ...edge, brief }
-  const at = entries.findLastIndex(({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before)
+  const at = entries.findLastIndex(
+    ({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before,
+  )
   const asked: HistoryEntry = { message: { role: 'user', content: now } }
   return {
     ...edge,
@@ -133,7 +158,8 @@ function withBrief(edge: Edge, input: Json): Edge {
 }
 
 /** The end of refused work, for the leader who gave it. */
-const refused = (proposal: Proposal, verdict: RefusedVerdict): Outcome => failed(refusalFailure(refusalOf(proposal, verdict), verdict))
+const refused = (proposal: Proposal, verdict: RefusedVerdict): Outcome =>
+  failed(refusalFailure(refusalOf(proposal, verdict), verdict))
 
 /** What work has taken. */
 interface Used {
@@ -155,7 +181,9 @@ async function lookedAt(
   const { output } = outcome
   const { said } = trailOf(outcome)
   const { word: found, problem } =
-    assess === undefined ? {} : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+    assess === undefined
+      ? {}
+      : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
   if (oversight === undefined) return undefined
   const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
   const subject: Subject = {
@@ -186,7 +214,10 @@ async function lookedAt(
   return withAnswer(name, refused({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
 }
 
-/** What is looked at of a result. A function knows what the result costs; what a model reports never makes the work cheaper than it was. */
+/**
+ * What is looked at of a result. A function knows what the result costs; what a model reports never makes the work
+ * cheaper than it was.
+ */
 function subjectOf(
   { confidence, costUsd, proposedAction, cannotDo }: Assessment = {},
   assess: Assess,
@@ -195,7 +226,8 @@ function subjectOf(
 ): Subject {
   const spent = assess === 'report' ? [costUsd, used.costUsd] : [costUsd ?? used.costUsd]
   const costs = [...spent, proposedAction?.costUsd].filter((each) => each !== undefined)
-  const outOfScope = cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
+  const outOfScope =
+    cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
   return {
     tookMs: used.tookMs,
     ...(proposedAction === undefined ? undefined : { action: proposedAction.name }),

@@ -1,9 +1,11 @@
 /**
  * Question: a worker asks its leader, and waits for the reply.
  *
- * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (ask-supervisor.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
- * are taken at all: the edge says so.
- * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is refused, and never hangs: a leader that ends ends its workers.
+ * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (ask-supervisor.ts), how a
+ * leader comes by its answer (../supervisor, the code that delegates), whether questions are taken at all: the edge
+ * says so.
+ * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is
+ * refused, and never hangs: a leader that ends ends its workers.
  */
 import { asText, type ActivationId, type MessageId } from '../../core/index.ts'
 import { readEdge } from '../../edge/index.ts'
@@ -40,8 +42,9 @@ const questions = new RequestChannel<string, Reply, { readonly question: string 
 )
 
 /**
- * Asks whoever gave this agent its work, and waits for the reply. Only where the leader takes questions (`questions`, `onQuestion`); elsewhere, and where there were too many, the reply
- * is not `answered` and says why. Concurrent questions need no scopes of their own. Rejects only with `Cancelled`.
+ * Asks whoever gave this agent its work, and waits for the reply. Only where the leader takes questions (`questions`,
+ * `onQuestion`); elsewhere, and where there were too many, the reply is not `answered` and says why. Concurrent
+ * questions need no scopes of their own. Rejects only with `Cancelled`.
  */
 export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
   const { asks: to } = readEdge(ctx.input)
@@ -59,6 +62,13 @@ export const questionsOf = (ctx: Context, worker: ActivationId, answer: Answerin
   },
 })
 
-/** Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer` it only waits. */
-export const endOf = (ctx: Context, worker: ActivationId, answer: Answering | undefined): ReturnType<typeof workerEnd> =>
+/**
+ * Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer`
+ * it only waits.
+ */
+export const endOf = (
+  ctx: Context,
+  worker: ActivationId,
+  answer: Answering | undefined,
+): ReturnType<typeof workerEnd> =>
   workerEnd(ctx, worker, answer === undefined ? undefined : questionsOf(ctx, worker, answer))

@@ -1,10 +1,22 @@
 /**
- * Talk: how code takes part in a conversation of several agents: what was said before it, what it says, and what becomes of control when it ends.
+ * Talk: how code takes part in a conversation of several agents: what was said before it, what it says, and what
+ * becomes of control when it ends.
  *
- * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer-tool.ts).
- * Ends are values that are returned, so nothing can follow one.
+ * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is
+ * next (flow), how a mind does the same (transfer-tool.ts). Ends are values that are returned, so nothing can follow
+ * one.
  */
-import { asText, copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../../core/index.ts'
+import {
+  asText,
+  copy,
+  described,
+  ReeveError,
+  unknownNames,
+  type Action,
+  type HistoryEntry,
+  type Json,
+  type Trail,
+} from '../../core/index.ts'
 import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 
@@ -22,7 +34,9 @@ export interface Talk {
 export class End<out O = unknown> {
   readonly output: Json
   readonly action:
-    { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
+    | { readonly type: 'transfer'; readonly to: string; readonly task?: string }
+    | Extract<Action, { type: 'exit' }>
+    | undefined
   readonly breaks: boolean
   /** A human gave the output: under which name. */
   readonly by: string | undefined
@@ -38,8 +52,8 @@ export class End<out O = unknown> {
 }
 
 /**
- * Hands control to another agent of the same router, who is given by name or as the agent itself. `task`: what it is asked to do. An output is said before. Throws `input.invalid`
- * for somebody without a name.
+ * Hands control to another agent of the same router, who is given by name or as the agent itself. `task`: what it is
+ * asked to do. An output is said before. Throws `input.invalid` for somebody without a name.
  */
 export function transferTo(
   agent: string | { readonly kind: 'agent'; readonly name: string },
@@ -57,8 +71,12 @@ export function transferTo(
 /** Ends with this output, which somebody has given under this name, if they gave one. */
 export const saidBy = (output: Json, by: string | undefined): End => new End(output, undefined, false, by)
 
-/** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or round table. Never leaves an agent that is called as a tool or by delegation. */
-export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })
+/**
+ * Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or
+ * round table. Never leaves an agent that is called as a tool or by delegation.
+ */
+export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> =>
+  new End(output as Json, { type: 'exit', scope })
 
 /** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
 export const breakLoop = <O>(output: O): End<O> => new End(output as Json, undefined, true)
@@ -99,12 +117,18 @@ export class OwnTalk implements Talk {
     if (end?.breaks === true) this.#ctx.emit({ type: 'break.requested' })
     return {
       said: this.#said,
-      ...(action === undefined ? undefined : { action: action.type === 'exit' ? action : { ...action, path: this.#ctx.place.path } }),
+      ...(action === undefined
+        ? undefined
+        : { action: action.type === 'exit' ? action : { ...action, path: this.#ctx.place.path } }),
       ...(end?.breaks === true ? { breaks: this.#agent } : undefined),
     }
   }
 
   #add(content: string, isAnswer = false): void {
-    this.#said.push({ agent: this.#agent, message: { role: 'assistant', content }, ...(isAnswer ? { answer: true } : undefined) })
+    this.#said.push({
+      agent: this.#agent,
+      message: { role: 'assistant', content },
+      ...(isAnswer ? { answer: true } : undefined),
+    })
   }
 }

@@ -1,9 +1,11 @@
 /**
- * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its methods.
+ * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its
+ * methods.
  *
- * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight, code-approval.ts).
- * Each function opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one
- * each time (K4): `interrupt` and `approve` as names of scopes are persistent format.
+ * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight,
+ * code-approval.ts). Each function opens operations under fixed names; concurrent uses of `step` under one name, and of
+ * `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one each time (K4):
+ * `interrupt` and `approve` as names of scopes are persistent format.
  */
 import {
   described,
@@ -57,14 +59,21 @@ import type { Agent, InputOf, OutputOf } from '../definition.ts'
 import { endOf, type Answering, type Reply } from './question.ts'
 
 /**
- * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options` say.
- * Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
+ * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options`
+ * say. Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
  */
-export async function step<T>(ctx: Context, name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T> {
+export async function step<T>(
+  ctx: Context,
+  name: string,
+  effect: (io: StepIO) => T | Promise<T>,
+  options?: StepOptions,
+): Promise<T> {
   const { outcome } = await ctx.next(ctx.begin(name, effect as (io: StepIO) => Json, options))
   if (outcome.status === 'completed') return outcome.output as T
   throw new FailureError(
-    outcome.status === 'failed' ? outcome.failure : failure('agent.failed', `"${name}" ${describeOutcome(outcome)}`, 'internal'),
+    outcome.status === 'failed'
+      ? outcome.failure
+      : failure('agent.failed', `"${name}" ${describeOutcome(outcome)}`, 'internal'),
   )
 }
 
@@ -73,19 +82,24 @@ export async function sleep(ctx: Context, ms: number): Promise<void> {
   await ctx.next(ctx.ask('sleep', { until: new Date(ctx.now().getTime() + Math.max(0, ms)) }))
 }
 
-/** The context as code is given it: what orchestration may do, and the verbs as methods, so that each reads like an ordinary call. */
+/**
+ * The context as code is given it: what orchestration may do, and the verbs as methods, so that each reads like an
+ * ordinary call.
+ */
 export interface AgentContext extends Context {
   /**
-   * Asks outside for a value and waits, as `interrupt(ctx, …)` does, in a scope of its own: several at once need no thought. Whatever is answered is returned as it is, also `false`, `0`, `''` and
-   * `null`. Rejects with `Cancelled`, and with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`.
+   * Asks outside for a value and waits, as `interrupt(ctx, …)` does, in a scope of its own: several at once need no
+   * thought. Whatever is answered is returned as it is, also `false`, `0`, `''` and `null`. Rejects with `Cancelled`,
+   * and with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`.
    */
   interrupt<S extends SchemaLike | undefined = undefined>(
     question: Json,
     options?: InterruptOptions<S>,
   ): Promise<S extends undefined ? Json : Infer<S>>
   /**
-   * Asks a human for a yes to an action under these arguments, and waits. A no, also by a deadline, is a value with `feedback`, and nothing that is thrown. In a scope of its own: several at once need
-   * no thought. Rejects only with `Cancelled`, and with `input.invalid` for options that make no sense.
+   * Asks a human for a yes to an action under these arguments, and waits. A no, also by a deadline, is a value with
+   * `feedback`, and nothing that is thrown. In a scope of its own: several at once need no thought. Rejects only with
+   * `Cancelled`, and with `input.invalid` for options that make no sense.
    */
   approve<S extends SchemaLike | undefined = undefined>(
     action: string,
@@ -147,10 +161,14 @@ class VerbContext extends ContextView implements AgentContext {
 /** What a worker is given besides the brief. It never gets more than the leader has. */
 export interface DelegateOptions extends Grant {
   /**
-   * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in a scope of its own: it may do steps, ask a human, delegate. Nothing:
-   * the worker is told that there is no answer. What it throws is told as well. Default: no questions.
+   * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in
+   * a scope of its own: it may do steps, ask a human, delegate. Nothing: the worker is told that there is no answer.
+   * What it throws is told as well. Default: no questions.
    */
-  readonly onQuestion?: (question: string, ctx: AgentContext) => string | undefined | void | Promise<string | undefined | void>
+  readonly onQuestion?: (
+    question: string,
+    ctx: AgentContext,
+  ) => string | undefined | void | Promise<string | undefined | void>
 }
 
 /** The names of these options. */
@@ -171,7 +189,8 @@ export const grantNames: NamesOf<DelegateOptions> = {
 export function grantProblems(given: DelegateOptions, where: string): string[] {
   const problems = unknownNames(given, grantNames, where)
   if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
-  if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, where))
+  if (problems.length === 0 && given.permissions !== undefined)
+    problems.push(...permissionProblems(given.permissions, where))
   if (problems.length === 0) problems.push(...oversightProblems(given.oversight, where))
   const context = given.context === undefined ? undefined : edgeMessagesProblem(given.context)
   if (problems.length === 0 && context !== undefined) problems.push(`${where}: context: ${context}`)
@@ -187,9 +206,10 @@ function mustBeGrant(given: DelegateOptions): void {
 }
 
 /**
- * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The worker must be registered with the runtime.
- * Several at once are fine: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`; their order in the code is their order in the journal.
- * Rejects with `input.invalid` for invalid options.
+ * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The
+ * worker must be registered with the runtime. Several at once are fine: `Promise.all([delegate(ctx, a, …),
+ * delegate(ctx, b, …)])`; their order in the code is their order in the journal. Rejects with `input.invalid` for
+ * invalid options.
  */
 export async function delegate<A extends Agent>(
   ctx: Context,
@@ -218,7 +238,10 @@ function mustBeAgent(worker: unknown): void {
   throw new ReeveError('agent.invalid', `delegate: the worker is ${described(worker)}, expected an agent`)
 }
 
-/** What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not taken. */
+/**
+ * What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not
+ * taken.
+ */
 export function takingQuestions(
   ctx: Context,
   options: DelegateOptions | undefined,
@@ -230,10 +253,16 @@ export function takingQuestions(
 }
 
 /** What the leader's code says to a question. */
-async function answered(ctx: Context, question: string, answer: NonNullable<DelegateOptions['onQuestion']>): Promise<Reply> {
+async function answered(
+  ctx: Context,
+  question: string,
+  answer: NonNullable<DelegateOptions['onQuestion']>,
+): Promise<Reply> {
   try {
     const text = await answer(question, agentContext(ctx))
-    return typeof text === 'string' ? { answered: true, text } : { answered: false, text: 'whoever gave this work has no answer to that' }
+    return typeof text === 'string'
+      ? { answered: true, text }
+      : { answered: false, text: 'whoever gave this work has no answer to that' }
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
     return { answered: false, text: `whoever gave this work could not answer: ${messageOf(thrown)}` }

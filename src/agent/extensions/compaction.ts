@@ -1,8 +1,10 @@
 /**
  * Compaction: a conversation that has grown too long goes on as a summary and its last messages.
  *
- * Owns: the options, when a summary is due, what it is made of, the notes that stand in its place. Does not own: the messages (../state.ts), when it is looked at (../loop.ts).
- * Holds: K3, K10: a summary is a step, or a worker, recorded once; what is shown after it follows from it alone. Others are shown what was said, never the summary (../state.ts).
+ * Owns: the options, when a summary is due, what it is made of, the notes that stand in its place. Does not own: the
+ * messages (../state.ts), when it is looked at (../loop.ts).
+ * Holds: K3, K10: a summary is a step, or a worker, recorded once; what is shown after it follows from it alone. Others
+ * are shown what was said, never the summary (../state.ts).
  */
 import {
   asText,
@@ -38,7 +40,9 @@ import { computation, hookFailed, spoken } from './word.ts'
 export interface SummaryInput {
   /** What the agent was asked to do. That stays in its prompt by itself. */
   readonly brief: Json
-  /** What is left out of the prompt from now on, oldest first, but for what `summary` stands for. Nobody can change it. */
+  /**
+   * What is left out of the prompt from now on, oldest first, but for what `summary` stands for. Nobody can change it.
+   */
   readonly messages: readonly Message[]
   /** The former summary, which this one takes the place of. */
   readonly summary?: string
@@ -62,8 +66,9 @@ export interface Compaction {
   /** How many messages at the end stay as they are, at least: a call stays with its results. Default 6. */
   readonly keep?: number
   /**
-   * Who summarizes. Default: the agent's own model, in a call of its own without tools, that counts as a turn and is never made of the last one that the agent may take. A function, or an
-   * agent: a worker that is given the conversation as text, or, with an `input` schema, `{ brief, text, turn }`.
+   * Who summarizes. Default: the agent's own model, in a call of its own without tools, that counts as a turn and is
+   * never made of the last one that the agent may take. A function, or an agent: a worker that is given the
+   * conversation as text, or, with an `input` schema, `{ brief, text, turn }`.
    */
   readonly summarize?: Summarize | Agent
 }
@@ -111,7 +116,13 @@ export class Compacting implements Extension {
   #lines = ''
   #replaced = 0
 
-  constructor(options: Compaction, asking: Asking, state: ConversationState, maxTurns: number, background: Background | undefined) {
+  constructor(
+    options: Compaction,
+    asking: Asking,
+    state: ConversationState,
+    maxTurns: number,
+    background: Background | undefined,
+  ) {
     this.#options = options
     this.#maxTurns = maxTurns
     this.#state = state
@@ -132,18 +143,27 @@ export class Compacting implements Extension {
     return this.#isDue() ? this.#compact(ctx) : undefined
   }
 
-  /** Whether the conversation is too long, and, where the agent's own model summarizes, a call of it is left besides that of the turn. */
+  /**
+   * Whether the conversation is too long, and, where the agent's own model summarizes, a call of it is left besides
+   * that of the turn.
+   */
   #isDue(): boolean {
     const { tokens, asked } = this.#state
     return tokens > this.#from && (asked < this.#maxTurns || this.#options.summarize !== undefined)
   }
 
-  /** Says anew what is under way, where that has changed since the summary: a prompt never says of something that it goes on which has ended. */
+  /**
+   * Says anew what is under way, where that has changed since the summary: a prompt never says of something that it
+   * goes on which has ended.
+   */
   #refresh(): void {
     if (this.#summary !== undefined && this.#linesNow() !== this.#lines) this.#state.restate(this.#notes(this.#summary))
   }
 
-  /** Makes a summary, and puts it in the place of what was said before the last messages. If it fails, the conversation stays as it is. */
+  /**
+   * Makes a summary, and puts it in the place of what was said before the last messages. If it fails, the conversation
+   * stays as it is.
+   */
   async #compact(turn: Context): Promise<void> {
     const { above, keep = defaultKeep } = this.#options
     const state = this.#state
@@ -176,11 +196,15 @@ export class Compacting implements Extension {
     const input = this.#input(ctx, messages)
     if (summarize === undefined) return this.#byModel(ctx, input().text)
     if (typeof summarize === 'function')
-      return (await ctx.next(ctx.begin('summarize', async (io) => spoken(await summarize(input(), io)), computation))).outcome
+      return (await ctx.next(ctx.begin('summarize', async (io) => spoken(await summarize(input(), io)), computation)))
+        .outcome
     const { brief, text, turn } = input()
-    const work = summarize.inputSchema === undefined ? { instructions: askedText(text) } : { input: { brief, text, turn } }
+    const work =
+      summarize.inputSchema === undefined ? { instructions: askedText(text) } : { input: { brief, text, turn } }
     const started = startWorker(ctx, this.#state.edge, summarize, work, undefined, undefined, 'summary')
-    return typeof started === 'string' ? (await workerEnd(ctx, started)).outcome : { status: 'failed', failure: started }
+    return typeof started === 'string'
+      ? (await workerEnd(ctx, started)).outcome
+      : { status: 'failed', failure: started }
   }
 
   /** One more call of the agent's own model: counted, budgeted and tried again like the others. */
@@ -219,13 +243,17 @@ const askedText = (text: string): string => `${summaryTask}\n\n${text}`
 function summaryOf(outcome: Outcome): string | Failure {
   if (outcome.status === 'failed') return outcome.failure
   if (outcome.status !== 'completed') return noSummary(`it ended as ${outcome.status}`)
-  const text = isObject(outcome.output) && typeof outcome.output['text'] === 'string' ? outcome.output['text'] : outcome.output
+  const text =
+    isObject(outcome.output) && typeof outcome.output['text'] === 'string' ? outcome.output['text'] : outcome.output
   return typeof text === 'string' && !isBlank(text) ? text : noSummary('it gave no text')
 }
 
 const noSummary = (why: string): Failure => failure('hook.failed', why, 'internal')
 
-/** What was said, as text: a model that summarizes calls nothing, and providers refuse calls of tools that they are not told of. */
+/**
+ * What was said, as text: a model that summarizes calls nothing, and providers refuse calls of tools that they are not
+ * told of.
+ */
 function transcript(brief: Json, summary: string | undefined, messages: readonly Message[]): string {
   const before = summary === undefined ? '' : `\n\nNotes on what was said before that:\n${summary}`
   return `What was to be done:\n${asText(brief)}${before}\n\nWhat was said and done${summary === undefined ? '' : ' since'}:\n${messages.map(lineOf).join('\n')}`
@@ -237,7 +265,9 @@ function lineOf(message: Message): string {
     case 'user':
       return `[user] ${typeof message.content === 'string' ? message.content : message.content.map(partText).join(' ')}`
     case 'assistant': {
-      const called = (message.calls ?? []).map(({ name, input, invalid }) => `[calls ${name}] ${invalid ?? asText(input)}`)
+      const called = (message.calls ?? []).map(
+        ({ name, input, invalid }) => `[calls ${name}] ${invalid ?? asText(input)}`,
+      )
       const files = (message.files ?? []).map(partText)
       const words = [message.content, ...files].filter((each) => each !== '').join(' ')
       return [...(words === '' ? [] : [`[assistant] ${words}`]), ...called].join('\n')
@@ -247,4 +277,5 @@ function lineOf(message: Message): string {
   }
 }
 
-const partText = (part: ContentPart): string => (part.type === 'text' ? part.text : `(file ${part.filename ?? part.mediaType})`)
+const partText = (part: ContentPart): string =>
+  part.type === 'text' ? part.text : `(file ${part.filename ?? part.mediaType})`

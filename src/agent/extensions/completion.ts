@@ -1,8 +1,9 @@
 /**
  * Completion: whether an answer is the end. Scorers measure it; what does not pass goes back to the model.
  *
- * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers (scoring.ts), when an answer is measured (../loop.ts), a scorer that is a model
- * (judge.ts: an agent like any other). All of it is pure.
+ * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers
+ * (scoring.ts), when an answer is measured (../loop.ts), a scorer that is a model (judge.ts: an agent like any other).
+ * All of it is pure.
  */
 import {
   asText,
@@ -38,7 +39,9 @@ export interface ScorerInput {
   /** The turn of the agent that brought it, from 1. */
   readonly turn: number
   readonly maxTurns: number
-  /** The conversation so far without instructions, oldest first, with all calls and their results. Nobody can change it. */
+  /**
+   * The conversation so far without instructions, oldest first, with all calls and their results. Nobody can change it.
+   */
   readonly messages: readonly Message[]
   readonly agent: string
   /** Agents' names from the root to the one that answers. */
@@ -50,12 +53,16 @@ export interface ScorerInput {
 /** A measure. An answer passes with exactly 1, or true; 0.9 does not. */
 export type Score = number | boolean | { readonly score: number | boolean; readonly reason?: string }
 
-/** Measures an answer. It may do as it likes: it runs once per answer, and its result is recorded. What it throws counts as 0: its model is told that its code failed, and the journal has what it threw. */
+/**
+ * Measures an answer. It may do as it likes: it runs once per answer, and its result is recorded. What it throws counts
+ * as 0: its model is told that its code failed, and the journal has what it threw.
+ */
 export type ScorerFunction = (input: ScorerInput, io: StepIO) => Score | Promise<Score>
 
 /**
- * Who measures: a function with a name, `{ name, score }`, or an agent whose output is a `Score`, or a text that is one as JSON (`judge()` makes such an agent). An agent is a worker: its
- * usage counts, its limits hold, it is recorded; it is shown the task and the answer, or, if it has an `input` schema, given `{ brief, text, output, turn }`.
+ * Who measures: a function with a name, `{ name, score }`, or an agent whose output is a `Score`, or a text that is one
+ * as JSON (`judge()` makes such an agent). An agent is a worker: its usage counts, its limits hold, it is recorded; it
+ * is shown the task and the answer, or, if it has an `input` schema, given `{ brief, text, output, turn }`.
  */
 export type Scorer = ScorerFunction | { readonly name: string; readonly score: ScorerFunction } | Agent
 
@@ -87,11 +94,17 @@ export interface Completion {
   readonly scorers: readonly Scorer[]
   /** Whether every scorer must pass, or one is enough. Default `all`. */
   readonly strategy?: 'all' | 'any'
-  /** Whether they are asked at the same time. One after the other, the first one that decides is the last that is asked. Default true. */
+  /**
+   * Whether they are asked at the same time. One after the other, the first one that decides is the last that is asked.
+   * Default true.
+   */
   readonly parallel?: boolean
   /** Milliseconds for all of them together. Who has not finished then is stopped and has failed. Default 600,000. */
   readonly timeoutMs?: number
-  /** After each measuring, once. What it returns is not used; if it throws, the journal has `hook.failed` and the work goes on. */
+  /**
+   * After each measuring, once. What it returns is not used; if it throws, the journal has `hook.failed` and the work
+   * goes on.
+   */
   readonly onScored?: (scored: ScoredMoment, io: StepIO) => Word<unknown>
 }
 
@@ -119,7 +132,12 @@ const listed = (given: unknown): readonly unknown[] => {
 export const scorerAgents = (given: unknown): readonly Agent[] => listed(given).filter(isAgent)
 
 /** The part of it that is data, for the version of its agent. */
-export function completionData({ scorers, strategy = 'all', parallel = true, timeoutMs = defaultTimeoutMs }: Completion): Json {
+export function completionData({
+  scorers,
+  strategy = 'all',
+  parallel = true,
+  timeoutMs = defaultTimeoutMs,
+}: Completion): Json {
   return {
     scorers: listed({ scorers }).map((scorer) => String((scorer as { readonly name?: unknown }).name)),
     strategy,
@@ -158,14 +176,18 @@ function scorerProblem(given: unknown, where: string): string[] {
   if (isAgent(given)) return []
   const measure: { readonly name?: unknown; readonly score?: unknown } | undefined =
     typeof given === 'function' ? { name: given.name, score: given } : hasNames(given) ? given : undefined
-  if (typeof given === 'function' && given.name === '') return [`${where} is a function without a name: write { name: '…', score: … }`]
-  if (measure === undefined) return [`${where} is ${described(given)}, expected a function with a name, { name, score } or an agent`]
+  if (typeof given === 'function' && given.name === '')
+    return [`${where} is a function without a name: write { name: '…', score: … }`]
+  if (measure === undefined)
+    return [`${where} is ${described(given)}, expected a function with a name, { name, score } or an agent`]
   return [
     ...(typeof given === 'function' ? [] : unknownNames(given, { name: true, score: true }, where)),
     ...(typeof measure.score === 'function' ? [] : [`${where} has no score: a function that measures`]),
     ...(isName(measure.name)
       ? []
-      : [`${where}: the name of a scorer, "${String(measure.name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
+      : [
+          `${where}: the name of a scorer, "${String(measure.name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+        ]),
   ]
 }
 

@@ -1,8 +1,10 @@
 /**
  * Extension: what an option of a model agent does at the moments of its turn loop.
  *
- * Owns: the moments, what an extension sees and may change at each. Does not own: which extensions there are and in which order (activation.ts), when a moment comes (turn-loop.ts).
- * Holds: an extension is made for one activation and keeps its state itself. A moment that no extension has is not waited for, and nothing is called.
+ * Owns: the moments, what an extension sees and may change at each. Does not own: which extensions there are and in
+ * which order (activation.ts), when a moment comes (turn-loop.ts).
+ * Holds: an extension is made for one activation and keeps its state itself. A moment that no extension has is not
+ * waited for, and nothing is called.
  */
 import type { Json, Outcome, Sha256 } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'

@@ -1,9 +1,12 @@
 /**
  * Hooks: the middlewares of one activation at work.
  *
- * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that throws.
- * Does not own: the interface (middleware.ts), the loop that asks (../loop.ts). Lives in memory only; replay makes it again from the same calls (K1).
- * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no address of another).
+ * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that
+ * throws.
+ * Does not own: the interface (middleware.ts), the loop that asks (../loop.ts). Lives in memory only; replay makes it
+ * again from the same calls (K1).
+ * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no
+ * address of another).
  */
 import {
   copy,
@@ -78,7 +81,9 @@ export class Hooks implements Extension {
     this.#brief = brief
     this.wrapsTools = list.some((each) => each.wrapTool !== undefined)
     const ways = { answer: 'afterModel', results: 'wrapTool', end: 'after' } as const satisfies Record<Changeable, Hook>
-    this.changeable = (Object.keys(ways) as Changeable[]).filter((what) => list.some((each) => each[ways[what]] !== undefined))
+    this.changeable = (Object.keys(ways) as Changeable[]).filter((what) =>
+      list.some((each) => each[ways[what]] !== undefined),
+    )
     if (list.some((each) => each.beforeModel !== undefined))
       this.beforeModel = async (turn) => {
         turn.prompt = await this.shown(turn.ctx, settings)
@@ -114,11 +119,18 @@ export class Hooks implements Extension {
       const before = asks
       const at = this.#at('beforeModel', middleware, turn)
       const word = await asked('beforeModel', middleware, () => middleware.beforeModel!(before, at))
-      if (word !== undefined) asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
+      if (word !== undefined)
+        asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
     }
     if (asks.messages === messages)
-      return asks.settings === settings ? undefined : { ...asks, content: (sha256) => this.#activation.content(sha256), tokens }
-    return { ...asks, content: (sha256) => new MessagesContent().of(asks.messages, sha256), tokens: estimateTokens(asks.messages) }
+      return asks.settings === settings
+        ? undefined
+        : { ...asks, content: (sha256) => this.#activation.content(sha256), tokens }
+    return {
+      ...asks,
+      content: (sha256) => new MessagesContent().of(asks.messages, sha256),
+      tokens: estimateTokens(asks.messages),
+    }
   }
 
   /** Leaves the model's answer as it holds, or why it is to answer once more. */
@@ -130,7 +142,8 @@ export class Hooks implements Extension {
       const word = await asked('afterModel', middleware, () => middleware.afterModel!(before, at))
       if (word === undefined) continue
       const words = 'again' in word ? word.again : word.text
-      if (typeof words !== 'string') throw broken('afterModel', middleware, 'it returned neither a text nor why to ask again')
+      if (typeof words !== 'string')
+        throw broken('afterModel', middleware, 'it returned neither a text nor why to ask again')
       if ('again' in word) {
         note(at, 'afterModel', middleware, { again: words })
         turn.again = words
@@ -145,7 +158,11 @@ export class Hooks implements Extension {
   }
 
   /** A call through everybody. `run` does it; the result is that object, or what somebody put in its place. */
-  around<R extends ToolResult>(ctx: Context, call: ToolCall, run: (call: ToolCall) => Promise<R>): Promise<R | ToolResult> {
+  around<R extends ToolResult>(
+    ctx: Context,
+    call: ToolCall,
+    run: (call: ToolCall) => Promise<R>,
+  ): Promise<R | ToolResult> {
     const through = (i: number, passed: ToolCall): Promise<R | ToolResult> => {
       const middleware = this.#list[i]
       if (middleware === undefined) return run(passed)
@@ -167,7 +184,9 @@ export class Hooks implements Extension {
     let inner: unknown
     const done = async (input: Json | undefined): Promise<ToolResult> => {
       try {
-        return (last = await next(input === undefined ? call : { ...call, input: sound('wrapTool', middleware, 'the input', input) }))
+        return (last = await next(
+          input === undefined ? call : { ...call, input: sound('wrapTool', middleware, 'the input', input) },
+        ))
       } catch (thrown) {
         inner = thrown
         throw thrown
@@ -184,7 +203,11 @@ export class Hooks implements Extension {
     if (result === last && result !== undefined) return result
     if (!isObject(result)) throw broken('wrapTool', middleware, 'it returned no result')
     sound('wrapTool', middleware, 'the result', result.content)
-    note(at, 'wrapTool', middleware, { callId: call.id, content: result.content, ...(result.isError === true ? { isError: true } : {}) })
+    note(at, 'wrapTool', middleware, {
+      callId: call.id,
+      content: result.content,
+      ...(result.isError === true ? { isError: true } : {}),
+    })
     return result
   }
 
@@ -222,14 +245,20 @@ export class Hooks implements Extension {
   }
 }
 
-async function asked<T>(hook: Hook, middleware: MiddlewareHooks, ask: () => T): Promise<Exclude<Awaited<T>, void> | undefined> {
+async function asked<T>(
+  hook: Hook,
+  middleware: MiddlewareHooks,
+  ask: () => T,
+): Promise<Exclude<Awaited<T>, void> | undefined> {
   try {
     return ((await ask()) ?? undefined) as Exclude<Awaited<T>, void> | undefined
   } catch (thrown) {
     if (thrown instanceof Cancelled || thrown instanceof HookFailed) throw thrown
     const what = failureFrom(thrown, 'middleware.failed')
     const message =
-      what.code === 'middleware.failed' ? `the middleware "${middleware.name}" failed in ${hook}: ${messageOf(thrown)}` : what.message
+      what.code === 'middleware.failed'
+        ? `the middleware "${middleware.name}" failed in ${hook}: ${messageOf(thrown)}`
+        : what.message
     const details = { ...what.details, middleware: middleware.name, hook }
     throw new HookFailed({
       ...what,
@@ -254,7 +283,10 @@ function sound(hook: Hook, middleware: MiddlewareHooks, what: string, value: Jso
   return value
 }
 
-/** What a middleware changes is in the journal: what the model and the tools have said stands there otherwise than it went on. */
+/**
+ * What a middleware changes is in the journal: what the model and the tools have said stands there otherwise than it
+ * went on.
+ */
 const note = (at: Moment, hook: Hook, { name }: MiddlewareHooks, change: JsonObject): void =>
   at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data: { middleware: name, hook, ...change } })
 

@@ -1,8 +1,10 @@
 /**
  * Iteration: what users' code may say after each turn of a mind.
  *
- * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns (../loop.ts), the scorers that are asked before it (completion.ts).
- * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's note, never as its own last words.
+ * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns
+ * (../loop.ts), the scorers that are asked before it (completion.ts).
+ * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's
+ * note, never as its own last words.
  */
 import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
@@ -25,10 +27,18 @@ export interface Iteration {
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: Json }[]
   /** What came of the calls, in their order, as the model is told. */
-  readonly results: readonly { readonly callId: string; readonly name: string; readonly content: Json; readonly isError?: boolean }[]
+  readonly results: readonly {
+    readonly callId: string
+    readonly name: string
+    readonly content: Json
+    readonly isError?: boolean
+  }[]
   /** Without a word of the hook, the work ends with this turn. */
   readonly isFinal: boolean
-  /** `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call ends the work: a forward, an exit, a transfer, the action of a tool. */
+  /**
+   * `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call ends the work: a
+   * forward, an exit, a transfer, the action of a tool.
+   */
   readonly finish: 'answer' | 'calls' | 'finished'
   /** What the scorers of `isComplete` said of the answer, if they were asked. */
   readonly scored?: Scored
@@ -41,7 +51,10 @@ export interface Iteration {
   readonly messages: readonly Message[]
 }
 
-/** The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited for any more. */
+/**
+ * The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited
+ * for any more.
+ */
 export type OnIterationComplete = (iteration: Iteration, io: StepIO) => Word<IterationWord>
 
 const names: NamesOf<IterationWord> = { continue: true, feedback: true }
@@ -64,7 +77,10 @@ export const goOn = 'Your work is not done yet. Go on.'
 
 const natural = ({ end }: Turned): Follows => (end === undefined ? {} : { end })
 
-/** A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its question is called in the journal. */
+/**
+ * A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its
+ * question is called in the journal.
+ */
 export const iteration = (
   hook: OnIterationComplete,
   state: ConversationState,
@@ -80,10 +96,15 @@ export const iteration = (
 })
 
 /**
- * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be another turn. Pure.
- * What a call has ended that is no answer, or has failed, has ended whatever the hook says.
+ * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be
+ * another turn. Pure. What a call has ended that is no answer, or has failed, has ended whatever the hook says.
  */
-export function follows(word: IterationWord | undefined, turned: Turned, left: boolean, state: ConversationState): Follows {
+export function follows(
+  word: IterationWord | undefined,
+  turned: Turned,
+  left: boolean,
+  state: ConversationState,
+): Follows {
   const { end, isAnswer } = turned
   if (word === undefined || (end !== undefined && !isAnswer)) return natural(turned)
   const note = given(word.feedback)
@@ -95,7 +116,9 @@ export function follows(word: IterationWord | undefined, turned: Turned, left: b
 }
 
 /** What follows from the last turn that a hook has granted: whatever it brought is the end. */
-export const lastFollows = (turned: Turned, state: ConversationState): Follows => ({ end: turned.end ?? bailed(state, turned) })
+export const lastFollows = (turned: Turned, state: ConversationState): Follows => ({
+  end: turned.end ?? bailed(state, turned),
+})
 
 /** The end by a hook, with what there is: the last text, else what the last calls have brought. Never empty. */
 function bailed(state: ConversationState, { answer: { calls }, scored }: Turned): Outcome {
@@ -109,8 +132,13 @@ function bailed(state: ConversationState, { answer: { calls }, scored }: Turned)
 function bothSaid(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const goes = second.continue ?? first.continue
-  const feedback = [first.feedback, second.feedback].filter((text) => typeof text === 'string' && text.trim() !== '').join('\n\n')
-  return { ...(typeof goes === 'boolean' ? { continue: goes } : undefined), ...(feedback === '' ? undefined : { feedback }) }
+  const feedback = [first.feedback, second.feedback]
+    .filter((text) => typeof text === 'string' && text.trim() !== '')
+    .join('\n\n')
+  return {
+    ...(typeof goes === 'boolean' ? { continue: goes } : undefined),
+    ...(feedback === '' ? undefined : { feedback }),
+  }
 }
 
 const given = (feedback: string | undefined): string | undefined =>
@@ -120,7 +148,9 @@ function problemOf(word: Json): string | undefined {
   const { continue: goes, feedback } = (typeof word === 'object' ? word : {}) as { readonly [name: string]: Json }
   return (
     wordProblem(word, names) ??
-    (goes === undefined || goes === null || typeof goes === 'boolean' ? undefined : 'continue is neither true nor false') ??
+    (goes === undefined || goes === null || typeof goes === 'boolean'
+      ? undefined
+      : 'continue is neither true nor false') ??
     (feedback === undefined || feedback === null || typeof feedback === 'string' ? undefined : 'feedback is no text')
   )
 }

@@ -1,7 +1,8 @@
 /**
  * judge(): a model that measures an answer, as an agent.
  *
- * Owns: its options, its instructions, the form of its answer. Does not own: when it is asked and what becomes of its score (completion.ts): it is an agent like any other.
+ * Owns: its options, its instructions, the form of its answer. Does not own: when it is asked and what becomes of its
+ * score (completion.ts): it is an agent like any other.
  */
 import { described, mustBeOptions, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
@@ -53,20 +54,25 @@ const output = {
   type: 'object',
   properties: {
     score: { type: 'number', minimum: 0, maximum: 1, description: '1 only if everything is met, 0 if nothing is.' },
-    reason: { type: 'string', description: 'What is missing or wrong, in one or two sentences for whoever wrote the answer.' },
+    reason: {
+      type: 'string',
+      description: 'What is missing or wrong, in one or two sentences for whoever wrote the answer.',
+    },
   },
   required: ['score', 'reason'],
 } as const
 
 /**
- * Makes an agent that is given a task and an answer, and answers `{ score, reason }` with a score from 0 to 1. Among the scorers of `isComplete` an answer passes with exactly 1.
- * Throws `agent.invalid` for invalid options, or without criteria.
+ * Makes an agent that is given a task and an answer, and answers `{ score, reason }` with a score from 0 to 1. Among
+ * the scorers of `isComplete` an answer passes with exactly 1. Throws `agent.invalid` for invalid options, or without
+ * criteria.
  */
 export function judge<const Name extends string>(options: JudgeOptions<Name>): Agent<Name, string, Judgement> {
   mustBeOptions(options, 'judge', 'agent.invalid')
   const { criteria, description = 'Judges whether an answer does what was asked.', ...rest } = options
   const where = `judge "${options.name}"`
-  const points = typeof criteria === 'string' ? [criteria] : Array.isArray(criteria) ? (criteria as readonly string[]) : []
+  const points =
+    typeof criteria === 'string' ? [criteria] : Array.isArray(criteria) ? (criteria as readonly string[]) : []
   const problems = [
     ...unknownNames(options, names, where),
     ...(points.length > 0 && !points.some(isBlank)
@@ -74,11 +80,11 @@ export function judge<const Name extends string>(options: JudgeOptions<Name>): A
       : [`${where}: criteria is ${described(criteria)}, expected a text or a list of texts that are not empty`]),
   ]
   if (problems.length > 0) throw new ReeveError('agent.invalid', problems.join('\n'))
-  return agent({ ...rest, description, instructions: instructionsOf(points), output }) as Agent<Name, unknown, unknown> as Agent<
+  return agent({ ...rest, description, instructions: instructionsOf(points), output }) as Agent<
     Name,
-    string,
-    Judgement
-  >
+    unknown,
+    unknown
+  > as Agent<Name, string, Judgement>
 }
 
 const instructionsOf = (

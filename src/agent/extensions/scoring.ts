@@ -1,10 +1,20 @@
 /**
  * Scoring: the scorers of one activation at work.
  *
- * Owns: asking several under one deadline, what their ends count, the words of a refusal. Does not own: the options (completion.ts), when an answer is measured (../loop.ts).
- * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one step of one attempt, an agent is a worker over the edge).
+ * Owns: asking several under one deadline, what their ends count, the words of a refusal. Does not own: the options
+ * (completion.ts), when an answer is measured (../loop.ts).
+ * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one
+ * step of one attempt, an agent is a worker over the edge).
  */
-import { copy, describeOutcome, withoutTrail, type ActivationId, type Json, type OpId, type Outcome } from '../../core/index.ts'
+import {
+  copy,
+  describeOutcome,
+  withoutTrail,
+  type ActivationId,
+  type Json,
+  type OpId,
+  type Outcome,
+} from '../../core/index.ts'
 import { briefValue, failureTold } from '../../edge/index.ts'
 import { stoodBetween, type Context } from '../../engine/index.ts'
 import { stopAsked } from '../../oversight/index.ts'
@@ -81,7 +91,10 @@ export class Scoring implements Extension {
   }
 
   /** Asks until it is decided, everybody has answered, or the time is over. */
-  async #asked(ctx: Context, input: () => ScorerInput): Promise<{ readonly results: readonly ScorerResult[]; readonly timedOut: boolean }> {
+  async #asked(
+    ctx: Context,
+    input: () => ScorerInput,
+  ): Promise<{ readonly results: readonly ScorerResult[]; readonly timedOut: boolean }> {
     const { strategy = 'all', parallel = true, timeoutMs = defaultTimeoutMs } = this.#completion
     const since = ctx.now().getTime()
     let deadline = ctx.ask('deadline', { until: new Date(since + timeoutMs) })
@@ -89,7 +102,8 @@ export class Scoring implements Extension {
     const results = new Map<string, ScorerResult>()
     const open = new Map<string, Measure>()
     const waiting = [...this.#measures]
-    const isDecided = (): boolean => [...results.values()].some(({ passed }) => (strategy === 'any' ? passed : !passed && !parallel))
+    const isDecided = (): boolean =>
+      [...results.values()].some(({ passed }) => (strategy === 'any' ? passed : !passed && !parallel))
     let timedOut = false
     while (!timedOut && !isDecided() && waiting.length + open.size > 0) {
       while (waiting.length > 0 && (parallel || open.size === 0) && !isDecided()) {
@@ -99,7 +113,9 @@ export class Scoring implements Extension {
         else results.set(next.name, begun)
       }
       if (open.size === 0) continue
-      const heard = await ctx.next((each) => each.id === deadline || open.has(each.id) || open.has(stopAsked(each)?.delegation ?? ''))
+      const heard = await ctx.next(
+        (each) => each.id === deadline || open.has(each.id) || open.has(stopAsked(each)?.delegation ?? ''),
+      )
       const stop = stopAsked(heard)
       if (stop !== undefined) {
         ctx.stop(stop.delegation as ActivationId, stop.reason)
@@ -122,7 +138,8 @@ export class Scoring implements Extension {
     }
     if (!timedOut) ctx.stop(deadline, 'every scorer that counts has answered')
     const late = timedOut ? { timedOutMs: timeoutMs } : {}
-    for (const id of open.keys()) ctx.stop(id as OpId, timedOut ? 'it did not finish in time' : 'another scorer has decided', late)
+    for (const id of open.keys())
+      ctx.stop(id as OpId, timedOut ? 'it did not finish in time' : 'another scorer has decided', late)
     const unfinished = new Set([...open.values(), ...(timedOut ? waiting : [])].map(({ name }) => name))
     return {
       results: this.#measures.flatMap(
@@ -137,7 +154,8 @@ export class Scoring implements Extension {
     const { name, score, agent } = measure
     if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), scorer)
     const { brief, text, output, turn } = input()
-    const work = agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
+    const work =
+      agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
     const started = startWorker(ctx, this.#state.edge, agent, work, undefined, undefined, 'score')
     return typeof started === 'string' ? started : errored(name, started.message)
   }

@@ -1,8 +1,10 @@
 /**
  * Started: what the hooks of a start become in the activation that asks them.
  *
- * Owns: finding the functions by their names. Does not own: the names (../../edge/hooks.ts), the functions (../../runtime), those around delegations (../../supervisor).
- * Holds: a name that this process does not know is a hook that fails, so that nothing that one might forbid goes on unlooked at.
+ * Owns: finding the functions by their names. Does not own: the names (../../edge/hooks.ts), the functions
+ * (../../runtime), those around delegations (../../supervisor).
+ * Holds: a name that this process does not know is a hook that fails, so that nothing that one might forbid goes on
+ * unlooked at.
  */
 import { ReeveError } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'

@@ -1,8 +1,10 @@
 /**
  * Word: what a hook says when it is asked, and what is recorded when it cannot be taken.
  *
- * Owns: asking users' code once, the check of what it gives back, the fact `hook.failed`. Does not own: when a hook is asked and what becomes of its word.
- * Holds: K3, K10: each question is a step of one attempt, so a hook runs once, also across resume and replay; its word is JSON and recorded. It may wait, and be asynchronous.
+ * Owns: asking users' code once, the check of what it gives back, the fact `hook.failed`. Does not own: when a hook is
+ * asked and what becomes of its word.
+ * Holds: K3, K10: each question is a step of one attempt, so a hook runs once, also across resume and replay; its word
+ * is JSON and recorded. It may wait, and be asynchronous.
  */
 import {
   described,
@@ -33,7 +35,8 @@ export type WordSaid<W> =
     }
 
 /**
- * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
+ * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline
+ * (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
  */
 export const computation = {
   effect: 'read',

@@ -1,14 +1,26 @@
 /**
  * Activation: one model agent at work once, put together from what its definition, its edge and its start say.
  *
- * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop (turn-loop.ts), an extension (extensions/, background.ts), what stands around agents of every kind
+ * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop
+ * (turn-loop.ts), an extension (extensions/, background.ts), what stands around agents of every kind
  * (../runtime/layers.ts).
  * Holds: K4: the order below decides which scopes are opened in which order.
  *
- * From the outside in: the handoff record, which says everything that was said; the instructions, filled in before a middleware sees them; the middlewares, which may change what the activation begins with
- * and how it ends, whatever happens inside; the tools of Reeve's own; the loop.
+ * From the outside in: the handoff record, which says everything that was said; the instructions, filled in before a
+ * middleware sees them; the middlewares, which may change what the activation begins with and how it ends, whatever
+ * happens inside; the tools of Reeve's own; the loop.
  */
-import { canonical, completed, failed, failure, transferTool, withTrail, type Action, type Json, type Outcome } from '../../core/index.ts'
+import {
+  canonical,
+  completed,
+  failed,
+  failure,
+  transferTool,
+  withTrail,
+  type Action,
+  type Json,
+  type Outcome,
+} from '../../core/index.ts'
 import { briefValue, leavesTrail, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { Compacting } from '../extensions/compaction.ts'
@@ -39,14 +51,17 @@ interface Activation {
 }
 
 /**
- * The extensions of the turn loop, in the order in which they are asked at each moment. Undefined: the activation does not use it. An option more is a line more.
+ * The extensions of the turn loop, in the order in which they are asked at each moment. Undefined: the activation does
+ * not use it. An option more is a line more.
  *
- * Compaction comes first, so that what the others say to the model is not summarized at once. Background work is told before the last turn is announced, since nothing can be told after that. Middlewares
- * are shown what was said before them. Scorers measure what middlewares have left of an answer. Hooks after a turn hear what scorers said. Of two of a kind, that of the definition comes before that
- * of the start.
+ * Compaction comes first, so that what the others say to the model is not summarized at once. Background work is told
+ * before the last turn is announced, since nothing can be told after that. Middlewares are shown what was said before
+ * them. Scorers measure what middlewares have left of an answer. Hooks after a turn hear what scorers said. Of two of a
+ * kind, that of the definition comes before that of the start.
  */
 const extensions: readonly ((activation: Activation) => Extension | undefined)[] = [
-  ({ mind, state, turns, background }) => mind.compaction && new Compacting(mind.compaction, mind, state, turns.max, background),
+  ({ mind, state, turns, background }) =>
+    mind.compaction && new Compacting(mind.compaction, mind, state, turns.max, background),
   ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
   ({ mind, state, turns }) => (mind.lastAnswer ? lastAnswer(state, turns) : undefined),
   ({ state }) => state.hooks,
@@ -66,7 +81,10 @@ function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extens
   return started && iteration(started, state, max, 'start.onIterationComplete')
 }
 
-/** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
+/**
+ * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the
+ * code.
+ */
 export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
   const state = new ConversationState(mind.agent, ctx, edge, mind.compaction !== undefined)
   const outcome = await (mind.templating || mind.middleware.length > 0
@@ -85,17 +103,24 @@ const added = (own: string | undefined, more: string | undefined): string | unde
 /** The work with its instructions filled in, and middlewares around it. */
 async function surrounded(mind: Mind, state: ConversationState): Promise<Outcome> {
   const own = mind.instructions
-  const instructions = added(mind.templating && own !== undefined ? await filled(own, state.ctx) : own, state.edge.added)
+  const instructions = added(
+    mind.templating && own !== undefined ? await filled(own, state.ctx) : own,
+    state.edge.added,
+  )
   if (mind.middleware.length === 0) return turns(mind, state, instructions)
   const hooks = new Hooks(mind.middleware, state, briefValue(state.edge.brief), mind.settings)
   state.hooks = hooks
-  const ended = await begun(mind, state, hooks, instructions).catch((thrown: unknown) => unfinished(state, failed(failureOf(thrown))))
+  const ended = await begun(mind, state, hooks, instructions).catch((thrown: unknown) =>
+    unfinished(state, failed(failureOf(thrown))),
+  )
   const left = await hooks.end(ended)
   if (left.status !== 'completed') return unfinished(state, left)
   // a middleware that gives back what it was given, if only a copy, has decided nothing
   if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
   const fits = fitting(left.output, mind.outputSchema)
-  return fits.ok ? answered(state, fits.value) : unfinished(state, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
+  return fits.ok
+    ? answered(state, fits.value)
+    : unfinished(state, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
 }
 
 /** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
@@ -105,7 +130,10 @@ function answered(state: ConversationState, output: Json): Outcome {
   return completed(output)
 }
 
-/** Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has none yet. */
+/**
+ * Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has
+ * none yet.
+ */
 function kept(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
   state.action = undefined
   const given = state.messages.findLast((message) => message.role === 'tool' && message.callId === id)
@@ -116,7 +144,12 @@ function kept(state: ConversationState, { to, callId: id }: Extract<Action, { ty
   state.passOn(given, { ...given, content, isError: true })
 }
 
-async function begun(mind: Mind, state: ConversationState, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
+async function begun(
+  mind: Mind,
+  state: ConversationState,
+  hooks: Hooks,
+  instructions: string | undefined,
+): Promise<Outcome> {
   const names = mind.tools.map(({ name }) => name)
   const begins = await hooks.begin({ instructions, tools: names })
   const missing = names.filter((name) => !begins.tools.includes(name))
@@ -148,7 +181,12 @@ async function turns(
 }
 
 /** The tools of the agent, and those of Reeve's own. */
-function opening(mind: Mind, state: ConversationState, instructions: string | undefined, missing: readonly string[]): Opening {
+function opening(
+  mind: Mind,
+  state: ConversationState,
+  instructions: string | undefined,
+  missing: readonly string[],
+): Opening {
   const { edge } = state
   const all = mind.open(state, instructions)
   const whole = missing.length === 0 ? all : { ...all, toolbox: new Lessened(all.toolbox, new Set(missing)) }
@@ -174,4 +212,5 @@ function used(activation: Activation): readonly Extension[] {
 }
 
 /** Whether some of its tools go on while its model does something else. */
-export const worksInBackground = ({ tools }: Pick<Mind, 'tools'>): boolean => tools.some(({ background }) => background === true)
+export const worksInBackground = ({ tools }: Pick<Mind, 'tools'>): boolean =>
+  tools.some(({ background }) => background === true)

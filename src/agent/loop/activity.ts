@@ -1,7 +1,8 @@
 /**
  * Activity: whether the code of an agent has done anything. A router has to know that of a member that said nothing.
  *
- * Owns: the view of a context that sees it: effects, workers, questions, messages and written values; not what only looks or waits. Does not own: what follows (../flow).
+ * Owns: the view of a context that sees it: effects, workers, questions, messages and written values; not what only
+ * looks or waits. Does not own: what follows (../flow).
  * Holds: K3: what the code asks for is the same on replay, so this is.
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'

@@ -1,10 +1,14 @@
 /**
- * Background: work that goes on while the mind that asked for it does something else, and how its model hears of the ends: delegations, and calls of tools.
+ * Background: work that goes on while the mind that asked for it does something else, and how its model hears of the
+ * ends: delegations, and calls of tools.
  *
- * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result there, when a mind that has nothing else to do is asked again.
- * Does not own: the work (tool-gate.ts, ../supervisor/delegation), who may work in the background (the tool, ../supervisor/delegation/dispatch.ts), the loop that asks (turn-loop.ts).
- * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7: nobody is left behind: a mind that ends stops them.
- * The result of a call is told once, where the call stands: a prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
+ * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result
+ * there, when a mind that has nothing else to do is asked again.
+ * Does not own: the work (tool-gate.ts, ../supervisor/delegation), who may work in the background (the tool,
+ * ../supervisor/delegation/dispatch.ts), the loop that asks (turn-loop.ts).
+ * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7:
+ * nobody is left behind: a mind that ends stops them. The result of a call is told once, where the call stands: a
+ * prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
  */
 import { asText, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -15,7 +19,10 @@ import type { ConversationState } from './conversation-state.ts'
 import type { Extension } from '../extensions/extension.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
-/** When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its answer. */
+/**
+ * When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its
+ * answer.
+ */
 export interface BackgroundRules {
   readonly react?: 'each' | 'all'
   readonly whenDone?: 'wait' | 'stop'
@@ -104,7 +111,9 @@ export class BackgroundWork implements Background {
     this.#untold.delete(deferred)
     const name = `${what.label} ("${what.who}", ${what.status() ?? 'never begun'})`
     // a summary may stand where it was called
-    return put(state, deferred) ? `${name}, its result stands where you called it` : `${name}: ${asText(result.content)}`
+    return put(state, deferred)
+      ? `${name}, its result stands where you called it`
+      : `${name}: ${asText(result.content)}`
   }
 
   async more(): Promise<boolean> {
@@ -157,7 +166,9 @@ export class BackgroundWork implements Background {
   }
 
   lines(): readonly string[] {
-    return [...this.#untold].map(({ what, result }) => `${what.label} "${what.who}": ${result === undefined ? what.state() : 'ended'}`)
+    return [...this.#untold].map(
+      ({ what, result }) => `${what.label} "${what.who}": ${result === undefined ? what.state() : 'ended'}`,
+    )
   }
 }
 
@@ -181,7 +192,9 @@ const isEnded = (deferred: Deferred): deferred is Ended => deferred.result !== u
 
 /** Puts the result where its call stands. False: the model is not shown that call any more. */
 function put(state: ConversationState, { what, placeholder, result }: Ended): boolean {
-  const message = state.whole.findLast((each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder)
+  const message = state.whole.findLast(
+    (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,
+  )
   if (message?.role !== 'tool') return false
   const { content, isError } = result
   return state.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })

@@ -1,8 +1,10 @@
 /**
- * The conversation state: what one activation of a model agent has in front of it. Lives in memory only; on resume the loop makes it again from the journal (K1).
+ * The conversation state: what one activation of a model agent has in front of it. Lives in memory only; on resume the
+ * loop makes it again from the journal (K1).
  *
- * Owns: the growing list of messages, what they put into content keys, its size, the text so far. Everything here is incremental: a turn costs what it adds, never
- * what was there before. What is left out of the prompt (`leaveOut`) stays said: others are shown it as if it were still there.
+ * Owns: the growing list of messages, what they put into content keys, its size, the text so far. Everything here is
+ * incremental: a turn costs what it adds, never what was there before. What is left out of the prompt (`leaveOut`)
+ * stays said: others are shown it as if it were still there.
  * Does not own: when something is left out, and what stands in its place (compaction.ts).
  */
 import {
@@ -114,8 +116,9 @@ export class ConversationState {
   }
 
   /**
-   * Tells the model something that nobody said: as a user, so that it answers to it, and never seen by others. An answer without a word before it is not shown any more. `workers`: what its
-   * workers are shown of it, whose context has the conversation. Default: nothing.
+   * Tells the model something that nobody said: as a user, so that it answers to it, and never seen by others. An
+   * answer without a word before it is not shown any more. `workers`: what its workers are shown of it, whose context
+   * has the conversation. Default: nothing.
    */
   note(content: string, workers?: string): void {
     this.#forgetNothing()
@@ -134,18 +137,27 @@ export class ConversationState {
     this.#measure()
   }
 
-  /** What the model is to be told before it is asked again, as a note. After the results of the turn under way: those must stand next to their calls. `kept`: later runs of the session are shown it, too. */
+  /**
+   * What the model is to be told before it is asked again, as a note. After the results of the turn under way: those
+   * must stand next to their calls. `kept`: later runs of the session are shown it, too.
+   */
   readonly tell = (content: string, kept?: 'kept'): void => {
     if (kept !== undefined) this.feedback.push(content)
     this.#later.push(content)
   }
 
-  /** The same for what may be no news any more by then: it is asked for only before the model is asked again, and may be nothing. */
+  /**
+   * The same for what may be no news any more by then: it is asked for only before the model is asked again, and may be
+   * nothing.
+   */
   readonly tellIfStill = (content: () => string | undefined): void => {
     this.#later.push(content)
   }
 
-  /** Stops what users' tools are doing, and withdraws what their approvals ask: one of the calls of this turn ends the work. */
+  /**
+   * Stops what users' tools are doing, and withdraws what their approvals ask: one of the calls of this turn ends the
+   * work.
+   */
   stopCalls(why: string): void {
     for (const ctx of this.calls) ctx.stopAll(why)
   }
@@ -158,7 +170,10 @@ export class ConversationState {
     }
   }
 
-  /** Puts another message in the place of one that was said, for good: the prompts from now on have it there. False: the model is not shown that one any more, and so is to be told. */
+  /**
+   * Puts another message in the place of one that was said, for good: the prompts from now on have it there. False: the
+   * model is not shown that one any more, and so is to be told.
+   */
   replace(message: Message, instead: Message): boolean {
     const said = this.#whole?.lastIndexOf(message) ?? -1
     if (said !== -1) this.#whole![said] = instead
@@ -170,8 +185,8 @@ export class ConversationState {
   }
 
   /**
-   * Where the prompt may be cut so that about the last `keep` messages stay: not between a call and its results, nor before a note on what stands before it. Undefined if nothing
-   * would be left out.
+   * Where the prompt may be cut so that about the last `keep` messages stay: not between a call and its results, nor
+   * before a note on what stands before it. Undefined if nothing would be left out.
    */
   cut(keep: number): number | undefined {
     let at = Math.max(0, this.messages.length - keep)
@@ -188,7 +203,10 @@ export class ConversationState {
     return this.messages.slice(0, cut).filter((message) => !stays(message) && !this.#stand.includes(message))
   }
 
-  /** Leaves everything before the cut out of the prompt, but for instructions and what it was asked to do, and puts notes there in its place. */
+  /**
+   * Leaves everything before the cut out of the prompt, but for instructions and what it was asked to do, and puts
+   * notes there in its place.
+   */
   leaveOut(cut: number, notes: readonly string[]): void {
     const { messages } = this
     const stays = this.#staying()
@@ -212,7 +230,9 @@ export class ConversationState {
   #staying(): (message: Message) => boolean {
     const before = this.whole.slice(0, this.#begun)
     const brief = briefText(this.edge.brief)
-    const asked = before.findLast(({ role, content }) => role === 'user' && content === brief) ?? before.find(({ role }) => role === 'user')
+    const asked =
+      before.findLast(({ role, content }) => role === 'user' && content === brief) ??
+      before.find(({ role }) => role === 'user')
     const task = this.edge.flow?.task === undefined ? undefined : before.at(-1)
     return (message) => message.role === 'system' || message === asked || message === task
   }
@@ -222,7 +242,10 @@ export class ConversationState {
     if (this.#measures) this.tokens = estimateTokens(this.messages)
   }
 
-  /** The beginning of the conversation: own instructions, what was said before, what is to be done. Nobody is asked to go on from words of its own: they are followed by a note. */
+  /**
+   * The beginning of the conversation: own instructions, what was said before, what is to be done. Nobody is asked to
+   * go on from words of its own: they are followed by a note.
+   */
   begin(system: string | undefined): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
     const entries = entriesOf(this.edge)
@@ -243,7 +266,8 @@ export class ConversationState {
     const content = output === null ? '' : asText(output)
     const words: Message = { role: 'assistant', content }
     this.answer ??= this.#unaccepted()
-    if (this.answer !== undefined) this.passOn(this.answer, this.answer.role === 'tool' ? { ...this.answer, content: output } : words)
+    if (this.answer !== undefined)
+      this.passOn(this.answer, this.answer.role === 'tool' ? { ...this.answer, content: output } : words)
     else if (content !== '') this.say((this.answer = words))
   }
 
@@ -282,8 +306,8 @@ export class ConversationState {
   }
 
   /**
-   * What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. `answerTo` may put words in the place
-   * of a result: those of a worker who was called.
+   * What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. `answerTo`
+   * may put words in the place of a result: those of a worker who was called.
    */
   view(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
@@ -291,7 +315,8 @@ export class ConversationState {
       const crosses = this.#forWorkers.get(message)
       if (crosses !== undefined) view.push({ role: 'user', text: crosses })
       if (this.#notes.has(message)) continue
-      if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })
+      if (message.role === 'user' && typeof message.content === 'string')
+        view.push({ role: 'user', text: message.content })
       else if (message.role === 'assistant' && message.content !== '')
         view.push({ role: 'assistant', text: message.content, agent: this.agent })
       else if (message.role === 'tool') {
@@ -304,9 +329,18 @@ export class ConversationState {
 
   /** The end by a limit, with the text so far. `account`: the leader's, where the limit is not its own. */
   limited(limit: LimitName, message: string, account?: LimitedAccount): Outcome<never> {
-    return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }), ...present({ account }) }
+    return {
+      status: 'limited',
+      limit,
+      message,
+      ...(this.text === '' ? undefined : { partial: this.text }),
+      ...present({ account }),
+    }
   }
 }
 
-/** What a model is told that spoke last: many providers refuse a prompt that ends with its own words, or take them for the beginning of its answer. */
+/**
+ * What a model is told that spoke last: many providers refuse a prompt that ends with its own words, or take them for
+ * the beginning of its answer.
+ */
 const yourTurn = 'It is your turn again. Go on from here.'

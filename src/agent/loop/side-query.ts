@@ -1,7 +1,9 @@
 /**
- * Side query: a question to a model that is nobody's turn at the work: who speaks next, what a worker wants to know, how far things are.
+ * Side query: a question to a model that is nobody's turn at the work: who speaks next, what a worker wants to know,
+ * how far things are.
  *
- * Owns: how such a question is put. Does not own: who asks and what becomes of the answer (../supervisor), the loop that asks and corrects (turn-loop.ts): it is the same one.
+ * Owns: how such a question is put. Does not own: who asks and what becomes of the answer (../supervisor), the loop
+ * that asks and corrects (turn-loop.ts): it is the same one.
  * Holds: K4 (whoever asks gives it a scope of its own), K11 (it counts like every call of a model).
  */
 import type { HistoryEntry, Outcome } from '../../core/index.ts'
@@ -30,14 +32,21 @@ export interface SideQuery {
 /** One call that a model made though there are no tools is forgiven. */
 const strayCalls = 1
 
-/** Asks without tools, and without what stands around the asked one's own work. Resolves to its answer, or to why there is none. */
+/**
+ * Asks without tools, and without what stands around the asked one's own work. Resolves to its answer, or to why there
+ * is none.
+ */
 export function askSideQuery(
   { agent, model, settings, retry }: Brain,
   ctx: Context,
   edge: Edge,
   { system, said, question, output, purpose }: SideQuery,
 ): Promise<Outcome> {
-  const facts = { model, ...(settings === undefined ? undefined : { settings }), ...(retry === undefined ? undefined : { retry }) }
+  const facts = {
+    model,
+    ...(settings === undefined ? undefined : { settings }),
+    ...(retry === undefined ? undefined : { retry }),
+  }
   const mind = mindOf(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
   const { asks: _asks, assignment: _assignment, ...below } = toolEdge(edge, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]

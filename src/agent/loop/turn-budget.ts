@@ -1,7 +1,8 @@
 /**
  * Turn budget: how many turns one activation may take, and which one is the last.
  *
- * Owns: the number, and whether the turns of the whole tree are used up. Does not own: counting calls of the model (conversation-state.ts), the account of the tree (the engine).
+ * Owns: the number, and whether the turns of the whole tree are used up. Does not own: counting calls of the model
+ * (conversation-state.ts), the account of the tree (the engine).
  */
 
 export class TurnBudget {

@@ -1,12 +1,23 @@
 /**
- * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and supervisors, for live and replayed work,
- * with and without somebody watching.
+ * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and
+ * supervisors, for live and replayed work, with and without somebody watching.
  *
- * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does
- * at a moment (extension.ts), what stands around the loop (activation.ts).
- * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
+ * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn
+ * (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does at a moment
+ * (extension.ts), what stands around the loop (activation.ts).
+ * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for
+ * calls).
  */
-import { asText, completed, failed, failure, type ActivationId, type Json, type LimitName, type Outcome } from '../../core/index.ts'
+import {
+  asText,
+  completed,
+  failed,
+  failure,
+  type ActivationId,
+  type Json,
+  type LimitName,
+  type Outcome,
+} from '../../core/index.ts'
 import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
@@ -58,7 +69,10 @@ export interface Mind {
   readonly compaction: Compaction | undefined
   /** It has the tool by which it says how good its result is. */
   readonly reports?: boolean
-  /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
+  /**
+   * Called once per activation, with the instructions that hold in it: the whole system text and what is callable.
+   * Pure.
+   */
   open(state: ConversationState, instructions: string | undefined): Opening
 }
 
@@ -91,7 +105,10 @@ export async function turnLoop(
     }
     const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
-    const asked = await askModel(mind, state, turn.ctx, offer.specs, turn.prompt, { last: mind.lastAnswer && isLast, isVerb: offer.isVerb })
+    const asked = await askModel(mind, state, turn.ctx, offer.specs, turn.prompt, {
+      last: mind.lastAnswer && isLast,
+      isVerb: offer.isVerb,
+    })
     if (asked.status !== 'completed') {
       if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
       return exceeded(asked) === undefined || stood === undefined
@@ -122,7 +139,9 @@ export async function turnLoop(
       turn.end = undefined
     }
     for (const each of at.afterTurn) await each.afterTurn(turn)
-    const next: Follows = isGranted ? lastFollows(turn, state) : follows(turn.word, turn, state.asked < turns.max, state)
+    const next: Follows = isGranted
+      ? lastFollows(turn, state)
+      : follows(turn.word, turn, state.asked < turns.max, state)
     if (next.end !== undefined) {
       if (next.end === decided?.end) decided.take()
       return next.end
@@ -219,7 +238,12 @@ function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): str
 }
 
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
-function unanswered(state: ConversationState, own: ActivationId, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
+function unanswered(
+  state: ConversationState,
+  own: ActivationId,
+  outcome: Exclude<Outcome, { status: 'completed' }>,
+  unmet = '',
+): Outcome {
   const max = exceeded(outcome)
   if (max === undefined || outcome.status !== 'failed') return outcome
   const lift = max['byDefault'] === true ? `; ${howToLift('turns', Number(max['max']))}` : ''
@@ -239,19 +263,29 @@ function rejected(state: ConversationState, turn: Context, { calls }: ModelAnswe
   if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 
-async function worked(state: ConversationState, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Decided | undefined> {
+async function worked(
+  state: ConversationState,
+  turn: Context,
+  toolbox: Toolbox,
+  answer: ModelAnswer,
+): Promise<Decided | undefined> {
   const results = await runCalls(state, turn, toolbox, answer.calls)
   const last = decisive(results)
   results.forEach((result, i) => {
     const call = answer.calls[i]!
     const { content, isError } = i === last ? result : outdone(result, turn, call)
     const { id, name } = call
-    state.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
+    state.say(
+      isError === true
+        ? { role: 'tool', callId: id, name, content, isError }
+        : { role: 'tool', callId: id, name, content },
+    )
     if (result.breaks === true) state.breaks = true
   })
   const finish = results[last]?.finish
   state.action = finish?.action
-  if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
+  if (finish?.action?.type === 'exit')
+    turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
   if (finish === undefined) return undefined
   const { outcome: end, action, answers } = finish
   const message = state.messages.at(last - results.length)
@@ -276,7 +310,10 @@ async function worked(state: ConversationState, turn: Context, toolbox: Toolbox,
 /** The call by which the agent ends: of several the last, but nothing ends well what has failed. */
 function decisive(results: readonly CallResult[]): number {
   const last = results.findLastIndex(({ finish }) => finish !== undefined)
-  const bad = last <= 0 ? last : results.findLastIndex(({ finish }) => finish !== undefined && finish.outcome.status !== 'completed')
+  const bad =
+    last <= 0
+      ? last
+      : results.findLastIndex(({ finish }) => finish !== undefined && finish.outcome.status !== 'completed')
   return bad === -1 ? last : bad
 }
 

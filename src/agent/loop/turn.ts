@@ -1,10 +1,14 @@
 /**
- * Turn: one model call plus the calls it asked for (DESIGN §2). There is one loop for everything; streaming is the sink that the model step writes to.
+ * Turn: one model call plus the calls it asked for (DESIGN §2). There is one loop for everything; streaming is the sink
+ * that the model step writes to.
  *
- * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope of its own, told in call order.
- * Does not own: when there is another turn (turn-loop.ts), what a call does (binding.ts).
- * A call for which there is room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others hold ends by itself: nobody waits for ever.
- * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
+ * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope
+ * of its own, told in call order.
+ * Does not own: when there is another turn (turn-loop.ts), what a call does (binding.ts). A call for which there is
+ * room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others
+ * hold ends by itself: nobody waits for ever.
+ * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a
+ * call used is recorded with its end).
  */
 import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { denies, permits } from '../../edge/index.ts'
@@ -89,14 +93,17 @@ export async function askModel(
   }
   const ask = async (io: StepIO): Promise<Json> => {
     // inside the step, so that what an older journal has recorded stays as it is
-    if (state.edge.limits?.usd !== undefined && model.price === undefined) throw new FailureError(unpriced(agent, model))
+    if (state.edge.limits?.usd !== undefined && model.price === undefined)
+      throw new FailureError(unpriced(agent, model))
     return model.call({
       messages,
       tools: specs,
       signal: io.signal,
       key: io.key,
       // what a middleware may still take out is not shown while it is written
-      ...(purpose === undefined && !changeable.includes('answer') ? { emit: (part: ModelPart) => io.emit(part) } : undefined),
+      ...(purpose === undefined && !changeable.includes('answer')
+        ? { emit: (part: ModelPart) => io.emit(part) }
+        : undefined),
       ...(settings === undefined ? undefined : { settings }),
       ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
     }) as Promise<unknown> as Promise<Json>
@@ -111,7 +118,10 @@ export async function askModel(
 /** How long a call waits before it is looked at again whether there is room for it, each time longer. */
 const roomWaits = { backoffMs: 500, maxBackoffMs: 60_000 } as const
 
-/** Waits for a while: what is under way may end and use less than was set aside for it. In a pause, which lets nothing out, nobody looks. */
+/**
+ * Waits for a while: what is under way may end and use less than was set aside for it. In a pause, which lets nothing
+ * out, nobody looks.
+ */
 async function waitForRoom(ctx: Context, waited: number): Promise<void> {
   const ms = backoff(roomWaits, waited, undefined, () => ctx.random())
   await ctx.next(ctx.ask('until', { until: new Date(ctx.now().getTime() + ms) }))
@@ -132,10 +142,16 @@ function settled(
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
-  return { usage, charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) } }
+  return {
+    usage,
+    charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) },
+  }
 }
 
-/** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
+/**
+ * Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of
+ * the estimate.
+ */
 function budgetOf(
   asking: Asking,
   state: ConversationState,
@@ -144,7 +160,8 @@ function budgetOf(
 ): { reserve: Charge; settings: ModelSettings } {
   const limit = state.edge.limits?.tokens
   const cap =
-    settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
+    settings?.maxOutputTokens ??
+    Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
   const input = tokens + estimateTokens([], specs)
   const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
   return {
@@ -154,7 +171,8 @@ function budgetOf(
 }
 
 /**
- * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled. The results are in call order.
+ * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled.
+ * The results are in call order.
  */
 export async function runCalls(
   state: ConversationState,
@@ -190,12 +208,19 @@ function runCall(
 ): Promise<CallResult> {
   const permissions = state.edge.permissions
   if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
-  if (permissions !== undefined && !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))) {
+  if (
+    permissions !== undefined &&
+    !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))
+  ) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
   }
   if (call.invalid !== undefined) {
-    const what = failure('tool.invalid-input', `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`, 'validation')
+    const what = failure(
+      'tool.invalid-input',
+      `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`,
+      'validation',
+    )
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
   }
   const listed = permissions?.approval
@@ -205,7 +230,10 @@ function runCall(
     : stoppable(state, ctx, () => binding.run(ctx, call, state))
 }
 
-/** May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a failure. */
+/**
+ * May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a
+ * failure.
+ */
 async function stoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
   state.calls.add(ctx)
   try {
@@ -216,7 +244,12 @@ async function stoppable<T>(state: ConversationState, ctx: Context, work: () => 
 }
 
 /** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
-async function gatedVerb(state: ConversationState, ctx: Context, binding: Binding, call: ToolCall): Promise<CallResult> {
+async function gatedVerb(
+  state: ConversationState,
+  ctx: Context,
+  binding: Binding,
+  call: ToolCall,
+): Promise<CallResult> {
   const gated = { name: binding.spec.name, version: '1', sensitive: false, approval: undefined }
   const reason = approvalReason(gated, call.input, state.edge)
   if (reason === undefined) return binding.run(ctx, call, state)
@@ -234,7 +267,12 @@ async function gatedVerb(state: ConversationState, ctx: Context, binding: Bindin
   return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, state) : notApproved(ctx, call, verdict)
 }
 
-async function unknownTool(state: ConversationState, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
+async function unknownTool(
+  state: ConversationState,
+  ctx: Context,
+  toolbox: Toolbox,
+  call: ToolCall,
+): Promise<CallResult> {
   // a tool that was asked about and is gone since: the approver's decision is not passed over
   if (ctx.wasAsked(approvalQuestion)) {
     const asking = askedBefore(state.edge, `"${call.name}" is gone since this was asked`)
@@ -247,11 +285,22 @@ async function unknownTool(state: ConversationState, ctx: Context, toolbox: Tool
   }
   const names = offered(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
-  return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
+  return refuse(
+    ctx,
+    call,
+    what,
+    `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`,
+  )
 }
 
-/** The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes. */
-export function offered(specs: readonly ToolSpec[], state: ConversationState, isVerb?: (name: string) => boolean): readonly ToolSpec[] {
+/**
+ * The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes.
+ */
+export function offered(
+  specs: readonly ToolSpec[],
+  state: ConversationState,
+  isVerb?: (name: string) => boolean,
+): readonly ToolSpec[] {
   const { permissions } = state.edge
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
   return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))

@@ -1,8 +1,10 @@
 /**
- * Teammate: what a member of a planned team that is code can do besides its work: read and send mail, ask for help, publish.
+ * Teammate: what a member of a planned team that is code can do besides its work: read and send mail, ask for help,
+ * publish.
  *
  * Owns: these verbs. Does not own: their words (words.ts), the tools of models (tools.ts), who decides (../../team).
- * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with the same numbers, and is taken once.
+ * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with
+ * the same numbers, and is taken once.
  */
 import {
   failure,
@@ -17,7 +19,16 @@ import {
 } from '../../core/index.ts'
 import { readEdge, type Assignment } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { leaderReply, replyIn, tellLeader, type InboxWord, type Mail, type MailToSend, type RecruitWish, type RetireWish } from './words.ts'
+import {
+  leaderReply,
+  replyIn,
+  tellLeader,
+  type InboxWord,
+  type Mail,
+  type MailToSend,
+  type RecruitWish,
+  type RetireWish,
+} from './words.ts'
 
 /** What became of mail that was sent. */
 export type Sent =
@@ -37,11 +48,13 @@ export type Recruited =
   | { readonly admitted: false; readonly reason: string; readonly message: string }
 
 /** What became of a wish that a member leave. */
-export type Retired = { readonly retired: true } | { readonly retired: false; readonly reason: string; readonly message: string }
+export type Retired =
+  { readonly retired: true } | { readonly retired: false; readonly reason: string; readonly message: string }
 
 /** What became of an entry. */
 export type Published =
-  { readonly published: true; readonly seq: number } | { readonly published: false; readonly reason: string; readonly message?: string }
+  | { readonly published: true; readonly seq: number }
+  | { readonly published: false; readonly reason: string; readonly message?: string }
 
 /** Somebody on the team, as members see them. */
 export interface TeamEntry {
@@ -71,13 +84,20 @@ export interface MailWait {
 
 const waitNames: NamesOf<MailWait> = { from: true, withinMs: true }
 
-/** A member's hold on its team. Several verbs at once need a `ctx.scope` each only where they sleep: a wait with `withinMs`. */
+/**
+ * A member's hold on its team. Several verbs at once need a `ctx.scope` each only where they sleep: a wait with
+ * `withinMs`.
+ */
 export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>> {
-  /** The unread mail, oldest first. It is read then: a crash gives the same mail with the same numbers again, another attempt at the task does not. */
+  /**
+   * The unread mail, oldest first. It is read then: a crash gives the same mail with the same numbers again, another
+   * attempt at the task does not.
+   */
   inbox(): Promise<readonly Mail[]>
   /**
-   * The unread mail, as soon as there is some. Empty when the time is up. Whoever waits holds no place among those who work, and counts as doing nothing else: where other branches of the same
-   * member go on, wait with `withinMs`. Rejects with a FailureError `team.deadlock` where nobody is left who could send any.
+   * The unread mail, as soon as there is some. Empty when the time is up. Whoever waits holds no place among those who
+   * work, and counts as doing nothing else: where other branches of the same member go on, wait with `withinMs`.
+   * Rejects with a FailureError `team.deadlock` where nobody is left who could send any.
    */
   nextMail(wait?: MailWait): Promise<readonly Mail[]>
   /** Sends mail and does not wait: it leaves with the next commit. Whether it is taken, the journal says. */
@@ -148,7 +168,8 @@ class Member implements Teammate {
     const ctx = this.#ctx
     const word: InboxWord = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
     if (withinMs === undefined) return mailOf(await this.#ask(word))
-    if (!Number.isFinite(withinMs)) throw new ReeveError('input.invalid', `nextMail: withinMs is ${withinMs}, expected milliseconds`)
+    if (!Number.isFinite(withinMs))
+      throw new ReeveError('input.invalid', `nextMail: withinMs is ${withinMs}, expected milliseconds`)
     const asked = tellLeader(ctx, this.#leader, { ...word, bounded: true })
     const timer = ctx.ask('mail', { until: new Date(ctx.now().getTime() + Math.max(0, withinMs)) })
     const first = await ctx.next((each) => each.id === timer || replyIn(each, this.#leader, asked) !== undefined)
@@ -163,7 +184,9 @@ class Member implements Teammate {
     let early: readonly Mail[] | undefined
     let late: JsonObject | undefined
     while (late === undefined || (early === undefined && late['calledOff'] === false)) {
-      const next = await this.#ctx.next((each) => [asked, again].some((id) => replyIn(each, this.#leader, id) !== undefined))
+      const next = await this.#ctx.next((each) =>
+        [asked, again].some((id) => replyIn(each, this.#leader, id) !== undefined),
+      )
       const reply = replyIn(next, this.#leader, asked)
       if (reply !== undefined) early = mailOf(reply)
       late ??= replyIn(next, this.#leader, again)
@@ -171,13 +194,17 @@ class Member implements Teammate {
     return [...(early ?? []), ...mailOf(late)]
   }
 
-  readonly post = (mail: MailToSend): MessageId => tellLeader(this.#ctx, this.#leader, { do: 'send', mail, receipt: false })
+  readonly post = (mail: MailToSend): MessageId =>
+    tellLeader(this.#ctx, this.#leader, { do: 'send', mail, receipt: false })
 
-  readonly send = async (mail: MailToSend): Promise<Sent> => (await this.#ask({ do: 'send', mail, receipt: true })) as unknown as Sent
+  readonly send = async (mail: MailToSend): Promise<Sent> =>
+    (await this.#ask({ do: 'send', mail, receipt: true })) as unknown as Sent
 
-  readonly recruit = async (wish: RecruitWish): Promise<Recruited> => (await this.#ask({ do: 'recruit', wish })) as unknown as Recruited
+  readonly recruit = async (wish: RecruitWish): Promise<Recruited> =>
+    (await this.#ask({ do: 'recruit', wish })) as unknown as Recruited
 
-  readonly retire = async (wish: RetireWish): Promise<Retired> => (await this.#ask({ do: 'retire', wish })) as unknown as Retired
+  readonly retire = async (wish: RetireWish): Promise<Retired> =>
+    (await this.#ask({ do: 'retire', wish })) as unknown as Retired
 
   readonly team = async (role?: string): Promise<readonly TeamEntry[]> => {
     const { team } = await this.#ask({ do: 'team', ...(role === undefined ? undefined : { role }) })
@@ -199,6 +226,7 @@ class Member implements Teammate {
 
 /** The mail in a reply; throws where there can be none any more. */
 function mailOf({ mail, deadlock, cycle = [] }: JsonObject): readonly Mail[] {
-  if (typeof deadlock === 'string') throw new FailureError(failure('team.deadlock', deadlock, 'policy', { details: { cycle } }))
+  if (typeof deadlock === 'string')
+    throw new FailureError(failure('team.deadlock', deadlock, 'policy', { details: { cycle } }))
   return Array.isArray(mail) ? (mail.filter((each) => isObject(each)) as unknown as readonly Mail[]) : []
 }

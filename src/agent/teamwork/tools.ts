@@ -1,9 +1,12 @@
 /**
- * Teamwork by a model: the tools by which a member of a planned team that is a mind writes and reads mail, asks for help, publishes; and how it hears that there is mail.
+ * Teamwork by a model: the tools by which a member of a planned team that is a mind writes and reads mail, asks for
+ * help, publishes; and how it hears that there is mail.
  *
- * Owns: their schemas and words, the notes. Does not own: the verbs behind them (teammate.ts), who decides (../../team).
- * Holds: K3: a note that comes in only sets a number; it is told before a turn, at a point that replay comes by again, and only if the mail was not read meanwhile.
- * What others say is data: it stands in a tool's result, as JSON with its sender, never in a system text; nothing in it can look like a message of somebody else.
+ * Owns: their schemas and words, the notes. Does not own: the verbs behind them (teammate.ts), who decides
+ * (../../team).
+ * Holds: K3: a note that comes in only sets a number; it is told before a turn, at a point that replay comes by again,
+ * and only if the mail was not read meanwhile. What others say is data: it stands in a tool's result, as JSON with its
+ * sender, never in a system text; nothing in it can look like a message of somebody else.
  */
 import { failure, FailureError, isObject, parentOf, type Json, type JsonObject } from '../../core/index.ts'
 import type { Assignment } from '../../edge/index.ts'
@@ -16,12 +19,21 @@ import { teammate } from './teammate.ts'
 import { noteIn, type Mail } from './words.ts'
 
 /** The names of these tools. Persistent: models and journals know them. */
-const teamTools = ['send_message', 'read_messages', 'wait_for_message', 'list_team', 'recruit_teammate', 'publish_entry'] as const
+const teamTools = [
+  'send_message',
+  'read_messages',
+  'wait_for_message',
+  'list_team',
+  'recruit_teammate',
+  'publish_entry',
+] as const
 
 /** Whether this is the name of one of these tools. A tool of a member's own may not have it. */
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
 
-/** The opening of a mind that works for a planned team. The same for everybody else, and where its team offers nothing. */
+/**
+ * The opening of a mind that works for a planned team. The same for everybody else, and where its team offers nothing.
+ */
 export function withTeam(opening: Opening, state: ConversationState): Opening {
   const { assignment } = state.edge
   if (assignment === undefined || assignment.verbs.length === 0) return opening
@@ -61,8 +73,13 @@ class KnownMail {
 }
 
 /** Tells the model of mail that was there before it began, and of mail that comes while it works. */
-function hearOfMail({ ctx, tell, tellIfStill }: ConversationState, { leader, unread = 0 }: Assignment, inbox: KnownMail): void {
-  if (unread > 0) tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
+function hearOfMail(
+  { ctx, tell, tellIfStill }: ConversationState,
+  { leader, unread = 0 }: Assignment,
+  inbox: KnownMail,
+): void {
+  if (unread > 0)
+    tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
   if (parentOf(ctx.place.activation)?.parent !== leader) return // somebody in it: notes go to the member
   const hear = async (): Promise<never> => {
     for (;;) {
@@ -81,7 +98,12 @@ const newMail = 'There is new mail for you. read_messages shows it.'
 const counted = (messages: number): string => (messages === 1 ? '1 message' : `${messages} messages`)
 
 const text = (description: string): JsonObject => ({ type: 'string', description })
-const spec = (name: (typeof teamTools)[number], description: string, properties: JsonObject, required: readonly string[]): ToolSpec => ({
+const spec = (
+  name: (typeof teamTools)[number],
+  description: string,
+  properties: JsonObject,
+  required: readonly string[],
+): ToolSpec => ({
   name,
   description,
   parameters: { type: 'object', properties, required, additionalProperties: false },
@@ -93,7 +115,9 @@ const sending: Binding = {
     'send_message',
     'Sends a message to somebody on your team. It is in their inbox at once; whether and when they read it is their decision, so do not wait for an answer unless you need one.',
     {
-      to: text('The id of a member, as list_team shows it; "role:<name>" for everybody of a role; "*" for everybody else.'),
+      to: text(
+        'The id of a member, as list_team shows it; "role:<name>" for everybody of a role; "*" for everybody else.',
+      ),
       content: text('What you have to say, complete in itself.'),
       kind: text('What sort of message it is: info, request, offer, accept.'),
     },
@@ -108,13 +132,20 @@ const sending: Binding = {
     if (!sent.accepted) return notDone(ctx, call, `not sent: ${sent.message ?? sent.reason}`)
     const { recipients, seq } = sent
     if (recipients.length > 0) return { content: `Message ${seq} is in the inbox of ${recipients.join(', ')}.` }
-    return { content: `Message ${seq} was taken, but nobody is there now whom "${to}" means. list_team shows who is on the team.` }
+    return {
+      content: `Message ${seq} was taken, but nobody is there now whom "${to}" means. list_team shows who is on the team.`,
+    }
   },
 }
 
 const reading = (inbox: KnownMail): Binding => ({
   verb: true,
-  spec: spec('read_messages', 'Shows the messages in your inbox that you have not read, oldest first. They are read then.', {}, []),
+  spec: spec(
+    'read_messages',
+    'Shows the messages in your inbox that you have not read, oldest first. They are read then.',
+    {},
+    [],
+  ),
   async run(ctx) {
     const mail = await teammate(ctx).inbox()
     inbox.look(mail)
@@ -131,7 +162,10 @@ const waiting = (inbox: KnownMail): Binding => ({
     'Waits until there is a message in your inbox, and shows it. Only where you cannot go on without; do everything else before.',
     {
       from: text('Only messages of this member. Default: of anybody.'),
-      seconds: { type: 'number', description: 'How long to wait at most. Default: as long as somebody may still write.' },
+      seconds: {
+        type: 'number',
+        description: 'How long to wait at most. Default: as long as somebody may still write.',
+      },
     },
     [],
   ),
@@ -193,8 +227,16 @@ const recruiting: Binding = {
     if (role !== undefined && typeof role !== 'string') return invalidInput(ctx, call, '"role" must be a text')
     const recruited = await teammate(ctx).recruit({ description, ...(role === undefined ? undefined : { role }) })
     if (!recruited.admitted)
-      return notDone(ctx, call, `nobody was taken in: ${recruited.message === '' ? recruited.reason : recruited.message}`)
-    return { content: recruited.duplicate ? `${recruited.member} does this already.` : `${recruited.member} has joined and does this now.` }
+      return notDone(
+        ctx,
+        call,
+        `nobody was taken in: ${recruited.message === '' ? recruited.reason : recruited.message}`,
+      )
+    return {
+      content: recruited.duplicate
+        ? `${recruited.member} does this already.`
+        : `${recruited.member} has joined and does this now.`,
+    }
   },
 }
 
@@ -203,7 +245,10 @@ const publishing = (topics: readonly string[]): Binding => ({
   spec: spec(
     'publish_entry',
     'Adds an entry to a topic of your task, for those who wait for it, before your work is done. Without any, your answer is the entry.',
-    { topic: { type: 'string', enum: topics, description: 'Which topic.' }, entry: text('The entry, complete in itself.') },
+    {
+      topic: { type: 'string', enum: topics, description: 'Which topic.' },
+      entry: text('The entry, complete in itself.'),
+    },
     ['topic', 'entry'],
   ),
   async run(ctx, call) {

@@ -1,8 +1,10 @@
 /**
  * The words between a member of a planned team and whoever leads it: what a member may ask for, and the replies.
  *
- * Owns: the channels, and what their messages say. Does not own: what the leader does about it (../../team), the verbs of members (teammate.ts, tools.ts).
- * Holds: K3: both sides wait for messages, so replay hears them in the recorded order; nobody hangs: who has no leader any more is refused. Persistent: they stand in journals.
+ * Owns: the channels, and what their messages say. Does not own: what the leader does about it (../../team), the verbs
+ * of members (teammate.ts, tools.ts).
+ * Holds: K3: both sides wait for messages, so replay hears them in the recorded order; nobody hangs: who has no leader
+ * any more is refused. Persistent: they stand in journals.
  */
 import { isObject, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
@@ -45,7 +47,10 @@ export interface RecruitWish {
   readonly requestId?: string
   /** The task whose dependents wait for the recruit, too. Default: the task of the member who asks. */
   readonly parentTask?: string
-  /** Who waits for them. Default `parent` where there is a parent task, else `run`; `none`: nobody, they are called off when everything else is done. */
+  /**
+   * Who waits for them. Default `parent` where there is a parent task, else `run`; `none`: nobody, they are called off
+   * when everything else is done.
+   */
   readonly join?: 'parent' | 'run' | 'none'
   /** What it may use, in all likelihood. */
   readonly estimate?: { readonly tokens?: number; readonly usd?: number }
@@ -142,7 +147,8 @@ const notes = new Channel<{ readonly seq: number }>('$team.mail', (member) => {
 })
 
 /** The message of a word. `by`: who says so, from outside. */
-export const teamMessage = (word: TeamWord, by?: string): Json => words.message({ ...word, ...(by === undefined ? undefined : { by }) })
+export const teamMessage = (word: TeamWord, by?: string): Json =>
+  words.message({ ...word, ...(by === undefined ? undefined : { by }) })
 
 /** The word to a team's leader in an arrival; undefined if it is none. What it says is not checked. */
 export function wordIn(arrival: Arrival): HeardWord | undefined {
@@ -151,25 +157,31 @@ export function wordIn(arrival: Arrival): HeardWord | undefined {
 }
 
 /** Whether this body is part of a team's own conversation, which a plain message may not be. */
-export const isTeamWord = (message: Json): boolean => words.claims(message) || words.claimsReply(message) || notes.claims(message)
+export const isTeamWord = (message: Json): boolean =>
+  words.claims(message) || words.claimsReply(message) || notes.claims(message)
 
 /** Replies to a word. Nothing for those from outside: they read the journal. */
-export const replyToWord = (ctx: Context, heard: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void => words.answer(ctx, heard, reply)
+export const replyToWord = (ctx: Context, heard: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void =>
+  words.answer(ctx, heard, reply)
 
 /** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
 export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId => notes.send(ctx, member, { seq })
 
 /** The number in such a note of this leader; undefined if it is none. */
-export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefined => notes.in(arrival, { activation: leader })?.body.seq
+export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefined =>
+  notes.in(arrival, { activation: leader })?.body.seq
 
 /** Says something to the leader and goes on. */
-export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamWord): MessageId => words.send(ctx, leader, word)
+export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamWord): MessageId =>
+  words.send(ctx, leader, word)
 
 /** Waits for the reply to a word that was said. */
-export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> => words.reply(ctx, leader, id)
+export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> =>
+  words.reply(ctx, leader, id)
 
 /** The reply to this word, if it is one; that the team has ended is a reply, too. */
-export const replyIn = (arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined => words.replyIn(arrival, leader, id)
+export const replyIn = (arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined =>
+  words.replyIn(arrival, leader, id)
 
 /** The names of what a member's model may be offered. */
 export const teamVerbs: readonly TeamVerb[] = ['mail', 'recruit', 'publish']

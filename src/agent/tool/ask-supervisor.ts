@@ -35,6 +35,8 @@ const asking: Binding = {
     if (typeof question !== 'string' || question.trim() === '')
       return invalidInput(ctx, call, '"question" must be a text that is not empty')
     const { answered, text } = await askSupervisor(ctx, question)
-    return answered ? { content: text } : refuse(ctx, call, failure('work.rejected', text, 'rejected'), `[not answered: ${text}]`)
+    return answered
+      ? { content: text }
+      : refuse(ctx, call, failure('work.rejected', text, 'rejected'), `[not answered: ${text}]`)
   },
 }

@@ -1,7 +1,9 @@
 /**
- * Binding: what the turn loop knows of anything a model may call. Tools, delegation, forwarding and recruiting all look the same to it.
+ * Binding: what the turn loop knows of anything a model may call. Tools, delegation, forwarding and recruiting all look
+ * the same to it.
  *
- * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (tool-gate.ts for tools, ../supervisor).
+ * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (tool-gate.ts for
+ * tools, ../supervisor).
  */
 import { asText, type Failure, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -14,17 +16,29 @@ export type { CallResult } from './call-result.ts'
 /** Something a model may call. Made once per definition or per activation, never per turn. */
 export interface Binding {
   readonly spec: ToolSpec
-  /** A verb of Reeve's own: permissions name the tools of users, so of them only an explicit `deny` or `approval` holds for it. */
+  /**
+   * A verb of Reeve's own: permissions name the tools of users, so of them only an explicit `deny` or `approval` holds
+   * for it.
+   */
   readonly verb?: boolean
   /** Runs after all other calls of its turn have settled. */
   readonly last?: boolean
-  /** Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a defect in the code. */
+  /**
+   * Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a
+   * defect in the code.
+   */
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult>
-  /** Takes the call's place among others before somebody decides whether it may run: decisions come in any order, calls count in theirs. */
+  /**
+   * Takes the call's place among others before somebody decides whether it may run: decisions come in any order, calls
+   * count in theirs.
+   */
   placed?(call: ToolCall): Pick<Binding, 'run'>
 }
 
-/** What a model may call in the next turn. `specs` may be another list after each turn; while nothing changes it is the same object. */
+/**
+ * What a model may call in the next turn. `specs` may be another list after each turn; while nothing changes it is the
+ * same object.
+ */
 export interface Toolbox {
   readonly specs: readonly ToolSpec[]
   find(name: string): Binding | undefined
@@ -34,11 +48,20 @@ export interface Toolbox {
 export interface Background extends Deferring {
   /** Tells the model what has ended since it was asked last. Called before each turn. */
   deliver(state: ConversationState): void
-  /** Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an answer would end the work. */
+  /**
+   * Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an
+   * answer would end the work.
+   */
   more(): Promise<boolean>
-  /** Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last, because nothing can be told after it. */
+  /**
+   * Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last,
+   * because nothing can be told after it.
+   */
   rest(): Promise<void>
-  /** How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered, else stopped, and has ended before it does. Their results stand in its conversation then. */
+  /**
+   * How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered,
+   * else stopped, and has ended before it does. Their results stand in its conversation then.
+   */
   end(outcome: Outcome, state: ConversationState): Promise<Outcome>
   /** What is under way, one line each, for a model that is not shown any more how it began. */
   lines(): readonly string[]
@@ -116,8 +139,17 @@ export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: str
   return { content: told, isError: true }
 }
 
-/** A tool has done its work, and what was to follow from its result does not: a fact for the journal, and for the model the result with `why`. No error, or it would call the tool again. */
-export function unfollowed(ctx: Context, call: ToolCall, result: CallResult, failure: Failure, why = failure.message): CallResult {
+/**
+ * A tool has done its work, and what was to follow from its result does not: a fact for the journal, and for the model
+ * the result with `why`. No error, or it would call the tool again.
+ */
+export function unfollowed(
+  ctx: Context,
+  call: ToolCall,
+  result: CallResult,
+  failure: Failure,
+  why = failure.message,
+): CallResult {
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
   const { finish: _finish, ...told } = result
   return { ...told, content: `[${why}. The result was: ${asText(told.content)}]` }

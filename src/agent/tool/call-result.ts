@@ -1,7 +1,8 @@
 /**
  * Called: what the call of a model comes to, at once or later.
  *
- * Owns: these types. Does not own: who makes them (binding.ts and whoever contributes calls), what the loop makes of them (turn-loop.ts, background.ts).
+ * Owns: these types. Does not own: who makes them (binding.ts and whoever contributes calls), what the loop makes of
+ * them (turn-loop.ts, background.ts).
  */
 import type { Action, Failure, Outcome } from '../../core/index.ts'
 import type { Told } from '../../edge/index.ts'
@@ -13,7 +14,10 @@ export interface Finish {
   readonly outcome: Outcome
   /** What becomes of control, where there is somebody to hand it to. */
   readonly action?: Action
-  /** The model answers by this call, as it would by words: it is measured, and a hook may ask for more. Absent: the end, whatever they say. */
+  /**
+   * The model answers by this call, as it would by words: it is measured, and a hook may ask for more. Absent: the end,
+   * whatever they say.
+   */
   readonly answers?: {
     /** Records what follows from it, once it is the end. */
     readonly counts: () => void
@@ -24,7 +28,10 @@ export interface Finish {
 
 /** What a call has come to. */
 export interface CallResult extends Told {
-  /** Ends the agent once all calls of the turn have settled, without another model call. Of several the last in the order of the calls. */
+  /**
+   * Ends the agent once all calls of the turn have settled, without another model call. Of several the last in the
+   * order of the calls.
+   */
   readonly finish?: Finish
   /** The nearest loop is to end; the agent goes on. */
   readonly breaks?: true

@@ -1,14 +1,19 @@
 /**
- * Final arguments: what a tool will really run with, as JSON: after validation, with defaults and transforms applied, without what its schema leaves out.
+ * Final arguments: what a tool will really run with, as JSON: after validation, with defaults and transforms applied,
+ * without what its schema leaves out.
  *
- * Owns: that value, and what becomes of arguments that a human has edited. Pure as long as the schema is. Does not own: asking (tool-gate.ts, code-approval.ts).
+ * Owns: that value, and what becomes of arguments that a human has edited. Pure as long as the schema is. Does not own:
+ * asking (tool-gate.ts, code-approval.ts).
  * Holds: an approver is shown this value and nothing else, and its digest is what an approval holds for.
  */
 import { canonical, isObject, jsonProblem, type Json } from '../../core/index.ts'
 import type { Checked, Schema } from '../../edge/index.ts'
 import type { Agent } from '../definition.ts'
 
-/** What becomes of arguments that a human has edited: a text says why they do not fit; `runs` is what the tool would run with, where that is something else; undefined: exactly this. */
+/**
+ * What becomes of arguments that a human has edited: a text says why they do not fit; `runs` is what the tool would run
+ * with, where that is something else; undefined: exactly this.
+ */
 export type Fit = string | undefined | { readonly runs: Json }
 
 /** As much of a tool as says what it runs with. */
@@ -19,7 +24,10 @@ interface Running {
     | { readonly kind: 'agent'; readonly agent: { readonly inputSchema?: Schema | undefined } }
 }
 
-/** The arguments as they run. Where they hold what JSON cannot (a Map, a class of the user's), those that were given: the same ones make the same value. */
+/**
+ * The arguments as they run. Where they hold what JSON cannot (a Map, a class of the user's), those that were given:
+ * the same ones make the same value.
+ */
 export function finalArguments(value: unknown, given: Json): Json {
   const final = asJson(value)
   return final === undefined || canonical(final) === canonical(given) ? given : final
@@ -32,7 +40,9 @@ export function fitUnder(checked: Checked<unknown>, given: Json): Fit {
   return runs === given ? undefined : { runs }
 }
 
-/** What a tool runs with, of a value that its schema has made: an agent as a tool makes of it what its own schema says. */
+/**
+ * What a tool runs with, of a value that its schema has made: an agent as a tool makes of it what its own schema says.
+ */
 export function runsWith(tool: Running, value: unknown, given: Json): Json {
   const final = finalArguments(value, given)
   const own = ownSchema(tool)?.check(final)
@@ -48,18 +58,24 @@ export function fitOf(tool: Running, checked: Checked<unknown>, given: Json): Fi
 }
 
 /**
- * What crosses to work that is begun as a worker, which validates by its own schema: the arguments as they were approved, where that changes nothing of them, else what it makes them of. `from`: what was
- * validated, `value`: what that made of it.
+ * What crosses to work that is begun as a worker, which validates by its own schema: the arguments as they were
+ * approved, where that changes nothing of them, else what it makes them of. `from`: what was validated, `value`: what
+ * that made of it.
  */
 export function crossing(tool: Running, approved: Json, from: Json, value: unknown): Json {
   const isAgent = tool.work.kind === 'agent'
   const given = isAgent ? finalArguments(value, from) : from
   const schema = isAgent ? ownSchema(tool) : tool.input
-  return approved !== from && schema !== undefined && fitUnder(schema.check(approved), approved) === undefined ? approved : given
+  return approved !== from && schema !== undefined && fitUnder(schema.check(approved), approved) === undefined
+    ? approved
+    : given
 }
 
 /** A brief as its agent works on it: what an approver is shown of work that has not begun. */
-export function finalBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>, given: Json): Json {
+export function finalBrief(
+  { inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>,
+  given: Json,
+): Json {
   const checked = parsesInput === true ? inputSchema?.check(given) : undefined
   return checked?.ok === true ? finalArguments(checked.value, given) : given
 }
@@ -72,7 +88,8 @@ export function fitOfBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchem
 }
 
 /** What an agent as a tool validates by. */
-const ownSchema = ({ work }: Running): Schema | undefined => (work.kind === 'agent' ? work.agent.inputSchema : undefined)
+const ownSchema = ({ work }: Running): Schema | undefined =>
+  work.kind === 'agent' ? work.agent.inputSchema : undefined
 
 /** Dates and big integers as text, absent members left out; undefined for everything that would lose something. */
 function asJson(value: unknown): Json | undefined {
@@ -84,10 +101,14 @@ function asJson(value: unknown): Json | undefined {
     return items.some((item) => item === undefined) ? undefined : (items as Json)
   }
   if (!isObject(value)) return value instanceof URL ? value.href : leaf(value)
-  const members = Object.entries(value as { readonly [name: string]: unknown }).filter(([, member]) => member !== undefined)
+  const members = Object.entries(value as { readonly [name: string]: unknown }).filter(
+    ([, member]) => member !== undefined,
+  )
   const shown = members.map(([name, member]) => [name, asJson(member)] as const)
   return shown.some(([, member]) => member === undefined) ? undefined : (Object.fromEntries(shown) as Json)
 }
 
 const leaf = (value: unknown): Json | undefined =>
-  value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value) ? (value as Json) : undefined
+  value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
+    ? (value as Json)
+    : undefined

@@ -1,8 +1,9 @@
 /**
  * Tool actions: what follows from a tool's result for the agent that called it: break, return, exit, transfer.
  *
- * Owns: reading a tool's action rule. Does not own: the ends themselves (turn-loop.ts), running the tool (tool-gate.ts).
- * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
+ * Owns: reading a tool's action rule. Does not own: the ends themselves (turn-loop.ts), running the tool
+ * (tool-gate.ts). Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the
+ * call has ended, and takes effect when the turn has.
  */
 import { completed, failure, FailureError, messageOf } from '../../core/index.ts'
 import { thrownTold, type Schema } from '../../edge/index.ts'
@@ -27,7 +28,8 @@ interface Call {
 export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
   try {
     const given = typeof rule === 'function' ? rule(told.content, input) : rule
-    const actions = given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
+    const actions =
+      given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
     return actions.reduce((result, action) => take(action, result, at), told)
   } catch (thrown) {
     const open = `what follows from the result of "${at.call.name}" could not be decided`
@@ -65,11 +67,19 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }
 
-function handedOver({ transfer: to, task }: { readonly transfer: string; readonly task?: string }, told: CallResult, at: Call): CallResult {
+function handedOver(
+  { transfer: to, task }: { readonly transfer: string; readonly task?: string },
+  told: CallResult,
+  at: Call,
+): CallResult {
   const { ctx, call, state } = at
   const names = (state.edge.flow?.to ?? []).map(({ name }) => name)
   if (names.includes(to))
-    return { ...told, ...(told.breaks === undefined ? {} : { breaks: true as const }), finish: handedTo(to, ctx, call, task).finish! }
+    return {
+      ...told,
+      ...(told.breaks === undefined ? {} : { breaks: true as const }),
+      finish: handedTo(to, ctx, call, task).finish!,
+    }
   const what = failure(
     'transfer.refused',
     `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,

@@ -1,8 +1,9 @@
 /**
- * Tool: something an agent can do. An *effect* (`execute`: one step, recorded once, may not wait for the inbox) or an *orchestration* (`run`: a child
- * activation with the whole context).
+ * Tool: something an agent can do. An *effect* (`execute`: one step, recorded once, may not wait for the inbox) or an
+ * *orchestration* (`run`: a child activation with the whole context).
  *
- * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (tool-gate.ts).
+ * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and
+ * running a call (tool-gate.ts).
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
 import {
@@ -51,7 +52,10 @@ export interface ToolIO extends StepIO {
   readonly callId: string
   /** Who asked for the run. A copy, read-only. */
   readonly caller: Caller
-  /** What this very call was approved with, where it needed an approval. For a service that is to check it: `signCapability`. */
+  /**
+   * What this very call was approved with, where it needed an approval. For a service that is to check it:
+   * `signCapability`.
+   */
   readonly capability?: UsedCapability | undefined
 }
 
@@ -67,7 +71,10 @@ export interface ApprovalRule<I = unknown> {
   readonly onTimeout?: 'reject' | 'approve'
   /** Why it is asked, for the one who decides. */
   readonly reason?: string
-  /** Milliseconds after the decision in which the call must have begun, each of its tries too; then it is not done and has to be approved again. Default: a day. */
+  /**
+   * Milliseconds after the decision in which the call must have begun, each of its tries too; then it is not done and
+   * has to be approved again. Default: a day.
+   */
   readonly validForMs?: number
 }
 
@@ -91,8 +98,9 @@ export interface Tool<Name extends string = string> {
 }
 
 /**
- * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the whole run (`{ exit: 'supervisor' }`: of the work under the
- * nearest router or round table). `break`: the nearest loop ends, the agent goes on. `{ transfer }`: control is handed to that agent.
+ * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the
+ * whole run (`{ exit: 'supervisor' }`: of the work under the nearest router or round table). `break`: the nearest loop
+ * ends, the agent goes on. `{ transfer }`: control is handed to that agent.
  */
 export type ToolAction =
   'return' | 'exit' | 'break' | { readonly exit: 'supervisor' } | { readonly transfer: string; readonly task?: string }
@@ -135,7 +143,10 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly name: Name
   /** What it does and when to use it, for the model. */
   readonly description?: string
-  /** Standard Schema (zod, valibot, arktype, …), an AI SDK schema, or plain JSON Schema. Default: an object with anything in it. */
+  /**
+   * Standard Schema (zod, valibot, arktype, …), an AI SDK schema, or plain JSON Schema. Default: an object with
+   * anything in it.
+   */
   readonly input?: S
   /** The arguments as JSON Schema, for schema libraries that cannot say it themselves. */
   readonly parameters?: JsonSchema
@@ -143,13 +154,17 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly sensitive?: boolean
   /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
   readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
-  /** What a call costs, in US dollars: an amount, or a pure function of the input. Where humans oversee the work, they see what costs too much. Default: unknown. If it throws, they are asked. */
+  /**
+   * What a call costs, in US dollars: an amount, or a pure function of the input. Where humans oversee the work, they
+   * see what costs too much. Default: unknown. If it throws, they are asked.
+   */
   readonly costUsd?: number | ((input: ToolInput<S>) => number)
   /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
   readonly action?: ActionRule<ToolInput<S>>
   /**
-   * Whoever calls does not wait: the call is answered at once with a placeholder, the agent goes on, and the result takes its place once it is there. An answer that the agent gives meanwhile ends
-   * nothing before that. An approval is waited for in the background, too. Default false. Not with an `action`.
+   * Whoever calls does not wait: the call is answered at once with a placeholder, the agent goes on, and the result
+   * takes its place once it is there. An answer that the agent gives meanwhile ends nothing before that. An approval is
+   * waited for in the background, too. Default false. Not with an `action`.
    */
   readonly background?: boolean
   readonly version?: string
@@ -158,31 +173,45 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
 /** A tool that is one effect. */
 export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
   /**
-   * How it behaves when it must be run again after a crash: `read` changes nothing, `idempotent` (default) may be repeated with the same `io.key`, `once` (default if
-   * sensitive) is never repeated without somebody's word.
+   * How it behaves when it must be run again after a crash: `read` changes nothing, `idempotent` (default) may be
+   * repeated with the same `io.key`, `once` (default if sensitive) is never repeated without somebody's word.
    */
   readonly effect?: 'read' | 'idempotent' | 'once'
   /** For one attempt. Default: no limit. */
   readonly timeoutMs?: number
   /** Default: 3 attempts in all, with backoff; `once` has one. */
   readonly retry?: RetryPolicy
-  /** Does it. Returns JSON (nothing is `null`). What it throws is told to the model; a FailureError or ReeveError says whether trying again may help. */
+  /**
+   * Does it. Returns JSON (nothing is `null`). What it throws is told to the model; a FailureError or ReeveError says
+   * whether trying again may help.
+   */
   readonly execute: (input: ToolInput<S>, io: ToolIO) => unknown
 }
 
 /** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
-export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<
+  Name,
+  S
+> {
   readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
-const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true, validForMs: true }
+const approvalNames: NamesOf<ApprovalRule> = {
+  when: true,
+  risk: true,
+  timeoutMs: true,
+  onTimeout: true,
+  reason: true,
+  validForMs: true,
+}
 const commonChecks: Checks<ToolOptions<string, undefined>> = {
   name: unchecked,
   description: unchecked,
   input: unchecked,
   parameters: unchecked,
   sensitive: unchecked,
-  approval: (given, where) => (['boolean', 'function'].includes(typeof given) ? [] : unknownNames(given, approvalNames, where)),
+  approval: (given, where) =>
+    ['boolean', 'function'].includes(typeof given) ? [] : unknownNames(given, approvalNames, where),
   costUsd: expects(
     (given) => typeof given === 'function' || (Number.isFinite(given) && (given as number) >= 0),
     'US dollars, or a function',
@@ -207,19 +236,28 @@ export function tool<const Name extends string, S extends SchemaLike | undefined
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
   options: OrchestrationToolOptions<Name, S>,
 ): Tool<Name>
-export function tool(given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>): Tool {
+export function tool(
+  given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>,
+): Tool {
   mustBeOptions(given, 'tool', 'tool.invalid')
   const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
   const both = options.execute !== undefined && options.run !== undefined // then every name is known, and the problem is another one
-  const checks = both ? { ...effectChecks, ...orchestrationChecks } : options.run === undefined ? effectChecks : orchestrationChecks
+  const checks = both
+    ? { ...effectChecks, ...orchestrationChecks }
+    : options.run === undefined
+      ? effectChecks
+      : orchestrationChecks
   const problems = optionProblems(checks, options, where)
   if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
-  if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
+  if ((typeof options.execute === 'function') === (typeof options.run === 'function'))
+    problems.push(`${where}: give either execute or run`)
   const { costUsd, background = false } = options
   if (background && options.action !== undefined)
-    problems.push(`${where}: it works in the background, so nothing can follow from its result: leave action or background out`)
+    problems.push(
+      `${where}: it works in the background, so nothing can follow from its result: leave action or background out`,
+    )
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
@@ -228,7 +266,13 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   const work: Tool['work'] =
     typeof options.run === 'function'
       ? { kind: 'orchestration', run: options.run }
-      : { kind: 'effect', effect, timeoutMs: options.timeoutMs, retry: options.retry, execute: options.execute as EffectWork['execute'] }
+      : {
+          kind: 'effect',
+          effect,
+          timeoutMs: options.timeoutMs,
+          retry: options.retry,
+          execute: options.execute as EffectWork['execute'],
+        }
   return {
     kind: 'tool',
     name,
@@ -243,7 +287,9 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
       parameters: input.json,
       effect,
       sensitive,
-      ...(options.action === undefined || typeof options.action === 'function' ? undefined : { action: options.action as Json }),
+      ...(options.action === undefined || typeof options.action === 'function'
+        ? undefined
+        : { action: options.action as Json }),
       ...(typeof costUsd === 'number' ? { costUsd } : undefined),
       ...(background ? { background } : undefined),
     }),
@@ -257,7 +303,9 @@ function actionProblems(rule: unknown, where: string): string[] {
   return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
     isAction(action)
       ? []
-      : [`${where} is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`],
+      : [
+          `${where} is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`,
+        ],
   )
 }
 
@@ -265,12 +313,20 @@ function isAction(given: unknown): boolean {
   if (!isObject(given)) return given === 'return' || given === 'exit' || given === 'break'
   const { exit, transfer, task, ...others } = given
   const isTransfer =
-    typeof transfer === 'string' && transfer !== '' && exit === undefined && (task === undefined || typeof task === 'string')
+    typeof transfer === 'string' &&
+    transfer !== '' &&
+    exit === undefined &&
+    (task === undefined || typeof task === 'string')
   const isExit = exit === 'supervisor' && transfer === undefined && task === undefined
   return Object.keys(others).length === 0 && (isTransfer || isExit)
 }
 
-function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefined, where: string, problems: string[]): Schema {
+function schemaOf(
+  given: SchemaLike | undefined,
+  parameters: JsonSchema | undefined,
+  where: string,
+  problems: string[],
+): Schema {
   const anything: JsonSchema = { type: 'object', properties: {} }
   try {
     const schema = compileSchema(given ?? parameters ?? anything, where, parameters)
@@ -288,7 +344,13 @@ function approvalRule(
   sensitive: boolean,
 ): ApprovalRule | undefined {
   const own =
-    given === undefined || given === false ? undefined : given === true ? {} : typeof given === 'function' ? { when: given } : given
+    given === undefined || given === false
+      ? undefined
+      : given === true
+        ? {}
+        : typeof given === 'function'
+          ? { when: given }
+          : given
   if (own === undefined && !sensitive) return undefined
   const rule = { ...own, risk: own?.risk ?? (sensitive ? 'high' : 'medium') } as ApprovalRule
   if (!sensitive) return rule
@@ -309,7 +371,10 @@ export interface AiSdkTool {
 /** What may stand behind `tools:`: Reeve's tools in a list, or a record of those and of AI SDK tools by name. */
 export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSdkTool }
 
-/** Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's own tools. */
+/**
+ * Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's
+ * own tools.
+ */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
   if (Array.isArray(given)) return (given as readonly unknown[]).map(listed)
@@ -333,15 +398,20 @@ function listed(given: unknown, i: number): Tool {
 /** An agent is the most likely thing to be taken for a tool. */
 function known<T>(given: T, name: string): T {
   if (!hasNames(given))
-    throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, { hint: 'Make one with tool() or asTool().' })
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, {
+      hint: 'Make one with tool() or asTool().',
+    })
   if ('kind' in given && given.kind === 'agent')
-    throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, { hint: 'Make a tool of it: asTool(agent).' })
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, {
+      hint: 'Make a tool of it: asTool(agent).',
+    })
   return given
 }
 
 const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given
 
-const renamed = (given: Tool, name: string): Tool => (given.name === name ? given : { ...given, name, spec: { ...given.spec, name } })
+const renamed = (given: Tool, name: string): Tool =>
+  given.name === name ? given : { ...given, name, spec: { ...given.spec, name } }
 
 /** An AI SDK tool as it is. It says nothing about its effect, so it is `idempotent`. */
 function adopted(name: string, given: AiSdkTool): Tool {
@@ -386,7 +456,8 @@ async function lastOf(returned: unknown, io: ToolIO): Promise<unknown> {
   let last: unknown = null
   for await (const part of result as AsyncIterable<unknown>) {
     last = part
-    if (isObject(part) || typeof part === 'string') io.emit({ type: 'tool.progress', value: part as Json } satisfies JsonObject)
+    if (isObject(part) || typeof part === 'string')
+      io.emit({ type: 'tool.progress', value: part as Json } satisfies JsonObject)
   }
   return last
 }

@@ -1,8 +1,10 @@
 /**
  * Transfer by a model: the tool by which a mind hands control to another, where whoever it works for lets it.
  *
- * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before anything is claimed.
- * Does not own: who is offered and what becomes of the control (flow), how it is told apart in a history (edge/history.ts).
+ * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before
+ * anything is claimed.
+ * Does not own: who is offered and what becomes of the control (flow), how it is told apart in a history
+ * (edge/history.ts).
  */
 import { completed, failure, isObject, transferred, transferTool } from '../../core/index.ts'
 import type { Candidate } from '../../edge/index.ts'
@@ -23,9 +25,14 @@ export function withTransfer(opening: Opening, candidates: readonly Candidate[] 
   }
 }
 
-/** The list has the form of the spec (collaboration 1.3), so that models trained on it know it. Braces in descriptions are only text. */
+/**
+ * The list has the form of the spec (collaboration 1.3), so that models trained on it know it. Braces in descriptions
+ * are only text.
+ */
 function othersText(candidates: readonly Candidate[]): string {
-  const list = candidates.map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`).join('')
+  const list = candidates
+    .map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`)
+    .join('')
   return `Available other agents: ${list}
 
 Decide by these descriptions:
@@ -72,7 +79,9 @@ class TransferBinding implements Binding {
       const what = failure('transfer.refused', `${problem}. Agents are: ${this.#names.join(', ')}.`, 'validation')
       return Promise.resolve(refuse(ctx, call, what, `[not transferred: ${what.message}]`))
     }
-    return Promise.resolve(handedTo(to as string, ctx, call, typeof task === 'string' && task.trim() !== '' ? task : undefined))
+    return Promise.resolve(
+      handedTo(to as string, ctx, call, typeof task === 'string' && task.trim() !== '' ? task : undefined),
+    )
   }
 }
 
@@ -87,11 +96,18 @@ export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, tas
   }
 }
 
-/** What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that did something besides keeps its result. */
+/**
+ * What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that
+ * did something besides keeps its result.
+ */
 export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallResult {
   const action = told.finish?.action
   if (action?.type !== 'transfer') return told
-  const what = failure('transfer.refused', `a later call of this turn decides, so "${action.to}" does not take over`, 'policy')
+  const what = failure(
+    'transfer.refused',
+    `a later call of this turn decides, so "${action.to}" does not take over`,
+    'policy',
+  )
   const why = `not transferred: ${what.message}`
   return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : unfollowed(ctx, call, told, what, why)
 }

@@ -1,4 +1,7 @@
-/** `reeve answer`: the value that an interrupt waits for, without running anything. Owns: what counts as JSON and what as text, under which name it is answered. The first answer counts. */
+/**
+ * `reeve answer`: the value that an interrupt waits for, without running anything. Owns: what counts as JSON and what
+ * as text, under which name it is answered. The first answer counts.
+ */
 import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { goesOnWith } from '../going-on.ts'

@@ -1,7 +1,8 @@
 /**
  * `reeve audit`: who decided what in a run, and whether what somebody hands over is what was handed out.
  *
- * Owns: what is printed, the files of audits and of keys. Does not own: the chain and its check (oversight). A private key is read, and never printed; the file that `audit key` makes is its user's alone.
+ * Owns: what is printed, the files of audits and of keys. Does not own: the chain and its check (oversight). A private
+ * key is read, and never printed; the file that `audit key` makes is its user's alone.
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -34,7 +35,11 @@ export interface AuditCommandOptions {
 }
 
 /** Shows the audit of a run, or writes it, signed if a key is named. */
-export async function audit({ terminal, options, cwd }: CommandContext, run: string, given: AuditCommandOptions): Promise<Exit> {
+export async function audit(
+  { terminal, options, cwd }: CommandContext,
+  run: string,
+  given: AuditCommandOptions,
+): Promise<Exit> {
   const { json = false, out, against } = given
   const key = given.key?.at(-1)
   const pair = key === undefined ? undefined : await keyIn(resolve(cwd, key))
@@ -48,9 +53,13 @@ export async function audit({ terminal, options, cwd }: CommandContext, run: str
     if (json) terminal.line(JSON.stringify(document))
     else if (out === undefined) for (const line of auditLines(document, terminal)) terminal.line(line)
     if (!document.head.ended)
-      terminal.note(`partial: the run has not ended. The whole of it, when it has: reeve audit ${run}${whereOf(options)}`)
+      terminal.note(
+        `partial: the run has not ended. The whole of it, when it has: reeve audit ${run}${whereOf(options)}`,
+      )
     if (out !== undefined)
-      terminal.note(`${document.head.entries} entries in ${out}. Check it, also without this store: reeve audit verify ${quoted(out)}`)
+      terminal.note(
+        `${document.head.entries} entries in ${out}. Check it, also without this store: reeve audit verify ${quoted(out)}`,
+      )
     if (earlier === undefined) return exits.done
     return reported(await verifyAudit(document, { against: earlier }), terminal)
   })
@@ -60,7 +69,11 @@ export async function audit({ terminal, options, cwd }: CommandContext, run: str
 export async function auditVerify(
   { terminal, cwd }: CommandContext,
   file: string,
-  { key = [], against, json = false }: { readonly key?: readonly string[]; readonly against?: string; readonly json?: boolean },
+  {
+    key = [],
+    against,
+    json = false,
+  }: { readonly key?: readonly string[]; readonly against?: string; readonly json?: boolean },
 ): Promise<Exit> {
   const keys: Verifier[] = []
   for (const each of key) {
@@ -76,7 +89,9 @@ export async function auditVerify(
   if (json) terminal.line(JSON.stringify(report))
   const exit = json ? exitOfReport(report) : reported(report, terminal)
   if (keys.length === 0 && !json)
-    terminal.note('No key was named: whoever can write the file could have written all of it. Name the public key with --key.')
+    terminal.note(
+      'No key was named: whoever can write the file could have written all of it. Name the public key with --key.',
+    )
   return exit
 }
 
@@ -87,7 +102,9 @@ export async function auditKey({ terminal, cwd }: CommandContext, file: string):
   const { d: _private, ...open } = pair
   await written(path, `${JSON.stringify({ ...pair, kid: keyId(pair) })}\n`, 0o600)
   await written(`${path}.pub`, `${JSON.stringify({ ...open, kid: keyId(pair) })}\n`, 0o644)
-  terminal.line(`The key ${keyId(pair)} is in ${file}: keep it outside the store, and where whoever runs agents does not get at it.`)
+  terminal.line(
+    `The key ${keyId(pair)} is in ${file}: keep it outside the store, and where whoever runs agents does not get at it.`,
+  )
   terminal.line(`Who checks audits needs ${file}.pub alone.`)
   return exits.done
 }
@@ -97,7 +114,10 @@ async function written(path: string, text: string, mode: number): Promise<void> 
     await writeFile(path, text, { flag: 'wx', mode })
     await chmod(path, mode)
   } catch (thrown) {
-    throw usage(`${path} could not be written: ${messageOf(thrown)}`, 'A key is never written over another: name a new file.')
+    throw usage(
+      `${path} could not be written: ${messageOf(thrown)}`,
+      'A key is never written over another: name a new file.',
+    )
   }
 }
 
@@ -106,7 +126,8 @@ const keyId = ({ x }: Ed25519Key): string => `ed25519-${digest(x).slice(0, 16)}`
 
 async function keyIn(path: string): Promise<Ed25519Key> {
   const key = await jsonIn(path)
-  if (isObject(key) && key['kty'] === 'OKP' && key['crv'] === 'Ed25519' && typeof key['x'] === 'string') return key as unknown as Ed25519Key
+  if (isObject(key) && key['kty'] === 'OKP' && key['crv'] === 'Ed25519' && typeof key['x'] === 'string')
+    return key as unknown as Ed25519Key
   throw usage(`${path} holds no Ed25519 key`, 'Make a pair with: reeve audit key <file>')
 }
 
@@ -153,7 +174,8 @@ function entryLine({ n, at, by, who, what, subject, evidence }: AuditEntry, term
     return typeof value === 'string' && value !== '' && value !== subject ? [value] : []
   })
   const input = evidence['input'] === undefined ? '' : ` ${argumentsLine(evidence['input'])}`
-  const hash = typeof evidence['inputHash'] === 'string' ? terminal.style('dim', ` #${evidence['inputHash'].slice(0, 12)}`) : ''
+  const hash =
+    typeof evidence['inputHash'] === 'string' ? terminal.style('dim', ` #${evidence['inputHash'].slice(0, 12)}`) : ''
   const said = visible(`${name}: ${what} ${subject}${input}`)
   return `${String(n).padStart(4)}  ${new Date(at).toISOString()}  ${said}${hash}${about.length === 0 ? '' : ` (${visible(about.join('; '))})`}`
 }

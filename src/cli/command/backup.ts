@@ -1,4 +1,7 @@
-/** `reeve backup` and `reeve compact`: a store's file as a whole. Own: the words. Do not own: how a store is copied and rewritten (engine/embedded/upkeep.ts). */
+/**
+ * `reeve backup` and `reeve compact`: a store's file as a whole. Own: the words. Do not own: how a store is copied and
+ * rewritten (engine/embedded/upkeep.ts).
+ */
 import { resolve } from 'node:path'
 import { backupStore, compactStore } from '../../runtime/index.ts'
 import { shownStore, type CommandContext } from '../context.ts'
@@ -14,7 +17,10 @@ async function fileOf({ options, cwd }: CommandContext): Promise<string> {
       'Back it up with its own tools, for example pg_dump; autovacuum gives its space back.',
     )
   if ('store' in place) return place.store
-  throw usage(`${place.config} names an engine, not a store`, 'Back up the store of that engine with the tools of its database.')
+  throw usage(
+    `${place.config} names an engine, not a store`,
+    'Back up the store of that engine with the tools of its database.',
+  )
 }
 
 /** Copies the store, also while workers drive its runs. */

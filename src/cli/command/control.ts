@@ -1,4 +1,7 @@
-/** `reeve pause`, `reeve stop` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
+/**
+ * `reeve pause`, `reeve stop` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever
+ * drives the run obeys.
+ */
 import { present } from '../../core/index.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -30,7 +33,10 @@ export function stop(
   })
 }
 
-/** Ends a run. A run that nobody drives ends as soon as somebody does: with a store that may be this user, with an engine it is a worker. */
+/**
+ * Ends a run. A run that nobody drives ends as soon as somebody does: with a store that may be this user, with an
+ * engine it is a worker.
+ */
 export function cancel(
   context: CommandContext,
   run: string,

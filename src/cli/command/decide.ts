@@ -1,4 +1,7 @@
-/** `reeve approve`, `reject`, `edit` and `retry`: decide an approval without running anything. Owns: who is recorded as the approver. The first decision counts. */
+/**
+ * `reeve approve`, `reject`, `edit` and `retry`: decide an approval without running anything. Owns: who is recorded as
+ * the approver. The first decision counts.
+ */
 import { thisUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { goesOnWith } from '../going-on.ts'
@@ -15,7 +18,11 @@ export interface DecidingOptions {
   readonly by?: string
 }
 
-type Said = Decision extends infer D ? (D extends Decision ? Omit<D, 'approvalId' | 'comment' | 'approver'> : never) : never
+type Said = Decision extends infer D
+  ? D extends Decision
+    ? Omit<D, 'approvalId' | 'comment' | 'approver'>
+    : never
+  : never
 
 /** Says yes. */
 export const approve = (context: CommandContext, approvalId: string, options: DecidingOptions): Promise<Exit> =>
@@ -30,10 +37,18 @@ export const retry = (context: CommandContext, approvalId: string, options: Deci
   decide(context, approvalId, { decision: 'retry' }, options)
 
 /** Says yes to other arguments. */
-export async function edit(context: CommandContext, approvalId: string, given: string, options: DecidingOptions): Promise<Exit> {
+export async function edit(
+  context: CommandContext,
+  approvalId: string,
+  given: string,
+  options: DecidingOptions,
+): Promise<Exit> {
   const input = readArguments(given)
   if (input === undefined)
-    throw usage('the edited arguments are not JSON', `All of them, for example: reeve edit ${approvalId} '{"amount": 5}'`)
+    throw usage(
+      'the edited arguments are not JSON',
+      `All of them, for example: reeve edit ${approvalId} '{"amount": 5}'`,
+    )
   return decide(context, approvalId, { decision: 'edit', input: input.value }, options)
 }
 
@@ -45,7 +60,12 @@ function readArguments(given: string): { readonly value: (Decision & { decision:
   }
 }
 
-const done = { approve: 'Approved', reject: 'Rejected', edit: 'Approved with other arguments', retry: 'Sent back' } as const
+const done = {
+  approve: 'Approved',
+  reject: 'Rejected',
+  edit: 'Approved with other arguments',
+  retry: 'Sent back',
+} as const
 
 async function decide(context: CommandContext, approvalId: string, said: Said, more: DecidingOptions): Promise<Exit> {
   const { terminal, options, cwd } = context
@@ -55,7 +75,11 @@ async function decide(context: CommandContext, approvalId: string, said: Said, m
     const by = { approver: more.approver ?? more.by ?? thisUser(), ...(comment === undefined ? {} : { comment }) }
     await runtime.decide({ approvalId, ...said, ...by })
     terminal.line(`${terminal.style('green', '✓')} ${done[said.decision]} ${approvalId}.`)
-    if (open?.fourEyes === true && open.excludes === undefined && (said.decision === 'approve' || said.decision === 'edit'))
+    if (
+      open?.fourEyes === true &&
+      open.excludes === undefined &&
+      (said.decision === 'approve' || said.decision === 'edit')
+    )
       terminal.line('Somebody else has to approve it, too: it is asked again under a new id.')
     if (open !== undefined) terminal.line(await goesOnWith({ context, runtime, place, run: open.run }))
     return exits.done

@@ -1,13 +1,22 @@
 /**
- * `reeve demo`: a supervised team surveys the user's own folder and writes REPORT.md after an approval. No model, no key, no network.
+ * `reeve demo`: a supervised team surveys the user's own folder and writes REPORT.md after an approval. No model, no
+ * key, no network.
  *
- * Owns: what happens before and around the run: checks, the store in `.reeve/`, the words on the screen. Does not own: the team (team.ts).
- * A bad argument creates nothing.
+ * Owns: what happens before and around the run: checks, the store in `.reeve/`, the words on the screen. Does not own:
+ * the team (team.ts). A bad argument creates nothing.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { newId, ReeveError, runId } from '../../core/index.ts'
-import { demoAgents, demoFolder, leaderName, reportPath, settingsInput, settingsOf, type DemoSettings } from '../../demo/index.ts'
+import {
+  demoAgents,
+  demoFolder,
+  leaderName,
+  reportPath,
+  settingsInput,
+  settingsOf,
+  type DemoSettings,
+} from '../../demo/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { quoted, shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'

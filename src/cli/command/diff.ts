@@ -70,7 +70,9 @@ function told(event: JournalEvent): string {
     case 'worker.settled':
     case 'ask.settled':
     case 'activation.settled':
-      return event.outcome.status === 'completed' ? shortly(event.outcome.output) : visibleLine(describeOutcome(event.outcome))
+      return event.outcome.status === 'completed'
+        ? shortly(event.outcome.output)
+        : visibleLine(describeOutcome(event.outcome))
     case 'approval.requested':
       return `asks for approval of ${visible(event.tool)} with ${argumentsLine(event.input)}`
     case 'interrupt.raised':

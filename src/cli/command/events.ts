@@ -1,4 +1,7 @@
-/** `reeve events`: what happened in a run, as lines or NDJSON, up to now or until its end. Owns: nothing; a reader changes nothing (K9). */
+/**
+ * `reeve events`: what happened in a run, as lines or NDJSON, up to now or until its end. Owns: nothing; a reader
+ * changes nothing (K9).
+ */
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { eventLines } from '../lines.ts'
@@ -9,7 +12,11 @@ import type { Recorded } from '../../runtime/index.ts'
 export function events(
   { terminal, options, cwd, interrupted }: CommandContext,
   id: string,
-  { follow = false, json = false, from = 0 }: { readonly follow?: boolean; readonly json?: boolean; readonly from?: number },
+  {
+    follow = false,
+    json = false,
+    from = 0,
+  }: { readonly follow?: boolean; readonly json?: boolean; readonly from?: number },
 ): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
     const lineOf = eventLines()

@@ -1,4 +1,7 @@
-/** `reeve migrate`: an event store of the Restate engine of 0.1 becomes a store of today. Owns: the words. Does not own: what is migrated (engine/migration). */
+/**
+ * `reeve migrate`: an event store of the Restate engine of 0.1 becomes a store of today. Owns: the words. Does not own:
+ * what is migrated (engine/migration).
+ */
 import { migrateStore, type Migrated } from '../../runtime/index.ts'
 import { shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'

@@ -1,4 +1,7 @@
-/** `reeve post`: writes to members of a planned team, without running anything. Owns: what counts as JSON and what as text. */
+/**
+ * `reeve post`: writes to members of a planned team, without running anything. Owns: what counts as JSON and what as
+ * text.
+ */
 import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
@@ -12,7 +15,10 @@ export interface PostCommandOptions {
   readonly text?: boolean
 }
 
-/** Writes to a member, a role (`role:<name>`) or everybody (`*`). What reads as JSON is JSON, everything else a text; with `text` everything is. */
+/**
+ * Writes to a member, a role (`role:<name>`) or everybody (`*`). What reads as JSON is JSON, everything else a text;
+ * with `text` everything is.
+ */
 export function post(
   { terminal, options, cwd, interrupted: signal }: CommandContext,
   run: string,
@@ -34,7 +40,9 @@ export function post(
       terminal.line(`Nothing was sent: the team of ${run} has ended.`)
       return exits.failed
     }
-    terminal.line(`The team of ${run} has the message. Whose inbox it is in: reeve events ${quoted(run)}${whereOf(options)}`)
+    terminal.line(
+      `The team of ${run} has the message. Whose inbox it is in: reeve events ${quoted(run)}${whereOf(options)}`,
+    )
     return exits.done
   })
 }

@@ -1,4 +1,7 @@
-/** `reeve recruit`: asks a planned team for another member, without running anything. Owns: the words, and how long an answer is waited for. */
+/**
+ * `reeve recruit`: asks a planned team for another member, without running anything. Owns: the words, and how long an
+ * answer is waited for.
+ */
 import type { Recruited, RecruitFromOutside } from '../../index.ts'
 import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -17,7 +20,11 @@ export interface RecruitCommandOptions {
 }
 
 /** Asks, and says what was decided; a team that is not driven, is paused, or asks a human decides later. */
-export function recruit({ terminal, options, cwd, interrupted }: CommandContext, run: string, given: RecruitCommandOptions): Promise<Exit> {
+export function recruit(
+  { terminal, options, cwd, interrupted }: CommandContext,
+  run: string,
+  given: RecruitCommandOptions,
+): Promise<Exit> {
   const { description, role, parent, join, team, request, wait } = given
   return look(options, cwd, async (runtime) => {
     const wish: RecruitFromOutside = {

@@ -1,7 +1,9 @@
 /**
- * `reeve restate dev` and `reeve restate status`: a Restate server for somebody who has none, and what a Restate server knows of Reeve.
+ * `reeve restate dev` and `reeve restate status`: a Restate server for somebody who has none, and what a Restate server
+ * knows of Reeve.
  *
- * Owns: what is printed. Does not own: the server's process and the words to it (adapters/restate). Neither needs the Restate SDK.
+ * Owns: what is printed. Does not own: the server's process and the words to it (adapters/restate). Neither needs the
+ * Restate SDK.
  */
 import { join, relative, resolve } from 'node:path'
 import { RestateClient, type Deployment } from '../../adapters/restate/client.ts'
@@ -12,7 +14,12 @@ import { exits, type Exit } from '../exit.ts'
 /** Starts a server and keeps it until Ctrl-C. */
 export async function restateDev(
   { terminal, cwd, interrupted }: CommandContext,
-  options: { readonly dir?: string; readonly ingressPort: number; readonly adminPort: number; readonly nodePort: number },
+  options: {
+    readonly dir?: string
+    readonly ingressPort: number
+    readonly adminPort: number
+    readonly nodePort: number
+  },
 ): Promise<Exit> {
   const { dir: given = join('.reeve', 'restate'), ...ports } = options
   const dir = resolve(cwd, given)
@@ -25,10 +32,14 @@ export async function restateDev(
   terminal.line(`  ${name('data')} ${relative(cwd, dir) || '.'}  (log: ${relative(cwd, server.log)})`)
   terminal.line()
   terminal.line('Runs go through it with, in a process that stays:')
-  terminal.line(`  const engine = restate({ ${addresses(server, ports)}store: 'runs.db' })   // import { restate } from 'reeve/restate'`)
+  terminal.line(
+    `  const engine = restate({ ${addresses(server, ports)}store: 'runs.db' })   // import { restate } from 'reeve/restate'`,
+  )
   terminal.line('  const runtime = await createRuntime({ engine, agents: [yourTeam] })')
   terminal.line()
-  terminal.line(`Look at it with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`)
+  terminal.line(
+    `Look at it with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`,
+  )
   terminal.line('Ctrl-C ends it. Started again in the same folder, it goes on where it was.')
   const left = new Promise<'left'>((done) => {
     if (interrupted.aborted) done('left')
@@ -44,7 +55,8 @@ export async function restateDev(
   return exits.failed
 }
 
-const where = ({ ingress, admin }: { readonly ingress: string; readonly admin: string }): string => ` --ingress ${ingress} --admin ${admin}`
+const where = ({ ingress, admin }: { readonly ingress: string; readonly admin: string }): string =>
+  ` --ingress ${ingress} --admin ${admin}`
 
 /** The addresses to give to `restate`: none if they are the usual ones. */
 const addresses = (
@@ -79,11 +91,17 @@ export async function restateStatus(
 ): Promise<Exit> {
   const { ingress, admin, namespace, json = false } = options
   const token = process.env['RESTATE_AUTH_TOKEN']
-  const client = new RestateClient({ ingress, admin, ...(token === undefined ? {} : { ingressToken: token, adminToken: token }) })
+  const client = new RestateClient({
+    ingress,
+    admin,
+    ...(token === undefined ? {} : { ingressToken: token, adminToken: token }),
+  })
   const { version } = await client.check()
   const isOurs = (service: string): boolean => service.startsWith(`${namespace}.`)
   const deployments = (await client.deployments()).filter(({ services }) => services.some(isOurs))
-  const current = new Set((await client.services()).filter(({ name }) => isOurs(name)).map(({ deployment }) => deployment))
+  const current = new Set(
+    (await client.services()).filter(({ name }) => isOurs(name)).map(({ deployment }) => deployment),
+  )
   const invocations = await client.query<Open>(open(namespace))
   const troubled = invocations.filter(({ status }) => status === 'backing-off' || status === 'paused')
   if (json) {
@@ -98,7 +116,9 @@ export async function restateStatus(
   terminal.line()
   terminal.line(`Open invocations: ${invocations.length === 0 ? 'none' : counted(invocations)}`)
   for (const each of troubled) {
-    terminal.line(`  ${terminal.style('yellow', each.status.padEnd(11))}  ${each.service}/${each.key ?? ''}/${each.handler}  ${why(each)}`)
+    terminal.line(
+      `  ${terminal.style('yellow', each.status.padEnd(11))}  ${each.service}/${each.key ?? ''}/${each.handler}  ${why(each)}`,
+    )
   }
   return exits.done
 }
@@ -118,7 +138,8 @@ function counted(invocations: readonly Open[]): string {
 function why({ attempts, next, failure, status, id }: Open): string {
   const tries = attempts === undefined ? '' : `after ${attempts} tries`
   const again = status === 'backing-off' && next !== undefined ? `next at ${next.slice(11, 19)}Z` : ''
-  const said = failure?.split('\n')[0] ?? (status === 'paused' ? 'its attempts are used up, or an operator has paused it' : '')
+  const said =
+    failure?.split('\n')[0] ?? (status === 'paused' ? 'its attempts are used up, or an operator has paused it' : '')
   return [tries, again, said, `(${id})`]
     .filter((part) => part !== '')
     .join(', ')

@@ -1,15 +1,25 @@
 /**
  * `reeve resume`: goes on with a run that was left, killed, paused, or waited for somebody.
  *
- * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or those of the config; with an engine
- * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
+ * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or
+ * those of the config; with an engine its workers do, and this process says the word and watches. Does not own: going
+ * on, which is the same loop as running.
  */
 import { realpathSync } from 'node:fs'
 import { ReeveError, visible } from '../../core/index.ts'
 import { demoAgents, isDemoAgent, settingsOf } from '../../demo/index.ts'
 import { quoted, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
-import { configName, findPlace, loadConfig, openRuntime, orConfigHere, storeBelow, type ConfigOptions, type Place } from '../store.ts'
+import {
+  configName,
+  findPlace,
+  loadConfig,
+  openRuntime,
+  orConfigHere,
+  storeBelow,
+  type ConfigOptions,
+  type Place,
+} from '../store.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView } from '../../runtime/index.ts'
 
@@ -26,15 +36,26 @@ export async function resume(called: CommandContext, id: string, given: ResumeOp
   return 'engine' in place ? tell(context, place, id, given) : drive(context, place, id, given)
 }
 
-async function drive(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
+async function drive(
+  context: CommandContext,
+  place: Place,
+  id: string,
+  { yes = false, json = false }: ResumeOptions,
+): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const view = await viewOf(place, id)
   const driven = await drivenFor(view, context).catch((thrown: unknown) => {
     throw view.takeover === undefined ? thrown : inHumanHands(view, options)
   })
-  await using runtime = await openRuntime(place, { ...driven, ...(isDemoAgent(view.agent) ? { onMissingVersion: 'park' } : undefined) })
+  await using runtime = await openRuntime(place, {
+    ...driven,
+    ...(isDemoAgent(view.agent) ? { onMissingVersion: 'park' } : undefined),
+  })
   const run = runtime.handle(id)
-  if (view.takeover !== undefined && !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)]))))
+  if (
+    view.takeover !== undefined &&
+    !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)])))
+  )
     throw inHumanHands(await run.view(), options)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
   if (view.endedAt === undefined && view.takeover === undefined && (await goesOn(run))) {
@@ -49,8 +70,16 @@ async function viewOf(place: Place, id: string): Promise<RunView> {
   return await runtime.handle(id).view()
 }
 
-/** Drives nothing: a terminal would be a worker that is about to go away. A paused run is shown when a worker has heard the word, not as still paused. */
-async function tell(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
+/**
+ * Drives nothing: a terminal would be a worker that is about to go away. A paused run is shown when a worker has heard
+ * the word, not as still paused.
+ */
+async function tell(
+  context: CommandContext,
+  place: Place,
+  id: string,
+  { yes = false, json = false }: ResumeOptions,
+): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const where = whereOf(options)
   await using runtime = await openRuntime(place, { drive: false })
@@ -70,7 +99,10 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
 const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
   (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
 
-/** Says the word. False: it is not needed. A cancel that lay unread has ended the run by now, or it waits for somebody, and whoever looks is shown that. */
+/**
+ * Says the word. False: it is not needed. A cancel that lay unread has ended the run by now, or it waits for somebody,
+ * and whoever looks is shown that.
+ */
 async function goesOn(run: Run): Promise<boolean> {
   try {
     await run.resume('cli')
@@ -81,7 +113,10 @@ async function goesOn(run: Run): Promise<boolean> {
   }
 }
 
-/** Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has not, and the signal came. */
+/**
+ * Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has
+ * not, and the signal came.
+ */
 async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
   for await (const { event } of run.events({ from, signal }))
     if (event.type === 'run.resumed' || event.type === 'control.ignored') return true
@@ -129,7 +164,8 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
   if (isDemoAgent(view.agent)) {
     const settings = settingsOf(view)
     if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
-    // a store that came with a folder may hold a run that its author has approved, and that writes where its author wants
+    // a store that came with a folder may hold a run that its author has approved, and that writes where its author
+    // wants
     if (options.store === undefined && options.config === undefined && !isSamePlace(settings.folder, cwd))
       throw usage(
         `the run "${view.run}" surveys another folder than the one its store is in: ${visible(settings.folder)}`,

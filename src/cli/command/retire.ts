@@ -40,7 +40,9 @@ export function retire(
       terminal.line(`${member} stays: ${answer.message} (${answer.reason})`)
       return exits.failed
     }
-    terminal.line(force ? `${member} has left the team of ${run}.` : `${member} leaves the team of ${run} when its task has ended.`)
+    terminal.line(
+      force ? `${member} has left the team of ${run}.` : `${member} leaves the team of ${run} when its task has ended.`,
+    )
     return exits.done
   })
 }

@@ -1,5 +1,14 @@
 /** `reeve show`: one run as it is now. Owns: what of a view is told, in which order. */
-import { describeOutcome, type Failure, isObject, type Json, totalUsage, type Usage, visible, visibleLine } from '../../core/index.ts'
+import {
+  describeOutcome,
+  type Failure,
+  isObject,
+  type Json,
+  totalUsage,
+  type Usage,
+  visible,
+  visibleLine,
+} from '../../core/index.ts'
 import { answerCommand, answeredText, argumentsLine, setAsideLines, shortly, whoLines } from '../asking.ts'
 import { whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -16,7 +25,11 @@ export interface ShowOptions {
 }
 
 /** Shows a run. */
-export function show({ terminal, options, cwd }: CommandContext, id: string, { json = false, graph }: ShowOptions): Promise<Exit> {
+export function show(
+  { terminal, options, cwd }: CommandContext,
+  id: string,
+  { json = false, graph }: ShowOptions,
+): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
     const run = runtime.handle(id)
     const view = await run.view()
@@ -34,15 +47,18 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     )
     terminal.line(`input: ${shortly(inputOf(view))}`)
     if (view.origin !== undefined) terminal.line(originText(view.origin))
-    for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
-    for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : []) terminal.line(line)
+    for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style }))
+      terminal.line(line)
+    for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : [])
+      terminal.line(line)
     for (const line of taskLines(view, where)) terminal.line(line)
     // what was said already and nobody has read is open in the journal, and nothing that is still to be said
     const unsaid = new Set((await runtime.questions({ run: id })).map((each) => each.id))
     for (const approval of view.approvals) terminal.line(approvalText(approval, where, unsaid.has(approval.id)))
     for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, unsaid.has(interrupt.id)))
     for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
-      if (run === view.run && reason !== undefined) for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
+      if (run === view.run && reason !== undefined)
+        for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
     for (const { kind, address, doneIn, madeBy } of view.doubts) {
       const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
       terminal.line(`${kind}: ${visible(address)}${by === undefined ? '' : ` (${by} has done it, or has begun it)`}`)
@@ -53,7 +69,9 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
     const { results } = view.outcome ?? {}
     if (results?.partial === true)
-      terminal.line(`partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`)
+      terminal.line(
+        `partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`,
+      )
     if (view.outcome?.status === 'completed') terminal.line(`output: ${shortly(view.outcome.output)}`)
     else if (view.outcome !== undefined) terminal.line(visibleLine(describeOutcome(view.outcome)))
     if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
@@ -77,11 +95,14 @@ function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, r
 
 /** The plans of a run's teams, one below the other. */
 function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, terminal: Terminal): void {
-  if (view.teams.length === 0) terminal.note(`there is no plan in the run "${view.run}"${view.outcome === undefined ? ' so far' : ''}`)
+  if (view.teams.length === 0)
+    terminal.note(`there is no plan in the run "${view.run}"${view.outcome === undefined ? ' so far' : ''}`)
   for (const [i, team] of view.teams.entries()) {
     if (i > 0) terminal.line()
     if (graph === 'mermaid') terminal.line(planGraph(team).trimEnd())
-    else for (const line of graphLines(team, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
+    else
+      for (const line of graphLines(team, { now: Date.now(), columns: terminal.columns, style: terminal.style }))
+        terminal.line(line)
   }
 }
 
@@ -105,7 +126,9 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
       if (by !== undefined) return [`done by hand by ${visibleLine(by)}: ${visible(task)} (${visible(member)})`]
       if (outcome !== undefined || (status !== 'pending' && status !== 'waiting')) return []
       const after = waitsFor.length === 0 ? '' : `, waits for ${waitsFor.map(visible).join(', ')}`
-      return [`pending: ${visible(task)} (${visible(member)})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`]
+      return [
+        `pending: ${visible(task)} (${visible(member)})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`,
+      ]
     }),
   )
 }
@@ -113,7 +136,8 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
 function approvalText(approval: ApprovalView, where: string, isUnsaid: boolean): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${visible(tool)} with ${argumentsLine(approval.input)}`
-  if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
+  if (!open)
+    return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isUnsaid) return `${id} ${call}: decided already, not acted on yet`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
   return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`

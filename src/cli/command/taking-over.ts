@@ -1,4 +1,7 @@
-/** `reeve takeover`, `handback`, `complete` and `finish`: a human goes on by hand. Own: the words, and how the document is told. Whoever drives the run obeys. */
+/**
+ * `reeve takeover`, `handback`, `complete` and `finish`: a human goes on by hand. Own: the words, and how the document
+ * is told. Whoever drives the run obeys.
+ */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
@@ -43,7 +46,10 @@ export function takeover(
       // nobody reads the word, and who came first is in the journal
       const { takeover: has } = await runtime.handle(run).view()
       if (has === undefined) terminal.line(await undecided({ context, runtime, place, run }))
-      else terminal.note(`${keeps(has.by)} Nobody drives the run ${run} now; it goes on after: reeve handback ${run}${where}`)
+      else
+        terminal.note(
+          `${keeps(has.by)} Nobody drives the run ${run} now; it goes on after: reeve handback ${run}${where}`,
+        )
       return has === undefined ? exits.waiting : exits.failed
     }
     if (json) terminal.line(JSON.stringify(taken))
@@ -56,7 +62,8 @@ export function takeover(
   })
 }
 
-const keeps = (owner: string | undefined): string => `${owner === undefined ? 'Somebody' : visible(owner)} has it already, and keeps it.`
+const keeps = (owner: string | undefined): string =>
+  `${owner === undefined ? 'Somebody' : visible(owner)} has it already, and keeps it.`
 
 /** Hands a run back, with an edited plan if there is one. */
 export function handback(
@@ -68,7 +75,11 @@ export function handback(
   const { terminal, options, cwd, interrupted } = context
   return look(options, cwd, async (runtime, place) => {
     const plan = file === undefined ? undefined : await readPlan(resolve(cwd, file))
-    const how: HandBack = { ...said(given), ...(plan === undefined ? {} : { plan }), ...(team === undefined ? {} : { team }) }
+    const how: HandBack = {
+      ...said(given),
+      ...(plan === undefined ? {} : { plan }),
+      ...(team === undefined ? {} : { team }),
+    }
     const done = await decidedWithin(wait, interrupted, async (signal) => {
       await runtime.handle(run).handBack({ ...how, signal })
       return true
@@ -148,7 +159,8 @@ const outputOf = (value: string, { text = false }: { readonly text?: boolean }):
 
 /** The document for people. `unsaid`: what still waits for somebody's word. */
 function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlySet<string>): readonly string[] {
-  const { run, agent, owner, reason, currentStep, totalSteps, failureReason, pendingApprovals, unreadMail, results } = context
+  const { run, agent, owner, reason, currentStep, totalSteps, failureReason, pendingApprovals, unreadMail, results } =
+    context
   const list = (title: string, steps: readonly TakeoverStep[]): string[] =>
     steps.length === 0 ? [] : [`${title}:`, ...steps.map((step) => `  ${stepText(step, results[step.id])}`)]
   return [
@@ -172,7 +184,10 @@ function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlyS
   ]
 }
 
-function stepText({ id, worker, description, partial, by, waitsFor, failure, reason }: TakeoverStep, output: unknown): string {
+function stepText(
+  { id, worker, description, partial, by, waitsFor, failure, reason }: TakeoverStep,
+  output: unknown,
+): string {
   const about = description === '' || description === id ? '' : ` ${cut(visibleLine(description), 60)}`
   const more = [
     by === undefined ? undefined : `by hand, ${visible(by)}`,

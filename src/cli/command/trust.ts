@@ -1,4 +1,7 @@
-/** `reeve trust`: how much is trusted under which name, why no more, incidents, an operator's word. Own: the words. Nothing is run; what is said counts in running runs from the next gate on. */
+/**
+ * `reeve trust`: how much is trusted under which name, why no more, incidents, an operator's word. Own: the words.
+ * Nothing is run; what is said counts in running runs from the next gate on.
+ */
 import { visible } from '../../core/index.ts'
 import { thisUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
@@ -19,7 +22,12 @@ export interface TrustOptions {
 }
 
 /** Shows trust; with `incident` notes one, with `set` sets a level. */
-export function trust(context: CommandContext, name: string | undefined, verb: string | undefined, options: TrustOptions): Promise<Exit> {
+export function trust(
+  context: CommandContext,
+  name: string | undefined,
+  verb: string | undefined,
+  options: TrustOptions,
+): Promise<Exit> {
   if (name === undefined) return list(context, options)
   if (verb === undefined) return show(context, name, options)
   if (verb === 'incident') return incident(context, name, options)
@@ -32,7 +40,9 @@ function list({ terminal, options, cwd }: CommandContext, { json = false }: Trus
     const all = await runtime.trusts()
     if (json) for (const each of all) terminal.line(JSON.stringify(each))
     else if (all.length === 0)
-      terminal.note('Nothing is trusted under any name so far: oversight: { trust: "…" } of an agent or a run begins it.')
+      terminal.note(
+        'Nothing is trusted under any name so far: oversight: { trust: "…" } of an agent or a run begins it.',
+      )
     else for (const each of all) terminal.line(summary(each, terminal))
     return exits.done
   })
@@ -45,10 +55,21 @@ function show({ terminal, options, cwd }: CommandContext, name: string, { json =
 function incident({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
   const { serious = false, minor = false, note, run, id, by = thisUser(), json = false } = given
   if (serious === minor)
-    throw usage('an incident is either --serious or --minor', 'Serious: back to novice, and everything is counted anew.')
+    throw usage(
+      'an incident is either --serious or --minor',
+      'Serious: back to novice, and everything is counted anew.',
+    )
   return look(options, cwd, async (runtime) => {
-    const word = { ...(note === undefined ? {} : { note }), ...(run === undefined ? {} : { run }), ...(id === undefined ? {} : { id }) }
-    return tell(await runtime.incident({ trust: name, severity: serious ? 'serious' : 'minor', by, ...word }), terminal, json)
+    const word = {
+      ...(note === undefined ? {} : { note }),
+      ...(run === undefined ? {} : { run }),
+      ...(id === undefined ? {} : { id }),
+    }
+    return tell(
+      await runtime.incident({ trust: name, severity: serious ? 'serious' : 'minor', by, ...word }),
+      terminal,
+      json,
+    )
   })
 }
 
@@ -57,7 +78,11 @@ const levels: readonly string[] = ['novice', 'proficient', 'expert'] satisfies T
 function set({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
   const { to, note, by = thisUser(), id, json = false } = given
   const problems = [
-    ...(to === undefined ? ['--to is missing'] : levels.includes(to) ? [] : [`--to is "${to}", expected ${levels.join(', ')}`]),
+    ...(to === undefined
+      ? ['--to is missing']
+      : levels.includes(to)
+        ? []
+        : [`--to is "${to}", expected ${levels.join(', ')}`]),
     ...(note === undefined ? ['--note is missing'] : []),
   ]
   if (to === undefined || note === undefined || problems.length > 0)
@@ -67,7 +92,13 @@ function set({ terminal, options, cwd }: CommandContext, name: string, given: Tr
     )
   return look(options, cwd, async (runtime) =>
     tell(
-      await runtime.setTrust({ trust: name, level: to as TrustLevel, reason: note, by, ...(id === undefined ? {} : { id }) }),
+      await runtime.setTrust({
+        trust: name,
+        level: to as TrustLevel,
+        reason: note,
+        by,
+        ...(id === undefined ? {} : { id }),
+      }),
       terminal,
       json,
     ),

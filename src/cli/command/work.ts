@@ -1,8 +1,9 @@
 /**
  * `reeve work`: a worker, which drives the runs of a config's agents until it is told to stop.
  *
- * Owns: staying, what is said at the beginning and the end, the exit code of a worker. Does not own: driving (the engine), warnings (main.ts shows them).
- * A worker may be the first at a place: it alone creates the store that its config names. Runs stay as they are when it goes.
+ * Owns: staying, what is said at the beginning and the end, the exit code of a worker. Does not own: driving (the
+ * engine), warnings (main.ts shows them). A worker may be the first at a place: it alone creates the store that its
+ * config names. Runs stay as they are when it goes.
  */
 import { aborted, shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -15,7 +16,8 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   await using _runtime = await openRuntime(place, {})
   terminal.line(`${terminal.style('bold', 'reeve work')}  ${nameOf(place)}`)
   const widest = Math.max(...config.agents.map(({ name }) => name.length))
-  for (const { name, version } of config.agents) terminal.line(`  drives ${name.padEnd(widest)}  ${terminal.style('dim', version)}`)
+  for (const { name, version } of config.agents)
+    terminal.line(`  drives ${name.padEnd(widest)}  ${terminal.style('dim', version)}`)
   terminal.line('Ctrl-C ends it; runs stay where they are, and go on with the next worker.')
   if ((await Promise.race([aborted(interrupted), storeLost()])) === 'lost') return exits.failed
   // whoever supervises processes ends them with SIGTERM, and it is no failure to obey
@@ -26,7 +28,10 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   return isToldByProcess ? exits.done : exits.interrupted
 }
 
-/** Resolves when the store is gone from under this worker; the warning says so. Whoever supervises the process starts another one. */
+/**
+ * Resolves when the store is gone from under this worker; the warning says so. Whoever supervises the process starts
+ * another one.
+ */
 const storeLost = (): Promise<'lost'> =>
   new Promise((resolve) => {
     process.on('warning', (warning: Error & { readonly code?: string }) => {

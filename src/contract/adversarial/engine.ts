@@ -1,6 +1,6 @@
 /**
- * The adversarial engine: the host that every engine shares, over the worst store that still keeps its word. What holds on it depends on no answer that is there at
- * once, on no order of answers, and on no process that keeps what it has.
+ * The adversarial engine: the host that every engine shares, over the worst store that still keeps its word. What holds
+ * on it depends on no answer that is there at once, on no order of answers, and on no process that keeps what it has.
  *
  * Owns: asking again for callers where the store has failed. Does not own: what is bad (store.ts).
  */
@@ -8,32 +8,56 @@ import { jitter, ReeveError, systemClock, type Clock, type Json, type Now, type 
 import { digestsOf } from '../../engine/embedded/digests.ts'
 import { SqliteStore } from '../../engine/embedded/store.ts'
 import { HostEngine, type HostOptions } from '../../engine/host/index.ts'
-import type { ForkRun, Post, PostResult, Question, Registry, RunFilter, RunSummary, StartRun, StreamValues } from '../../engine/index.ts'
+import type {
+  ForkRun,
+  Post,
+  PostResult,
+  Question,
+  Registry,
+  RunFilter,
+  RunSummary,
+  StartRun,
+  StreamValues,
+} from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import type { Mover } from '../../engine/mover.ts'
 import type { Store } from '../../engine/store.ts'
 import { AdversarialStore } from './store.ts'
 import type { Weather } from './weather.ts'
 
-/** How hostile the engine is, and what it stands on. Everything has a default; equal seeds give equal weather, as far as equal questions are asked. */
+/**
+ * How hostile the engine is, and what it stands on. Everything has a default; equal seeds give equal weather, as far as
+ * equal questions are asked.
+ */
 export interface AdversarialOptions extends Pick<HostOptions, 'clock' | 'strict' | 'parkAfterMs' | 'lossLimit'> {
   readonly seed?: string
   /** Default: all that a team must not notice (`badWeather`). */
   readonly weather?: Weather
-  /** The store that is made bad. It is not closed with the engine: the next one goes on with what this one has left. Default: one in memory, which is. */
+  /**
+   * The store that is made bad. It is not closed with the engine: the next one goes on with what this one has left.
+   * Default: one in memory, which is.
+   */
   readonly store?: Store
   /** Who sees to it that runs are taken up. Default: each process takes up what it finds. */
   readonly mover?: Mover
 }
 
-/** An engine under bad weather. A failure of its store that passes is not told: what was asked is asked again. Outcomes are the host's to wait for. */
+/**
+ * An engine under bad weather. A failure of its store that passes is not told: what was asked is asked again. Outcomes
+ * are the host's to wait for.
+ */
 export class AdversarialEngine extends HostEngine<AdversarialStore> {
   readonly #own: Store | undefined
 
   constructor({ seed, weather, store, mover, ...options }: AdversarialOptions = {}) {
     const own = store === undefined ? inMemory(options.clock) : undefined
     const given = { ...(seed === undefined ? {} : { seed }), ...(weather === undefined ? {} : { weather }) }
-    super(new AdversarialStore(store ?? own!, given), { pollMs: 5, onWarning: () => {}, ...options }, digestsOf(undefined), mover)
+    super(
+      new AdversarialStore(store ?? own!, given),
+      { pollMs: 5, onWarning: () => {}, ...options },
+      digestsOf(undefined),
+      mover,
+    )
     this.#own = own
   }
 
@@ -89,7 +113,8 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
 /** Opens an engine under bad weather. */
 export const adversarialEngine = (options?: AdversarialOptions): AdversarialEngine => new AdversarialEngine(options)
 
-const inMemory = (clock: Clock = systemClock): Store => new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
+const inMemory = (clock: Clock = systemClock): Store =>
+  new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
 
 /** Does it, and again while the store says that it would help. */
 async function patiently<T>(work: () => Now<T>): Promise<T> {

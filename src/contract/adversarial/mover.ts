@@ -1,6 +1,6 @@
 /**
- * The adversarial mover: it keeps the mover contract in the worst way. A wake-up is lost, comes late, comes twice, and comes to whichever process it likes; a process is told that
- * nobody waits for its answer any more.
+ * The adversarial mover: it keeps the mover contract in the worst way. A wake-up is lost, comes late, comes twice, and
+ * comes to whichever process it likes; a process is told that nobody waits for its answer any more.
  *
  * Owns: the weather between processes. Does not own: what a wake-up leads to (engine/host).
  */
@@ -20,7 +20,10 @@ interface MoverWeather {
 /** All that a mover may do. */
 export const badMover: MoverWeather = { lost: 0.1, doubled: 0.3, left: 0.2, lateMs: 15 }
 
-/** What stands between the processes of one store: each has a mover of its own (`mover`). Equal seeds give equal weather for equal wake-ups. */
+/**
+ * What stands between the processes of one store: each has a mover of its own (`mover`). Equal seeds give equal weather
+ * for equal wake-ups.
+ */
 export class WakeUps {
   readonly #weather: MoverWeather
   readonly #seed: string
@@ -70,7 +73,8 @@ export class WakeUps {
     if (chosen === undefined) return
     this.moves++
     const leaving = new AbortController()
-    if (this.#random() < this.#weather.left) setTimeout(() => leaving.abort(), this.#random() * this.#weather.lateMs).unref()
+    if (this.#random() < this.#weather.left)
+      setTimeout(() => leaving.abort(), this.#random() * this.#weather.lateMs).unref()
     chosen.move(run, leaving.signal).then(
       () => this.answers++,
       () => undefined,

@@ -1,8 +1,10 @@
 /**
- * The adversarial store: keeps the contract of any store that it is put over, in the worst way. It answers late and in another order, fails before anything
- * was written, loses and doubles news, lets other processes be faster with runs and take them away, and finds that it stood still.
+ * The adversarial store: keeps the contract of any store that it is put over, in the worst way. It answers late and in
+ * another order, fails before anything was written, loses and doubles news, lets other processes be faster with runs
+ * and take them away, and finds that it stood still.
  *
- * Owns: what of the contract (engine/store.ts) may be bad. Does not own: what is kept, and every promise: that is the store's below it.
+ * Owns: what of the contract (engine/store.ts) may be bad. Does not own: what is kept, and every promise: that is the
+ * store's below it.
  * Holds: nothing is written that was reported as failed; commits are applied in the order in which they were given.
  */
 import { ReeveError, rootActivation, type ActivationId, type Now, type RunId } from '../../core/index.ts'
@@ -35,8 +37,9 @@ interface AdversarialStoreOptions {
 const slower = 10
 
 /**
- * A store under bad weather. One process's: the store below it outlives it, and is not closed with it. Another one over the same store goes on with what this
- * one has left, once this one is closed or dead: until then the two would be taken for one process.
+ * A store under bad weather. One process's: the store below it outlives it, and is not closed with it. Another one over
+ * the same store goes on with what this one has left, once this one is closed or dead: until then the two would be
+ * taken for one process.
  */
 export class AdversarialStore implements Store {
   readonly below: Store
@@ -78,7 +81,8 @@ export class AdversarialStore implements Store {
     if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
 
-  // ---- answers that come late, or not ----------------------------------------------------------------------------------------------
+  // ---- answers that come late, or not
+  // ----------------------------------------------------------------------------------------------
 
   async #rest(kind: string, factor = 1): Promise<void> {
     const { late, turns: most } = this.#weather
@@ -102,7 +106,8 @@ export class AdversarialStore implements Store {
       this.#ask('read', name, async () => {
         const query = Reflect.get(reader, name) as (...args: readonly unknown[]) => Now<unknown>
         const answer = await Reflect.apply(query, reader, args.map(frozen))
-        if (name === 'ready') return this.#alsoLeft(answer as readonly RunId[], ...(args as Parameters<StoreReader['ready']>))
+        if (name === 'ready')
+          return this.#alsoLeft(answer as readonly RunId[], ...(args as Parameters<StoreReader['ready']>))
         return name === 'log' ? [...(answer as Iterable<unknown>)] : answer
       })
     return new Proxy(reader, {
@@ -115,12 +120,15 @@ export class AdversarialStore implements Store {
 
   /** To the store below, what another process has let go is this one's: it does not name it as ready. */
   async #alsoLeft(ready: readonly RunId[], drives: (kind: Kind) => boolean, limit: number): Promise<readonly RunId[]> {
-    const left = await Promise.all([...this.#theirs].map(async ([run, how]) => (how === 'left' ? this.below.reader.run(run) : undefined)))
+    const left = await Promise.all(
+      [...this.#theirs].map(async ([run, how]) => (how === 'left' ? this.below.reader.run(run) : undefined)),
+    )
     const wanted = left.filter((row) => row !== undefined && row.ended === null && row.parked === 0 && drives(row))
     return [...wanted.map((row) => row!.id as RunId), ...ready].slice(0, limit)
   }
 
-  // ---- who holds what --------------------------------------------------------------------------------------------------------------
+  // ---- who holds what
+  // --------------------------------------------------------------------------------------------------------------
 
   #doubtfulLease(lease: StoreLease): StoreLease {
     const isFresh = (): boolean => {
@@ -211,8 +219,11 @@ export class AdversarialStore implements Store {
     // To the store below, what another process has let go is this one's: it does not name it as ready.
     let room = wanted.limit
     const isWanted = (run: Candidate): boolean =>
-      room > 0 && wanted.drives(run) && ('lossesBelow' in wanted ? run.losses < wanted.lossesBelow : run.losses >= wanted.lossesFrom)
-    const first = left.length === 0 ? [] : taken(await this.below.claim(left, (run) => isWanted(run) && mayHave(run) && room-- > 0))
+      room > 0 &&
+      wanted.drives(run) &&
+      ('lossesBelow' in wanted ? run.losses < wanted.lossesBelow : run.losses >= wanted.lossesFrom)
+    const first =
+      left.length === 0 ? [] : taken(await this.below.claim(left, (run) => isWanted(run) && mayHave(run) && room-- > 0))
     return room > 0 ? [...first, ...(await this.below.claim({ ...wanted, limit: room }, mayHave))] : first
   }
 
@@ -233,7 +244,8 @@ export class AdversarialStore implements Store {
     }
   }
 
-  // ---- writing and news ------------------------------------------------------------------------------------------------------------
+  // ---- writing and news
+  // ------------------------------------------------------------------------------------------------------------
 
   commit(batch: Batch): Promise<BatchResult> {
     const { slow, stolen, doubled } = this.#weather
@@ -246,7 +258,8 @@ export class AdversarialStore implements Store {
         'commit',
         async () => {
           for (const [run, epoch] of sent.epochs)
-            if (!begun.has(run) && this.#draws.happens('stolen', stolen)) await this.#oneByOne(() => this.#steal(run, epoch))
+            if (!begun.has(run) && this.#draws.happens('stolen', stolen))
+              await this.#oneByOne(() => this.#steal(run, epoch))
           const result = await this.below.commit(sent)
           for (const { id, owner } of sent.runs) if (owner === this.lease.id) this.#newcomers.add(id)
           for (const { run } of sent.parked) if (!result.awake.includes(run)) this.#newcomers.delete(run)
@@ -265,7 +278,8 @@ export class AdversarialStore implements Store {
     const given = new Map([...held].map(([run, { lastRow }]) => [run, { lastRow }]))
     try {
       return await this.#ask('read', 'unread', async () => {
-        // The store below counts from when it is asked. What has come in since for a run that was begun meanwhile would be told to nobody.
+        // The store below counts from when it is asked. What has come in since for a run that was begun meanwhile would
+        // be told to nobody.
         for (const run of this.#newcomers) if (!given.has(run)) given.set(run, { lastRow: 0 })
         this.#newcomers.clear()
         const { rows, others } = await this.below.unread(given)
@@ -273,7 +287,10 @@ export class AdversarialStore implements Store {
         const unsaid = [...this.#unsaid].filter((run) => !given.has(run))
         this.#unsaid.clear()
         const hinted = [...unsaid, ...[...others, ...left].filter((run) => !this.#isLost(run))]
-        return { rows, others: this.#draws.happens('doubled others', this.#weather.doubled) ? [...hinted, ...hinted] : hinted }
+        return {
+          rows,
+          others: this.#draws.happens('doubled others', this.#weather.doubled) ? [...hinted, ...hinted] : hinted,
+        }
       })
     } finally {
       this.#isAsked = false
@@ -327,13 +344,15 @@ export class AdversarialStore implements Store {
           if (this.#draws.happens('lost parts', this.#weather.lost)) return
           hear(published)
           if (this.#draws.happens('doubled parts', this.#weather.doubled)) hear(published)
-          if (this.#draws.happens('late parts', this.#weather.doubled)) this.#afterwards('late parts', () => hear(published))
+          if (this.#draws.happens('late parts', this.#weather.doubled))
+            this.#afterwards('late parts', () => hear(published))
         })
       },
     }
   }
 
-  // ---- what is as it is below ------------------------------------------------------------------------------------------------------
+  // ---- what is as it is below
+  // ------------------------------------------------------------------------------------------------------
 
   get name(): string {
     return this.below.name
@@ -373,9 +392,13 @@ export class AdversarialStore implements Store {
     return this.#ask('read', 'shrink', () => this.below.shrink())
   }
 
-  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+  // ---- the end
+  // ---------------------------------------------------------------------------------------------------------------------
 
-  /** The process dies: nothing that it has asked is answered, and of what was on its way to the store nothing arrives any more. */
+  /**
+   * The process dies: nothing that it has asked is answered, and of what was on its way to the store nothing arrives
+   * any more.
+   */
   die(): void {
     this.#isDead = true
   }

@@ -1,4 +1,6 @@
-/** Bad weather: how badly a store may behave that still keeps its contract. Seeded, so that a failure can be had again. */
+/**
+ * Bad weather: how badly a store may behave that still keeps its contract. Seeded, so that a failure can be had again.
+ */
 import { seededRandom } from '../../core/index.ts'
 
 /** Chances between 0 and 1. */
@@ -9,14 +11,20 @@ export interface Weather {
   readonly turns: number
   /** That a commit takes ten times as long. */
   readonly slow: number
-  /** That the store fails before anything is written or read. Whoever asked from outside is asked for again; whatever is tried again in the host comes from the host. */
+  /**
+   * That the store fails before anything is written or read. Whoever asked from outside is asked for again; whatever is
+   * tried again in the host comes from the host.
+   */
   readonly failing: { readonly commit: number; readonly claim: number; readonly lease: number; readonly read: number }
   /** That news comes much later, and that it is said twice. */
   readonly lost: number
   readonly doubled: number
   /** That another process is faster with a run that is to be claimed. It lets it go again after a while. */
   readonly outrun: number
-  /** That another process has taken a run over when something of it is committed, or when this one looks after standing still. What the run had out then runs again. */
+  /**
+   * That another process has taken a run over when something of it is committed, or when this one looks after standing
+   * still. What the run had out then runs again.
+   */
   readonly stolen: number
   /** That this process finds that it stood still for longer than its lease. */
   readonly stale: number
@@ -38,7 +46,10 @@ export const badWeather: Weather = {
 /** Runs are taken away as well: effects that may run again do so, and those that may not are in doubt. */
 export const storm: Weather = { ...badWeather, stolen: 0.05, stale: 0.2 }
 
-/** Draws for one process: each kind of event has a sequence of its own, so that one more question does not change all others. */
+/**
+ * Draws for one process: each kind of event has a sequence of its own, so that one more question does not change all
+ * others.
+ */
 export class Draws {
   readonly #seed: string
   readonly #drawn = new Map<string, number>()

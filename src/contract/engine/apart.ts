@@ -1,5 +1,6 @@
 /**
- * Contract: workers that are placed apart. Each is a run of its own, which any process may take up; to its leader it is a worker like any other.
+ * Contract: workers that are placed apart. Each is a run of its own, which any process may take up; to its leader it is
+ * a worker like any other.
  */
 import assert from 'node:assert/strict'
 import {
@@ -55,7 +56,10 @@ const lives: readonly Play[] = [
       )
       assert.deepEqual(
         (await stage.events(child!)).map(({ activation, event }) => [activation, event.type]),
-        ['activation.started', 'step.begun', 'step.settled', 'activation.settled'].map((type) => [rootActivation(child!), type]),
+        ['activation.started', 'step.begun', 'step.settled', 'activation.settled'].map((type) => [
+          rootActivation(child!),
+          type,
+        ]),
       )
       assert.deepEqual(
         (await stage.all(run, 'worker.started')).map((event) => event.apart),
@@ -69,7 +73,10 @@ const lives: readonly Play[] = [
     restarts: true,
     async play(stage) {
       const slow = gate()
-      stage.agent('w', async (ctx) => [await step(ctx, 'before', stage.does('before')), await step(ctx, 'slow', slow.effect)])
+      stage.agent('w', async (ctx) => [
+        await step(ctx, 'before', stage.does('before')),
+        await step(ctx, 'slow', slow.effect),
+      ])
       stage.agent('lead', async (ctx) => [
         await step(ctx, 'own', stage.does('own')),
         await asks(ctx, 'w'),
@@ -110,7 +117,9 @@ const lives: readonly Play[] = [
         ]),
       )
       assert.equal((await children(stage, run)).length, 5)
-      await assert.rejects(stage.engine.remove((await children(stage, run))[0]!), (thrown) => ReeveError.is(thrown, 'run.conflict'))
+      await assert.rejects(stage.engine.remove((await children(stage, run))[0]!), (thrown) =>
+        ReeveError.is(thrown, 'run.conflict'),
+      )
       await stage.engine.remove(run)
       assert.deepEqual(await children(stage, run), [])
     },
@@ -164,7 +173,10 @@ const words: readonly Play[] = [
         return [heard.body, heard.from === id, outcome, await ctx.values.get('note')]
       })
       await stage.drive()
-      assert.deepEqual((await stage.play('lead')).outcome, completed(['done', true, ['hello', 'from the leader'], 'from the worker']))
+      assert.deepEqual(
+        (await stage.play('lead')).outcome,
+        completed(['done', true, ['hello', 'from the leader'], 'from the worker']),
+      )
     },
   },
   {
@@ -306,7 +318,10 @@ const accounts: readonly Play[] = [
       await until('the worker is at work', () => slow.waiting === 1)
       slow.open('s1')
       await stage.answer(asked, null)
-      assert.deepEqual(await stage.outcome(run), completed(['budget.exceeded', ['s1', null, 'budget.exceeded'], 'fits']))
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed(['budget.exceeded', ['s1', null, 'budget.exceeded'], 'fits']),
+      )
       assert.deepEqual(
         (await stage.all(run, 'worker.started')).map(({ reserve }) => reserve),
         [{ tokens: 60 }],
@@ -369,7 +384,10 @@ const others: readonly Play[] = [
         const paid = await step(ctx, 'pay', stage.does(`pay ${input as string}`), { effect: 'once' })
         return input === 'a' ? paid : [paid, await step(ctx, 'slow', slow.effect, { effect: 'read' })]
       })
-      stage.agent('lead', async (ctx) => [await asks(ctx, 'w', 'a', { name: 'a' }), await asks(ctx, 'w', 'b', { name: 'b' })])
+      stage.agent('lead', async (ctx) => [
+        await asks(ctx, 'w', 'a', { name: 'a' }),
+        await asks(ctx, 'w', 'b', { name: 'b' }),
+      ])
       await stage.drive()
       const run = await stage.start('lead')
       await until('the second worker is at work', () => slow.waiting === 1)
@@ -378,7 +396,13 @@ const others: readonly Play[] = [
       assert.deepEqual(await stage.engine.fork({ run, at, to }), { created: true })
       const asked = await stage.question(to, 'in-doubt')
       assert.equal(asked.activation, `${rootActivation(to)}>b`)
-      await stage.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'pay b' })
+      await stage.post({
+        type: 'settle-doubt',
+        activation: asked.activation,
+        address: asked.address,
+        happened: true,
+        value: 'pay b',
+      })
       await until('both are at work', () => slow.waiting === 2)
       slow.open('slow')
       const end = completed(['pay a', ['pay b', 'slow']])

@@ -1,4 +1,7 @@
-/** Contract: questions and timers. The store names the winner of a decision at once; a deadline competes for the same row (K2). */
+/**
+ * Contract: questions and timers. The store names the winner of a decision at once; a deadline competes for the same
+ * row (K2).
+ */
 import assert from 'node:assert/strict'
 import { completed, rootActivation, type OpId } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -29,7 +32,10 @@ const deadlines: readonly Play[] = [
     invariant: 'K2',
     name: 'when its deadline has passed the clock answers, and a later answer has lost',
     async play(stage) {
-      stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
+      stage.agent(
+        'a',
+        async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status,
+      )
       await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
@@ -43,7 +49,10 @@ const deadlines: readonly Play[] = [
     name: 'an answer after the deadline has lost, also if nobody was there when it passed',
     restarts: true,
     async play(stage) {
-      stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
+      stage.agent(
+        'a',
+        async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status,
+      )
       await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
@@ -58,7 +67,10 @@ const deadlines: readonly Play[] = [
     invariant: 'K2',
     name: 'a deadline that has passed when the question is put answers it at once',
     async play(stage) {
-      stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, -5) }))).status)
+      stage.agent(
+        'a',
+        async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, -5) }))).status,
+      )
       await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, completed('timed-out'))
     },
@@ -71,7 +83,9 @@ const timers: readonly Play[] = [
     name: 'timers end in the order of their time, and only the clock ends them',
     async play(stage) {
       stage.agent('a', async (ctx) => {
-        const ids = new Map([300, 100, 200].map((ms) => [ctx.scope('t').ask('timer', { until: in_(ctx, ms) }), ms] as const))
+        const ids = new Map(
+          [300, 100, 200].map((ms) => [ctx.scope('t').ask('timer', { until: in_(ctx, ms) }), ms] as const),
+        )
         const order: number[] = []
         while (order.length < 3) order.push(ids.get((await ctx.next()).id as OpId)!)
         return order
@@ -81,7 +95,12 @@ const timers: readonly Play[] = [
       await until('all timers are set', async () => (await stage.all(run, 'timer.set')).length === 3)
       assert.deepEqual(await stage.engine.questions({ run }), [])
       assert.notEqual(
-        await stage.post({ type: 'answer', activation: rootActivation(run), address: 't/timer', outcome: completed(1) }),
+        await stage.post({
+          type: 'answer',
+          activation: rootActivation(run),
+          address: 't/timer',
+          outcome: completed(1),
+        }),
         'accepted',
       )
       for (const n of [1, 2, 3]) {
@@ -96,7 +115,9 @@ const timers: readonly Play[] = [
     name: 'a clock that has moved past several deadlines at once and then stands still ends them all',
     async play(stage) {
       stage.agent('a', async (ctx) => {
-        const ids = new Map<OpId, number>([150, 100, 200, 201].map((ms) => [ctx.scope('t').ask('timer', { until: in_(ctx, ms) }), ms]))
+        const ids = new Map<OpId, number>(
+          [150, 100, 200, 201].map((ms) => [ctx.scope('t').ask('timer', { until: in_(ctx, ms) }), ms]),
+        )
         ids.set(ctx.ask('q', { ...question('int_1'), until: in_(ctx, 149) }), 149)
         const over = new Set<number>()
         while (over.size < 4) over.add(ids.get((await ctx.next()).id as OpId)!)
@@ -186,7 +207,10 @@ export const askingCases: readonly Play[] = [
       await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
-      assert.equal(await stage.answer({ ...asked, activation: `${asked.activation}>nobody` as typeof asked.activation }, 1), 'unknown')
+      assert.equal(
+        await stage.answer({ ...asked, activation: `${asked.activation}>nobody` as typeof asked.activation }, 1),
+        'unknown',
+      )
       assert.equal(await stage.answer({ ...asked, address: 'other' }, 1), 'closed')
       assert.equal(await stage.answer(asked, 1), 'accepted')
     },
@@ -197,7 +221,10 @@ export const askingCases: readonly Play[] = [
     restarts: true,
     async play(stage) {
       stage.agent('worker', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
-      stage.agent('lead', async (ctx) => [await step(ctx, 's', stage.does('s')), (await ended(ctx, ctx.start('worker', null))) as never])
+      stage.agent('lead', async (ctx) => [
+        await step(ctx, 's', stage.does('s')),
+        (await ended(ctx, ctx.start('worker', null))) as never,
+      ])
       await stage.drive()
       const run = await stage.start('lead')
       const asked = await stage.question(run)
@@ -221,7 +248,10 @@ export const askingCases: readonly Play[] = [
       const run = await stage.start('a')
       assert.deepEqual(await stage.outcome(run), completed('s'))
       assert.deepEqual(await stage.engine.questions({ run }), [])
-      assert.equal(await stage.post({ type: 'answer', activation: rootActivation(run), address: 'q', outcome: completed(1) }), 'closed')
+      assert.equal(
+        await stage.post({ type: 'answer', activation: rootActivation(run), address: 'q', outcome: completed(1) }),
+        'closed',
+      )
       const settled = (await stage.all(run, 'activation.settled'))[0]!
       assert.deepEqual(settled.open, ['q'])
     },

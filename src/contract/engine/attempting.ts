@@ -47,7 +47,9 @@ export const attemptingCases: readonly Play[] = [
       assert.equal(stage.count('pay'), 1)
       assert.equal(keys.length, 2)
       assert.equal(new Set(keys).size, 1)
-      const settled = (await stage.log(run, 'w#1')).flatMap((event) => (event.type === 'step.settled' ? [event.madeBy] : []))
+      const settled = (await stage.log(run, 'w#1')).flatMap((event) =>
+        event.type === 'step.settled' ? [event.madeBy] : [],
+      )
       assert.deepEqual(settled, [`act_${run}>w`, undefined])
     },
   },
@@ -70,7 +72,12 @@ export const attemptingCases: readonly Play[] = [
       assert.equal(stage.count('pay'), 0)
       const [doubt] = await stage.all(run, 'effect.in-doubt')
       assert.equal(doubt?.madeBy, `act_${run}>w`)
-      const word = { type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: false } as const
+      const word = {
+        type: 'settle-doubt',
+        activation: asked.activation,
+        address: asked.address,
+        happened: false,
+      } as const
       assert.equal(await stage.post(word), 'accepted')
       assert.deepEqual(await stage.outcome(run), completed('receipt 2'))
       assert.equal(stage.count('pay'), 1)

@@ -1,4 +1,7 @@
-/** Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the limit (DESIGN §3.3). */
+/**
+ * Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the
+ * limit (DESIGN §3.3).
+ */
 import assert from 'node:assert/strict'
 import { completed, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
@@ -26,7 +29,12 @@ const rowsOf = (usage: Usage): readonly (readonly (string | number)[])[] =>
 
 const word = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
 
-async function spends(ctx: Context, name: string, effect: (io: StepIO) => Json | Promise<Json>, options: StepOptions): Promise<Json> {
+async function spends(
+  ctx: Context,
+  name: string,
+  effect: (io: StepIO) => Json | Promise<Json>,
+  options: StepOptions,
+): Promise<Json> {
   return word(await ended(ctx, ctx.begin(name, effect, options)))
 }
 
@@ -44,7 +52,10 @@ export const budgetCases: readonly Play[] = [
       ])
       await stage.drive()
       const run = await stage.start('a', null, { limits: { tokens: 100 } })
-      assert.deepEqual(await stage.outcome(run), completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']))
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']),
+      )
       assert.deepEqual(stage.ran, ['s1', 's3', 's5'])
     },
   },
@@ -57,7 +68,8 @@ export const budgetCases: readonly Play[] = [
       stage.agent('lead', async (ctx) => {
         const workers = Array.from({ length: 5 }, () => ctx.scope('w').start('worker', null))
         const words: Json[] = []
-        for (const worker of workers) words.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
+        for (const worker of workers)
+          words.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
         return [
           words.filter((word) => word === 'completed').length,
           words.length,
@@ -109,7 +121,10 @@ export const budgetCases: readonly Play[] = [
         )
         for (const id of [worker, own]) ctx.stop(id, 'enough')
         words.push(word(await ended(ctx, worker)), word(await ended(ctx, own)))
-        words.push(await spends(ctx, 'more', stage.does('more'), spend(51)), await spends(ctx, 'rest', stage.does('rest'), spend(50, 50)))
+        words.push(
+          await spends(ctx, 'more', stage.does('more'), spend(51)),
+          await spends(ctx, 'rest', stage.does('rest'), spend(50, 50)),
+        )
         return words
       })
       await stage.drive()
@@ -184,7 +199,10 @@ export const budgetCases: readonly Play[] = [
       await stage.drive()
       const { outcome } = await stage.play('lead', null, { limits: { tokens: 100 } })
       const no = 'budget.exceeded'
-      assert.deepEqual(outcome, completed([completed(['completed', no]), completed(['completed', 'completed']), no, 'completed']))
+      assert.deepEqual(
+        outcome,
+        completed([completed(['completed', no]), completed(['completed', 'completed']), no, 'completed']),
+      )
       assert.deepEqual(stage.ran, ['w1', 'w1', 'w2', 'own2'])
     },
   },
@@ -214,7 +232,10 @@ export const budgetCases: readonly Play[] = [
       await stage.restart('kill')
       await until('it is out again', () => wait.waiting === 2)
       wait.open()
-      assert.deepEqual(await stage.outcome(run), completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']))
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']),
+      )
       assert.deepEqual(stage.ran, ['s1', 's4'])
     },
   },

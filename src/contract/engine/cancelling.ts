@@ -62,7 +62,9 @@ const stops: readonly Play[] = [
       stage.clock.advance(1_000)
       const timedOut = { status: 'timed-out', message: 'it did not end within 1000 ms' }
       assert.deepEqual(await stage.outcome(run), timedOut)
-      const ends = (await stage.events(run)).flatMap(({ event }) => (event.type === 'activation.settled' ? [event.outcome] : []))
+      const ends = (await stage.events(run)).flatMap(({ event }) =>
+        event.type === 'activation.settled' ? [event.outcome] : [],
+      )
       assert.deepEqual(ends, [cancelled('late'), timedOut, timedOut])
     },
   },
@@ -157,7 +159,11 @@ const stops: readonly Play[] = [
       const worker = await stage.log(run, 'worker')
       assert.deepEqual(worker.at(-1), { type: 'activation.settled', outcome: cancelled('its leader has ended') })
       const last = (await stage.events(run)).at(-1)!
-      assert.deepEqual(last.event, { type: 'activation.settled', outcome: completed('returned'), open: ['worker', 'open'] })
+      assert.deepEqual(last.event, {
+        type: 'activation.settled',
+        outcome: completed('returned'),
+        open: ['worker', 'open'],
+      })
       assert.equal(await stage.has(run, 'worker.settled'), false)
       assert.equal(work.aborted, 2)
     },
@@ -194,7 +200,9 @@ const corners: readonly Play[] = [
             seen.push(thrown instanceof Cancelled ? 'Cancelled' : 'another error')
           }
         }
-        await ctx.next().catch((thrown: unknown) => seen.push(thrown instanceof Cancelled ? 'Cancelled' : 'another error'))
+        await ctx
+          .next()
+          .catch((thrown: unknown) => seen.push(thrown instanceof Cancelled ? 'Cancelled' : 'another error'))
         return 'pretends to be done'
       })
       await stage.drive()
@@ -227,7 +235,9 @@ const corners: readonly Play[] = [
     restarts: true,
     async play(stage) {
       const work = (ctx: Context, name: string): void => {
-        ctx.onCancel('always', async (undo) => void (await step(undo, 's', stage.does(`undo ${name} always`))), { always: true })
+        ctx.onCancel('always', async (undo) => void (await step(undo, 's', stage.does(`undo ${name} always`))), {
+          always: true,
+        })
         ctx.onCancel('undo', async (undo) => void (await step(undo, 's', stage.does(`undo ${name}`))))
       }
       stage.agent('worker', async (ctx) => {
@@ -267,7 +277,10 @@ const corners: readonly Play[] = [
       await until('it waits', () => wait.waiting === 1)
       await stage.post({ type: 'cancel', run, reason: 'no' })
       const outcome = await stage.outcome(run)
-      assert.ok(outcome.status === 'failed' && outcome.failure.message.includes('cannot be undone'), JSON.stringify(outcome))
+      assert.ok(
+        outcome.status === 'failed' && outcome.failure.message.includes('cannot be undone'),
+        JSON.stringify(outcome),
+      )
       assert.deepEqual(undone(stage), ['undo1'])
     },
   },

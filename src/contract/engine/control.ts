@@ -14,7 +14,10 @@ const handBack = (stage: Stage, run: RunId, said: Said = {}): Promise<PostResult
 /** One effect waiting in a gate, then another one. */
 async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
   const first = gate()
-  stage.agent('a', async (ctx) => [await step(ctx, 'first', first.effect), await step(ctx, 'second', stage.does('second'))])
+  stage.agent('a', async (ctx) => [
+    await step(ctx, 'first', first.effect),
+    await step(ctx, 'second', stage.does('second')),
+  ])
   await stage.drive()
   const run = await stage.start('a')
   await until('the first is out', () => first.waiting === 1)
@@ -276,7 +279,9 @@ const takeovers: readonly Play[] = [
   },
 ]
 
-/** A lead over a worker over another one, each of which knows what undoes its work; the last has an effect in a gate. */
+/**
+ * A lead over a worker over another one, each of which knows what undoes its work; the last has an effect in a gate.
+ */
 async function threeLevels(stage: Stage): Promise<{ run: RunId; first: Gate; worker: (path: string) => ActivationId }> {
   const first = gate()
   const undoable = (name: string, body: (ctx: Parameters<Parameters<Stage['agent']>[1]>[0]) => Promise<Json>): void =>
@@ -341,7 +346,14 @@ const ends: readonly Play[] = [
       await takeOver(stage, run, { by: 'ann' })
       await stage.status(run, 'human_control')
       const outcome = { status: 'completed', output: 'by hand', by: 'ann' } as const
-      const post = { type: 'cancel', run, activation: worker('mid'), reason: 'done by ann', by: 'ann', outcome } as const
+      const post = {
+        type: 'cancel',
+        run,
+        activation: worker('mid'),
+        reason: 'done by ann',
+        by: 'ann',
+        outcome,
+      } as const
       assert.equal(await stage.post(post), 'accepted')
       await until('it has ended', async () => (await stage.log(run, 'mid')).at(-1)?.type === 'activation.settled')
       await stage.fence()

@@ -1,6 +1,7 @@
 /**
- * Contract: what delegation needs of an engine: work that goes on beside its leader, deadlines for a worker, the first of several, words between a leader and its worker, computations that are
- * recorded once (K3, K4, K6, K8, K10); and leaders as users write them, from end to end.
+ * Contract: what delegation needs of an engine: work that goes on beside its leader, deadlines for a worker, the first
+ * of several, words between a leader and its worker, computations that are recorded once (K3, K4, K6, K8, K10); and
+ * leaders as users write them, from end to end.
  */
 import assert from 'node:assert/strict'
 import { agent, tool } from '../../agent/index.ts'
@@ -81,7 +82,9 @@ const beside: readonly Play[] = [
         const ids = [1, 2, 3].map((n) => ctx.scope('part').start('w', n))
         const first = await ctx.next((each) => ids.some((id) => id === each.id))
         for (const id of ids) if (id !== first.id) ctx.stop(id, 'another was first')
-        const others = await Promise.all(ids.filter((id) => id !== first.id).map((id) => statusOf(ctx.scope('other'), id)))
+        const others = await Promise.all(
+          ids.filter((id) => id !== first.id).map((id) => statusOf(ctx.scope('other'), id)),
+        )
         await ctx.next(ctx.ask('q', question('int_1')))
         return [ids.findIndex((id) => id === first.id), ...others]
       })
@@ -132,13 +135,18 @@ const words: readonly Play[] = [
       stage.agent('w', async (ctx, leader) => {
         ctx.send(leader as ActivationId, { type: 'ask', text: 'which?' })
         const reply = await ctx.next((each) => isWord(each, 'reply'))
-        return (isObject((reply as { body: Json }).body) ? (reply as { body: { [key: string]: Json } }).body['text'] : null) ?? null
+        return (
+          (isObject((reply as { body: Json }).body)
+            ? (reply as { body: { [key: string]: Json } }).body['text']
+            : null) ?? null
+        )
       })
       stage.agent('lead', async (ctx) => {
         const worker = ctx.start('w', ctx.place.activation)
         for (;;) {
           const arrival = await ctx.next((each) => each.id === worker || isWord(each, 'ask'))
-          if (arrival.type === 'worker.settled') return arrival.outcome.status === 'completed' ? arrival.outcome.output : null
+          if (arrival.type === 'worker.settled')
+            return arrival.outcome.status === 'completed' ? arrival.outcome.output : null
           await ctx.next(ctx.ask('q', question('int_1')))
           ctx.send(worker, { type: 'reply', text: await step(ctx, 'think', stage.does('think', 'the red one')) })
         }

@@ -1,6 +1,7 @@
 /**
- * The contract of the Engine port, as a list of cases that any test runner can bind: the same scenario gives the same outcome and the same facts on
- * every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot hold a case it says why (`skip`).
+ * The contract of the Engine port, as a list of cases that any test runner can bind: the same scenario gives the same
+ * outcome and the same facts on every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot
+ * hold a case it says why (`skip`).
  */
 import { apartCases } from './apart.ts'
 import { askingCases } from './asking.ts'
@@ -56,7 +57,10 @@ const plays: readonly Play[] = [
   ...apartCases,
 ]
 
-/** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */
+/**
+ * All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are
+ * skipped.
+ */
 export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
@@ -65,8 +69,12 @@ export function engineContract(subject: EngineSubject & { readonly durable?: boo
     invariant,
     skip:
       subject.skip?.[name] ??
-      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined) ??
-      (beside === true && subject.passesParts !== true ? 'live parts are heard in the process that drives their run' : undefined),
+      (restarts === true && subject.durable === false
+        ? 'its store lives in memory and dies with the engine'
+        : undefined) ??
+      (beside === true && subject.passesParts !== true
+        ? 'live parts are heard in the process that drives their run'
+        : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

@@ -1,4 +1,7 @@
-/** Contract: what observers see. Gapless per activation, ordered per run, one end each, and nothing depends on who looks (K1, K7, K9). */
+/**
+ * Contract: what observers see. Gapless per activation, ordered per run, one end each, and nothing depends on who looks
+ * (K1, K7, K9).
+ */
 import assert from 'node:assert/strict'
 import { completed, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
 import { isDelta, type LivePart } from '../../engine/index.ts'
@@ -13,7 +16,8 @@ function team(stage: Stage): void {
   stage.agent('lead', async (ctx) => {
     const workers = [1, 2, 3].map((n) => ctx.scope('call').start('worker', n))
     const got: Json[] = []
-    for (const worker of workers) got.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : o.status)))
+    for (const worker of workers)
+      got.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : o.status)))
     await ctx.next(ctx.ask('q', question('int_1')))
     return got
   })
@@ -36,7 +40,10 @@ export const feedCases: readonly Play[] = [
       )
       await stage.engine.remove(run)
       assert.deepEqual(await stage.engine.read(run), [])
-      assert.equal(await stage.post({ type: 'message', activation: worker as ActivationId, id: 'm', body: 1 }), 'unknown')
+      assert.equal(
+        await stage.post({ type: 'message', activation: worker as ActivationId, id: 'm', body: 1 }),
+        'unknown',
+      )
     },
   },
   {
@@ -75,7 +82,11 @@ export const feedCases: readonly Play[] = [
           const more = await stage.engine.read(run, from)
           seen.push(...more)
           from = more.at(-1)?.position ?? from
-          if ((await stage.engine.summary(run))?.endedAt !== undefined && (await stage.engine.read(run, from)).length === 0) return
+          if (
+            (await stage.engine.summary(run))?.endedAt !== undefined &&
+            (await stage.engine.read(run, from)).length === 0
+          )
+            return
           await stage.engine.changed(run, from)
         }
       }
@@ -186,7 +197,10 @@ export const feedCases: readonly Play[] = [
         usage: { agent, model: 'm', used: input === undefined ? undefined : { input, output: 1 } },
       })
       stage.agent('worker', async (ctx, input) =>
-        step(ctx, 's', () => 1, { effect: 'model', settle: () => used('worker', (input as number | null) ?? undefined) }),
+        step(ctx, 's', () => 1, {
+          effect: 'model',
+          settle: () => used('worker', (input as number | null) ?? undefined),
+        }),
       )
       stage.agent('lead', async (ctx) => {
         await step(ctx, 's', () => 1, { effect: 'model', settle: () => used('lead', 100) })
@@ -195,7 +209,14 @@ export const feedCases: readonly Play[] = [
       })
       await stage.drive()
       const { usage } = await stage.play('lead')
-      const rows = usage.map(({ agent, calls, input, output, unknown, unpriced }) => [agent, calls, input, output, unknown, unpriced])
+      const rows = usage.map(({ agent, calls, input, output, unknown, unpriced }) => [
+        agent,
+        calls,
+        input,
+        output,
+        unknown,
+        unpriced,
+      ])
       assert.deepEqual(rows, [
         ['lead', 1, 100, 1, 0, 1],
         ['worker', 3, 15, 2, 1, 3],

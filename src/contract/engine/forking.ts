@@ -19,20 +19,26 @@ async function find(stage: Stage, run: RunId, is: (recorded: Recorded) => boolea
 }
 
 const endOf = (address: string) => (recorded: Recorded) =>
-  (recorded.event.type === 'step.settled' || recorded.event.type === 'worker.settled' || recorded.event.type === 'ask.settled') &&
+  (recorded.event.type === 'step.settled' ||
+    recorded.event.type === 'worker.settled' ||
+    recorded.event.type === 'ask.settled') &&
   recorded.event.address === address
 
-const refused = (code: 'fork.invalid' | 'run.conflict' | 'run.unknown') => (thrown: unknown) => ReeveError.is(thrown, code)
+const refused = (code: 'fork.invalid' | 'run.conflict' | 'run.unknown') => (thrown: unknown) =>
+  ReeveError.is(thrown, code)
 
 /** What a run says, without what differs between a run and its fork: positions, moments, ids of runs. */
-const told = (events: readonly Recorded[]): Json => events.map(({ activation, seq, event }) => [activation, seq, event] as unknown as Json)
+const told = (events: readonly Recorded[]): Json =>
+  events.map(({ activation, seq, event }) => [activation, seq, event] as unknown as Json)
 
 const points: readonly Play[] = [
   {
     invariant: 'K10',
     name: 'a fork has what was recorded up to its point, does none of it again, and goes on as its code says; the origin is as it was',
     async play(stage) {
-      stage.agent('worker', async (ctx, input) => step(ctx, 'work', stage.does('work', `${input as string}!`), { effect: 'read' }))
+      stage.agent('worker', async (ctx, input) =>
+        step(ctx, 'work', stage.does('work', `${input as string}!`), { effect: 'read' }),
+      )
       stage.agent('lead', async (ctx) => {
         const first = await step(ctx, 'first', stage.does('first'), { effect: 'model' })
         const told = await ended(ctx, ctx.start('worker', 'a'))
@@ -92,7 +98,9 @@ const points: readonly Play[] = [
       const first = events[0]!.position
       const other = await fork(stage, { run, at: first, edit: { type: 'input', input: 'y' } })
       assert.deepEqual(await stage.outcome(other), completed(['y', 's']))
-      assert.deepEqual(await stage.engine.fork({ run, at: first, to: other, edit: { type: 'input', input: 'y' } }), { created: false })
+      assert.deepEqual(await stage.engine.fork({ run, at: first, to: other, edit: { type: 'input', input: 'y' } }), {
+        created: false,
+      })
       await assert.rejects(stage.engine.fork({ run, at: first, to: other }), refused('run.conflict'))
       const to = runId('never')
       for (const at of [0, 1_000_000, events.at(-1)!.position])
@@ -139,7 +147,11 @@ const effects: readonly Play[] = [
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const s = await step(ctx, 's', stage.does('s'), { effect: 'read' })
-        return [s, await step(ctx, 'pay', stage.does('pay', 42), { effect: 'once' }), await step(ctx, 'mail', stage.does('mail'))]
+        return [
+          s,
+          await step(ctx, 'pay', stage.does('pay', 42), { effect: 'once' }),
+          await step(ctx, 'mail', stage.does('mail')),
+        ]
       })
       await stage.drive()
       const run = await stage.start('a')
@@ -175,7 +187,11 @@ const effects: readonly Play[] = [
       await stage.drive()
       const run = await stage.start('a')
       await until('it pays', () => held.waiting === 1)
-      const { position: at } = await find(stage, run, ({ event }) => event.type === 'activation.started' && event.agent === 'worker')
+      const { position: at } = await find(
+        stage,
+        run,
+        ({ event }) => event.type === 'activation.started' && event.agent === 'worker',
+      )
       const other = await fork(stage, { run, at })
       await stage.question(other, 'in-doubt')
       const third = await fork(stage, { run: other, at: (await stage.events(other))[0]!.position, to: runId('third') })
@@ -186,7 +202,13 @@ const effects: readonly Play[] = [
       const asked = await stage.question(other, 'in-doubt')
       assert.equal((asked.body as { readonly reason: string }).reason, `begun in run ${run}, and perhaps done`)
       assert.equal(
-        await stage.post({ type: 'settle-doubt', activation: asked.activation, address: 'pay', happened: true, value: 7 }),
+        await stage.post({
+          type: 'settle-doubt',
+          activation: asked.activation,
+          address: 'pay',
+          happened: true,
+          value: 7,
+        }),
         'accepted',
       )
       assert.deepEqual(await stage.outcome(other), completed(7))

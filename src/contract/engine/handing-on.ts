@@ -1,6 +1,7 @@
 /**
- * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a trail, facts that are recorded once (K1, K4, K10); and flows as users
- * write them, from end to end: the same outcome and the same facts on every engine.
+ * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a trail, facts that
+ * are recorded once (K1, K4, K10); and flows as users write them, from end to end: the same outcome and the same facts
+ * on every engine.
  */
 import assert from 'node:assert/strict'
 import { agent, breakLoop, tool, type Agent } from '../../agent/index.ts'
@@ -80,7 +81,14 @@ const outputOf = (outcome: Outcome): Json => (outcome.status === 'completed' ? o
 
 const trail = (text: string): Trail => ({
   said: [
-    { agent: 'w', message: { role: 'assistant', content: text, calls: [{ id: 'c1', name: 'look', input: { deep: [1, null, 'ä'] } }] } },
+    {
+      agent: 'w',
+      message: {
+        role: 'assistant',
+        content: text,
+        calls: [{ id: 'c1', name: 'look', input: { deep: [1, null, 'ä'] } }],
+      },
+    },
     { agent: 'w', message: { role: 'tool', callId: 'c1', name: 'look', content: { found: [] }, isError: true } },
   ],
   action: { type: 'transfer', to: 'x', task: 'go on', path: ['lead', 'w'] },
@@ -173,7 +181,11 @@ const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
 const call = (name: string, input: Json = {}) => ({ calls: [{ name, input }] })
 const hands = (to: string) => call('transfer_to_agent', { agent_name: to })
 const asker = (name: string): Agent =>
-  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}` })
+  agent({
+    name,
+    description: 'Asks.',
+    run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
+  })
 
 const wordsOf = ({ body }: Question): string => JSON.stringify(isObject(body) ? body['question'] : body)
 
@@ -198,14 +210,23 @@ const flows: readonly Play[] = [
             name: 'W1',
             description: 'Thinks.',
             tools: [look],
-            model: scripted({ text: 'thinking', ...call('echo') }, 'w1 result', 'what it handed back', 'w1 second result'),
+            model: scripted(
+              { text: 'thinking', ...call('echo') },
+              'w1 result',
+              'what it handed back',
+              'w1 second result',
+            ),
           }),
           mind('W2', 'w2 result'),
         ],
       })
       const run = await begin(stage, root)
       assert.deepEqual(await stage.outcome(run), completed('final'))
-      const hops = (await stage.all(run, 'agent.transferred')).map(({ from, to, by, path }) => [`${from}>${to}`, by, pathOf(path)])
+      const hops = (await stage.all(run, 'agent.transferred')).map(({ from, to, by, path }) => [
+        `${from}>${to}`,
+        by,
+        pathOf(path),
+      ])
       assert.deepEqual(hops, [
         ['Sup>W1', 'model', 'Sup'],
         ['W1>Sup', 'rule', 'Sup/W1'],
@@ -214,7 +235,9 @@ const flows: readonly Play[] = [
         ['Sup>W1', 'model', 'Sup/W1/Sup/W2/Sup'],
         ['W1>Sup', 'rule', 'Sup/W1/Sup/W2/Sup/W1'],
       ])
-      const begins = (await stage.all(run, 'activation.started')).map(({ path }, i) => (i === 0 ? 'Sup' : pathOf(path!)))
+      const begins = (await stage.all(run, 'activation.started')).map(({ path }, i) =>
+        i === 0 ? 'Sup' : pathOf(path!),
+      )
       assert.equal(begins.at(-1), 'Sup/W1/Sup/W2/Sup/W1/Sup')
       assert.equal(begins.length, 7)
       assert.equal(stage.count('echo'), 1)
@@ -228,7 +251,10 @@ const flows: readonly Play[] = [
       const [done, after] = [scripted('done'), scripted('final')]
       const inner = parallel({ name: 'inner', agents: [asker('b'), agent({ name: 'quick', model: done })] })
       const outer = parallel({ name: 'outer', agents: [asker('a'), inner] })
-      const run = await begin(stage, sequential({ name: 'all', agents: [outer, agent({ name: 'after', model: after })] }))
+      const run = await begin(
+        stage,
+        sequential({ name: 'all', agents: [outer, agent({ name: 'after', model: after })] }),
+      )
       await asked(stage, run, 2)
       await until('the quick one has ended', () => done.prompts.length === 1)
       await stage.fence()
@@ -256,19 +282,34 @@ const flows: readonly Play[] = [
       const after = scripted('final')
       const check = agent({
         name: 'check',
-        run: async (ctx) => ((await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more'),
+        run: async (ctx) =>
+          (await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more',
       })
       const round = loop({ name: 'round', maxIterations: 5, agents: [check, mind('work', 'one')] })
-      const run = await begin(stage, sequential({ name: 'all', agents: [round, agent({ name: 'after', model: after })] }))
+      const run = await begin(
+        stage,
+        sequential({ name: 'all', agents: [round, agent({ name: 'after', model: after })] }),
+      )
       assert.deepEqual(await stage.outcome(run), completed('final'))
       assert.deepEqual(
         after.prompts[0]!.map(({ content }) => content),
-        ['task', 'For context: [check] said: once more.', 'For context: [work] said: one.', 'For context: [check] said: enough.'],
+        [
+          'task',
+          'For context: [check] said: once more.',
+          'For context: [work] said: one.',
+          'For context: [check] said: enough.',
+        ],
       )
       const broken = (await stage.all(run, 'loop.broken')).map(({ from, iteration }) => [from, iteration])
       assert.deepEqual([broken, (await stage.all(run, 'break.requested')).length], [[['check', 1]], 1])
       const paths = (await stage.all(run, 'activation.started')).slice(1).map(({ path }) => pathOf(path!))
-      assert.deepEqual(paths, ['all/round', 'all/round/check', 'all/round/check/work', 'all/round/check/work/check', 'all/round/after'])
+      assert.deepEqual(paths, [
+        'all/round',
+        'all/round/check',
+        'all/round/check/work',
+        'all/round/check/work/check',
+        'all/round/after',
+      ])
     },
   },
   {
@@ -278,7 +319,11 @@ const flows: readonly Play[] = [
     async play(stage) {
       const beside = tool({ name: 'beside', execute: stage.does('beside') as () => Json })
       const look = tool({ name: 'look', execute: stage.does('look') as () => Json })
-      const inner = scripted(call('look'), call('asker', { request: 'y' }), ({ messages }) => `told ${messages.at(-1)!.content as string}`)
+      const inner = scripted(
+        call('look'),
+        call('asker', { request: 'y' }),
+        ({ messages }) => `told ${messages.at(-1)!.content as string}`,
+      )
       const outer = scripted(
         {
           calls: [
@@ -288,7 +333,12 @@ const flows: readonly Play[] = [
         },
         'final',
       )
-      const middle = agent({ name: 'inner', description: 'Looks.', model: inner, tools: [look, asTool(asker('asker'))] })
+      const middle = agent({
+        name: 'inner',
+        description: 'Looks.',
+        model: inner,
+        tools: [look, asTool(asker('asker'))],
+      })
       const run = await begin(stage, agent({ name: 'outer', model: outer, tools: [asTool(middle), beside] }))
       await asked(stage, run, 1)
       await until(
@@ -299,7 +349,10 @@ const flows: readonly Play[] = [
       await stage.restart('kill')
       await stage.answer((await asked(stage, run, 1))[0]!, 'yes')
       assert.deepEqual(await stage.outcome(run), completed('final'))
-      assert.deepEqual([stage.count('look'), stage.count('beside'), inner.prompts.length, outer.prompts.length], [1, 1, 3, 2])
+      assert.deepEqual(
+        [stage.count('look'), stage.count('beside'), inner.prompts.length, outer.prompts.length],
+        [1, 1, 3, 2],
+      )
       assert.deepEqual(
         outer.prompts[1]!.flatMap((message) => (message.role === 'tool' ? [message.content] : [])),
         ['told asker heard yes', 'beside'],

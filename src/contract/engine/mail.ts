@@ -29,8 +29,12 @@ export const mailCases: readonly Play[] = [
       const run = await stage.start('a')
       await stage.question(run)
       const activation = rootActivation(run)
-      for (const id of ['1', '2', 'ask:msg:1']) assert.equal(await stage.post({ type: 'message', activation, id, body: id }), 'accepted')
-      assert.equal(await stage.post({ type: 'answer', activation, address: 'msg:1', outcome: completed('yes') }), 'accepted')
+      for (const id of ['1', '2', 'ask:msg:1'])
+        assert.equal(await stage.post({ type: 'message', activation, id, body: id }), 'accepted')
+      assert.equal(
+        await stage.post({ type: 'answer', activation, address: 'msg:1', outcome: completed('yes') }),
+        'accepted',
+      )
       await until('the answer is read', async () => (await stage.all(run, 'ask.settled')).length === 1)
       stage.clock.advance(1_001)
       assert.deepEqual(await stage.outcome(run), completed(['completed', 'timed-out', '1', '2', 'ask:msg:1']))
@@ -62,7 +66,10 @@ export const mailCases: readonly Play[] = [
       const run = await stage.start('a')
       await stage.outcome(run)
       assert.equal(await stage.post({ type: 'message', activation: rootActivation(run), id: 'm', body: 1 }), 'closed')
-      assert.equal(await stage.post({ type: 'message', activation: 'act_nobody' as ActivationId, id: 'm', body: 1 }), 'unknown')
+      assert.equal(
+        await stage.post({ type: 'message', activation: 'act_nobody' as ActivationId, id: 'm', body: 1 }),
+        'unknown',
+      )
     },
   },
   {
@@ -79,7 +86,10 @@ export const mailCases: readonly Play[] = [
         const worker = ctx.start('worker', ctx.place.activation)
         for (let n = 0; n < many; n++) ctx.send(worker, n)
         const back = await take(ctx, many)
-        return [back.every((body, n) => body === n * 2), await ended(ctx, worker).then((o) => o.status === 'completed' && o.output)]
+        return [
+          back.every((body, n) => body === n * 2),
+          await ended(ctx, worker).then((o) => o.status === 'completed' && o.output),
+        ]
       })
       await stage.drive()
       assert.deepEqual((await stage.play('lead')).outcome, completed([true, many]))
@@ -144,7 +154,8 @@ export const mailCases: readonly Play[] = [
       for (const n of [1, 2]) await stage.post({ type: 'message', activation, id: `m${n}`, body: n })
       const asked = await stage.question(run)
       await stage.restart('kill', false)
-      for (const n of [2, 3, 4]) assert.equal(await stage.post({ type: 'message', activation, id: `m${n}`, body: n }), 'accepted')
+      for (const n of [2, 3, 4])
+        assert.equal(await stage.post({ type: 'message', activation, id: `m${n}`, body: n }), 'accepted')
       await stage.drive()
       await until('they are read', async () => (await stage.all(run, 'message.received')).length === 4)
       await stage.restart('kill')

@@ -1,4 +1,7 @@
-/** Contract: how a run ends that is paused, or about to be: nothing follows its last word (K7), and what was held back is never done (K8). */
+/**
+ * Contract: how a run ends that is paused, or about to be: nothing follows its last word (K7), and what was held back
+ * is never done (K8).
+ */
 import assert from 'node:assert/strict'
 import { cancelled, completed } from '../../core/index.ts'
 import { ended, gate, step, until, type Play } from './stage.ts'

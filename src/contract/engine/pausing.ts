@@ -13,7 +13,10 @@ const pause = (stage: Stage, run: RunId, at: PausePoint, withinMs?: number): Pro
 /** One effect waiting in a gate, then another one. */
 async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
   const first = gate()
-  stage.agent('a', async (ctx) => [await step(ctx, 'first', first.effect), await step(ctx, 'second', stage.does('second'))])
+  stage.agent('a', async (ctx) => [
+    await step(ctx, 'first', first.effect),
+    await step(ctx, 'second', stage.does('second')),
+  ])
   await stage.drive()
   const run = await stage.start('a')
   await until('the first is out', () => first.waiting === 1)
@@ -31,7 +34,9 @@ function turns(stage: Stage, models: Gate, tools: Gate): void {
 }
 
 /** A mind whose first model call is under way. */
-async function mindAsked(stage: Stage): Promise<{ models: Gate; tools: Gate; run: Awaited<ReturnType<Stage['start']>> }> {
+async function mindAsked(
+  stage: Stage,
+): Promise<{ models: Gate; tools: Gate; run: Awaited<ReturnType<Stage['start']>> }> {
   const models = gate()
   const tools = gate()
   turns(stage, models, tools)
@@ -64,7 +69,9 @@ const points: readonly Play[] = [
     name: 'pause now while a step waits for its next attempt keeps the step, and its attempts',
     async play(stage) {
       const wait = gate()
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })))
+      stage.agent('a', async (ctx) =>
+        ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })),
+      )
       await stage.drive()
       const run = await stage.start('a')
       await until('it is out', () => wait.waiting === 1)
@@ -297,7 +304,10 @@ export const pauseCases: readonly Play[] = [
     async play(stage) {
       const first = gate()
       stage.agent('worker', async (ctx) => step(ctx, 's', stage.does('worker')))
-      stage.agent('lead', async (ctx) => [await step(ctx, 'first', first.effect), (await ended(ctx, ctx.start('worker', null))) as never])
+      stage.agent('lead', async (ctx) => [
+        await step(ctx, 'first', first.effect),
+        (await ended(ctx, ctx.start('worker', null))) as never,
+      ])
       await stage.drive()
       const run = await stage.start('lead')
       await until('the first is out', () => first.waiting === 1)
@@ -322,7 +332,10 @@ export const pauseCases: readonly Play[] = [
     async play(stage) {
       const first = gate()
       const second = gate()
-      stage.agent('worker', async (ctx) => [await step(ctx, 'first', first.effect), await step(ctx, 'second', second.effect)])
+      stage.agent('worker', async (ctx) => [
+        await step(ctx, 'first', first.effect),
+        await step(ctx, 'second', second.effect),
+      ])
       stage.agent('lead', async (ctx) => {
         const worker = ctx.start('worker', null)
         await ended(ctx, ctx.ask('q', question('int_1')))

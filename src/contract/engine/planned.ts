@@ -1,6 +1,7 @@
 /**
- * Contract: what a planned team needs of an engine (K3, K6, K8): workers that begin when others have ended, words between members and their leader, a stop for everybody; with a kill in the
- * middle nothing is done twice, and the team tells the same of itself.
+ * Contract: what a planned team needs of an engine (K3, K6, K8): workers that begin when others have ended, words
+ * between members and their leader, a stop for everybody; with a kill in the middle nothing is done twice, and the team
+ * tells the same of itself.
  */
 import assert from 'node:assert/strict'
 import { agent, teammate, type Agent } from '../../agent/index.ts'
@@ -13,7 +14,11 @@ import { gate, question, step, until, type Play, type Stage } from './stage.ts'
 type Doing = (ctx: Context) => Promise<Json>
 
 /** A team whose members do what their task's name says. */
-const teamOf = (subtasks: readonly Subtask[], doings: Readonly<Record<string, Doing>>, options: Partial<TeamOptions<string>> = {}): Agent =>
+const teamOf = (
+  subtasks: readonly Subtask[],
+  doings: Readonly<Record<string, Doing>>,
+  options: Partial<TeamOptions<string>> = {},
+): Agent =>
   team({
     name: 'analysts',
     roles: {
@@ -87,10 +92,21 @@ export const plannedCases: readonly Play[] = [
       await stage.answer(await stage.question(run), 'go on')
       const outcome = await stage.outcome(run)
       assert.equal(outcome.status, 'completed')
-      assert.deepEqual(told(outcome), ['d succeeded: d', 'a succeeded: a', 'b failed', 'c succeeded: c', 'e succeeded: e'])
+      assert.deepEqual(told(outcome), [
+        'd succeeded: d',
+        'a succeeded: a',
+        'b failed',
+        'c succeeded: c',
+        'e succeeded: e',
+      ])
       assert.deepEqual(given.at(-1), ['a succeeded', 'b missing', 'c succeeded'])
       for (const name of ['a', 'c', 'd', 'e']) assert.equal(stage.count(name), 1, name)
-      assert.deepEqual(await facts(stage, run), { 'plan.created': 1, 'teammate.joined': 5, 'task.started': 5, 'task.settled': 5 })
+      assert.deepEqual(await facts(stage, run), {
+        'plan.created': 1,
+        'teammate.joined': 5,
+        'task.started': 5,
+        'task.settled': 5,
+      })
     },
   },
   {

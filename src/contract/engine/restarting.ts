@@ -44,7 +44,8 @@ const segments: readonly Play[] = [
       stage.agent('worker', async (ctx) => step(ctx, 'work', work.effect))
       stage.agent('quick', async () => 'quick')
       stage.agent('a', async (ctx) => {
-        if (ctx.carried !== undefined) return inOrder([await next(ctx), await next(ctx), await next(ctx), await next(ctx)])
+        if (ctx.carried !== undefined)
+          return inOrder([await next(ctx), await next(ctx), await next(ctx), await next(ctx)])
         ctx.start('worker', null)
         ctx.start('quick', null)
         ctx.begin('dropped', dropped.effect)
@@ -112,7 +113,10 @@ const segments: readonly Play[] = [
       }
       work.open('worked')
       const end = await stage.engine.outcome(run)
-      assert.deepEqual(end.outcome, completed(['hello', 'worker.settled {"status":"completed","output":"worked"}', 'second']))
+      assert.deepEqual(
+        end.outcome,
+        completed(['hello', 'worker.settled {"status":"completed","output":"worked"}', 'second']),
+      )
       assert.deepEqual(
         end.usage.map(({ calls, input, usd }) => [calls, input, usd]),
         [[1, 7, 1]],
@@ -134,7 +138,9 @@ export const restartCases: readonly Play[] = [
         for (let n = 0; n < 20; n++) {
           const turn = ctx.scope('turn')
           got.push(await step(turn, 'model', stage.does(`m${n}`), { effect: 'model' }))
-          got.push(await ended(ctx, turn.start('worker', n)).then((o) => (o.status === 'completed' ? o.output : o.status)))
+          got.push(
+            await ended(ctx, turn.start('worker', n)).then((o) => (o.status === 'completed' ? o.output : o.status)),
+          )
         }
         return got
       })

@@ -1,10 +1,20 @@
 /**
- * The stage on which a contract case plays: an engine, a clock that stands still, agents made of functions, effects that are counted.
+ * The stage on which a contract case plays: an engine, a clock that stands still, agents made of functions, effects
+ * that are counted.
  *
  * Owns: what cases have in common. Does not own: what they check. Nothing here sleeps: conditions are awaited.
  */
 import assert from 'node:assert/strict'
-import { completed, rootActivation, runId, type ActivationId, type Json, type OpId, type Outcome, type RunId } from '../../core/index.ts'
+import {
+  completed,
+  rootActivation,
+  runId,
+  type ActivationId,
+  type Json,
+  type OpId,
+  type Outcome,
+  type RunId,
+} from '../../core/index.ts'
 import type { JournalEvent, Recorded } from '../../journal/index.ts'
 import type {
   Context,
@@ -25,9 +35,15 @@ import { manualClock, type ManualClock } from '../../testing/index.ts'
 export interface Bench {
   /** The engine that is open now. It does not drive yet. */
   readonly engine: Engine
-  /** Opens another engine over the same store after this one was closed in order, or has died at once with everything that was not durable. Absent: the store lives in memory. */
+  /**
+   * Opens another engine over the same store after this one was closed in order, or has died at once with everything
+   * that was not durable. Absent: the store lives in memory.
+   */
   readonly restart?: (how: 'close' | 'kill') => Promise<Engine>
-  /** Another process of the same store, that does not drive. Closed with the bench. Absent: the store passes no live parts on. */
+  /**
+   * Another process of the same store, that does not drive. Closed with the bench. Absent: the store passes no live
+   * parts on.
+   */
   readonly beside?: () => Engine
   /** Closes everything and removes what it left behind. */
   dispose(): Promise<void>
@@ -118,7 +134,12 @@ export function gate(deaf = false): Gate {
 }
 
 /** Runs a step and returns what it gave; throws if it did not complete. */
-export async function step(ctx: Context, name: string, effect: (io: StepIO) => Json | Promise<Json>, options?: StepOptions): Promise<Json> {
+export async function step(
+  ctx: Context,
+  name: string,
+  effect: (io: StepIO) => Json | Promise<Json>,
+  options?: StepOptions,
+): Promise<Json> {
   const outcome = await ended(ctx, ctx.begin(name, effect, options))
   if (outcome.status === 'completed') return outcome.output
   throw new Error(`${name} ${JSON.stringify(outcome)}`)
@@ -130,11 +151,14 @@ export async function ended(ctx: Context, id: OpId | ActivationId): Promise<Outc
 }
 
 /** A question that anybody outside may answer. */
-export const question = (id: string): { as: { type: 'interrupt.raised'; id: string; question: Json; path: readonly string[] } } => ({
+export const question = (
+  id: string,
+): { as: { type: 'interrupt.raised'; id: string; question: Json; path: readonly string[] } } => ({
   as: { type: 'interrupt.raised', id, question: 'well?', path: [] },
 })
 
-const isOutcome = (value: Json | Outcome): value is Outcome => typeof value === 'object' && value !== null && 'status' in value
+const isOutcome = (value: Json | Outcome): value is Outcome =>
+  typeof value === 'object' && value !== null && 'status' in value
 
 export class Stage {
   readonly clock: ManualClock
@@ -195,7 +219,8 @@ export class Stage {
     const missing = this.onMissingVersion
     return {
       onMissingVersion: missing,
-      find: (name, version) => agents.findLast((agent) => agent.name === name && (version === undefined || agent.version === version)),
+      find: (name, version) =>
+        agents.findLast((agent) => agent.name === name && (version === undefined || agent.version === version)),
     }
   }
 
@@ -242,7 +267,10 @@ export class Stage {
   }
 
   /** Everything of one type in a run's feed. */
-  async all<T extends JournalEvent['type']>(run: RunId, type: T): Promise<readonly Extract<JournalEvent, { type: T }>[]> {
+  async all<T extends JournalEvent['type']>(
+    run: RunId,
+    type: T,
+  ): Promise<readonly Extract<JournalEvent, { type: T }>[]> {
     return (await this.engine.read(run))
       .map(({ event }) => event)
       .filter((event): event is Extract<JournalEvent, { type: T }> => event.type === type)
@@ -263,7 +291,12 @@ export class Stage {
   }
 
   answer(asked: Question, value: Json): Promise<PostResult> {
-    return this.engine.post({ type: 'answer', activation: asked.activation, address: asked.address, outcome: completed(value) })
+    return this.engine.post({
+      type: 'answer',
+      activation: asked.activation,
+      address: asked.address,
+      outcome: completed(value),
+    })
   }
 
   /** Waits until a run has this status. */
@@ -274,7 +307,8 @@ export class Stage {
   /** Waits until a run of its own has passed through the engine: whatever was to be done before then has been done. */
   async fence(): Promise<void> {
     for (let i = 0; i < 2; i++) {
-      if (!this.agents.some(({ name }) => name === 'fence')) this.agent('fence', async (ctx) => step(ctx, 'fence', () => null))
+      if (!this.agents.some(({ name }) => name === 'fence'))
+        this.agent('fence', async (ctx) => step(ctx, 'fence', () => null))
       await this.play('fence')
     }
   }

@@ -84,7 +84,10 @@ export const startingCases: readonly Play[] = [
     async play(stage) {
       const outcomes: readonly Outcome[] = [
         { status: 'completed', output: { deep: [1, null, 'ä'] } },
-        { status: 'failed', failure: { code: 'work.rejected', message: 'no', class: 'rejected', retryable: false, details: { n: 1 } } },
+        {
+          status: 'failed',
+          failure: { code: 'work.rejected', message: 'no', class: 'rejected', retryable: false, details: { n: 1 } },
+        },
         { status: 'limited', limit: 'turns', message: 'enough', partial: 'half' },
         { status: 'timed-out', message: 'late' },
         { status: 'cancelled', reason: 'by itself' },
@@ -187,7 +190,10 @@ export const startingCases: readonly Play[] = [
       await stage.engine.close()
       await waiting
       await stage.engine.close()
-      await assert.rejects(stage.engine.start({ run: runId('r'), agent: 'a', version: '1', input: null }), code('engine.closed'))
+      await assert.rejects(
+        stage.engine.start({ run: runId('r'), agent: 'a', version: '1', input: null }),
+        code('engine.closed'),
+      )
     },
   },
 ]

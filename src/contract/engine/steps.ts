@@ -1,6 +1,17 @@
-/** Contract: effects. Recorded once, tried as often as their policy says, never repeated without a word if they are `once`. */
+/**
+ * Contract: effects. Recorded once, tried as often as their policy says, never repeated without a word if they are
+ * `once`.
+ */
 import assert from 'node:assert/strict'
-import { completed, failure, FailureError, type Json, type OpId, type Outcome, type ReeveError } from '../../core/index.ts'
+import {
+  completed,
+  failure,
+  FailureError,
+  type Json,
+  type OpId,
+  type Outcome,
+  type ReeveError,
+} from '../../core/index.ts'
 import { ended, gate, step, until, type Play, type Stage } from './stage.ts'
 
 /** Waits until a run's n-th failed attempt is recorded, then lets its backoff pass. */
@@ -93,7 +104,10 @@ const once: readonly Play[] = [
       const run = await inDoubt(stage)
       const asked = await stage.question(run, 'in-doubt')
       const word = { type: 'settle-doubt', activation: asked.activation, address: asked.address } as const
-      const words = await Promise.all([stage.post({ ...word, happened: false }), stage.post({ ...word, happened: true, value: 'no' })])
+      const words = await Promise.all([
+        stage.post({ ...word, happened: false }),
+        stage.post({ ...word, happened: true, value: 'no' }),
+      ])
       // Which of two that come at once is the first one is for the store to say.
       assert.deepEqual(words.toSorted(), ['accepted', 'lost'])
       const again = words[0] === 'accepted'
@@ -127,7 +141,8 @@ const once: readonly Play[] = [
       }
       stage.agent(
         'a',
-        async (ctx) => (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status,
+        async (ctx) =>
+          (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status,
       )
       await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'failed' })
@@ -142,7 +157,9 @@ const retries: readonly Play[] = [
     name: 'a failed attempt is followed by another with the same key, up to three',
     async play(stage) {
       const wait = gate()
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })))
+      stage.agent('a', async (ctx) =>
+        ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })),
+      )
       await stage.drive()
       const run = await stage.start('a')
       for (const attempt of [1, 2, 3]) {
@@ -169,7 +186,9 @@ const retries: readonly Play[] = [
     name: 'no attempt before its backoff, and never earlier than the other side asked',
     async play(stage) {
       const wait = gate()
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 100, jitter: false } })))
+      stage.agent('a', async (ctx) =>
+        ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 100, jitter: false } })),
+      )
       await stage.drive()
       const run = await stage.start('a')
       await until('the first attempt', () => wait.waiting === 1)
@@ -205,7 +224,9 @@ const retries: readonly Play[] = [
     restarts: true,
     async play(stage) {
       const wait = gate()
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { attempts: 2, backoffMs: 10, jitter: false } })))
+      stage.agent('a', async (ctx) =>
+        ended(ctx, ctx.begin('s', wait.effect, { retry: { attempts: 2, backoffMs: 10, jitter: false } })),
+      )
       await stage.drive()
       const run = await stage.start('a')
       await until('attempt 1', () => wait.waiting === 1)
@@ -295,7 +316,10 @@ export const stepCases: readonly Play[] = [
         ),
       )
       await stage.drive()
-      assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: { date: '1970-01-01T00:00:00.000Z', kept: 1 } })
+      assert.deepEqual((await stage.play('a')).outcome, {
+        status: 'completed',
+        output: { date: '1970-01-01T00:00:00.000Z', kept: 1 },
+      })
       const { outcome } = await stage.play('broken')
       assert.ok(outcome.status === 'failed' && outcome.failure.code === 'input.not-json')
     },
@@ -325,7 +349,11 @@ export const stepCases: readonly Play[] = [
         for (const [name, each] of bad) {
           value = each
           const outcome = await play()
-          assert.equal(outcome.status === 'failed' ? outcome.failure.code : outcome.status, 'input.not-json', `${what}: ${name}`)
+          assert.equal(
+            outcome.status === 'failed' ? outcome.failure.code : outcome.status,
+            'input.not-json',
+            `${what}: ${name}`,
+          )
         }
       }
       const thrown = (work: Promise<Json>): Promise<Json> =>
@@ -368,7 +396,8 @@ export const stepCases: readonly Play[] = [
       stage.agent('b', async (ctx) => {
         const ids = [1, 2, 3].map((n) => ctx.scope('branch').begin('same', () => n))
         const outputs: Json[] = []
-        for (const id of ids) outputs.push(await ended(ctx, id).then((o) => (o.status === 'completed' ? o.output : null)))
+        for (const id of ids)
+          outputs.push(await ended(ctx, id).then((o) => (o.status === 'completed' ? o.output : null)))
         return [...outputs, ...ids]
       })
       await stage.drive()

@@ -1,4 +1,7 @@
-/** Contract: values of a session, and of streams that outlive runs. Compare-and-set; a recorded update never happens again. */
+/**
+ * Contract: values of a session, and of streams that outlive runs. Compare-and-set; a recorded update never happens
+ * again.
+ */
 import assert from 'node:assert/strict'
 import { completed, ReeveError, runId, type Json, type SessionId } from '../../core/index.ts'
 import { streamOf } from '../../engine/index.ts'
@@ -15,7 +18,8 @@ export const valueCases: readonly Play[] = [
       stage.agent('lead', async (ctx) => {
         const workers = Array.from({ length: 100 }, () => ctx.scope('add').start('adder', null))
         const seen: Json[] = []
-        for (const worker of workers) seen.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
+        for (const worker of workers)
+          seen.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
         return [await ctx.values.get('n'), new Set(seen).size]
       })
       await stage.drive()
@@ -32,10 +36,16 @@ export const valueCases: readonly Play[] = [
       const session = { caller: { session: 'ses_1' as SessionId } }
       const runs = await Promise.all(Array.from({ length: 10 }, () => stage.start('adder', null, session)))
       const outputs = await Promise.all(runs.map((run) => stage.outcome(run)))
-      assert.deepEqual(new Set(outputs.map((o) => o.status === 'completed' && o.output)), new Set([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+      assert.deepEqual(
+        new Set(outputs.map((o) => o.status === 'completed' && o.output)),
+        new Set([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+      )
       for (const run of runs) await stage.engine.remove(run)
       assert.deepEqual((await stage.play('reader', null, session)).outcome, completed(10))
-      assert.deepEqual((await stage.play('reader', null, { caller: { session: 'ses_2' as SessionId } })).outcome, completed(null))
+      assert.deepEqual(
+        (await stage.play('reader', null, { caller: { session: 'ses_2' as SessionId } })).outcome,
+        completed(null),
+      )
       assert.deepEqual((await stage.play('reader')).outcome, completed(null))
     },
   },
@@ -63,7 +73,12 @@ export const valueCases: readonly Play[] = [
         await ctx.values.setAll({ z: 1, a: null, '\u0000\u{10FFFF}': 2 })
         await ctx.values.set('a/b', 'x')
         await ctx.values.update('$own', () => 1)
-        return [await ctx.values.has('a'), await ctx.values.has('b'), await ctx.values.has('$own'), [...(await ctx.values.keys())]]
+        return [
+          await ctx.values.has('a'),
+          await ctx.values.has('b'),
+          await ctx.values.has('$own'),
+          [...(await ctx.values.keys())],
+        ]
       })
       stage.agent('reader', async (ctx) => [...(await ctx.values.keys())])
       await stage.drive()
@@ -104,7 +119,10 @@ export const valueCases: readonly Play[] = [
     name: 'a stream that outlives runs is shared by all of them and by those outside, and removing a run changes nothing',
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.stream('mem_1').update('n', plusOne))
-      stage.agent('reader', async (ctx) => [await ctx.stream('mem_1').get('n'), ...(await ctx.stream('reg_1').getAll(['n', 'm']))])
+      stage.agent('reader', async (ctx) => [
+        await ctx.stream('mem_1').get('n'),
+        ...(await ctx.stream('reg_1').getAll(['n', 'm'])),
+      ])
       await stage.drive()
       const outside = stage.engine.stream('mem_1')
       assert.equal(await outside.get('n'), null)
@@ -161,7 +179,8 @@ export const valueCases: readonly Play[] = [
       const caller = { session: 'ses_1' as SessionId }
       assert.equal(await stage.engine.stream(streamOf(caller, runId('any'))).update('n', plusOne), 1)
       assert.deepEqual((await stage.play('adder', null, { caller })).outcome, completed(2))
-      for (const name of ['run_1', 'ses_', 'reg_', 'mem_a/b', '']) assert.throws(() => stage.engine.stream(name), refused)
+      for (const name of ['run_1', 'ses_', 'reg_', 'mem_a/b', ''])
+        assert.throws(() => stage.engine.stream(name), refused)
     },
   },
 ]

@@ -27,7 +27,8 @@ async function wake(stage: Stage, run: RunId, activation = rootActivation(run)):
   assert.equal(await stage.post({ type: 'message', activation, id: 'wake', body: null }), 'accepted')
 }
 
-const act = (stage: Stage, ctx: Context, name: string, options = {}): Promise<Json> => step(ctx, name, stage.does(name), options)
+const act = (stage: Stage, ctx: Context, name: string, options = {}): Promise<Json> =>
+  step(ctx, name, stage.does(name), options)
 
 async function resolve(
   stage: Stage,
@@ -96,7 +97,11 @@ const divergence: readonly Play[] = [
     name: 'execute runs the new effect, drop forgets the old one',
     restarts: true,
     async play(stage) {
-      const body: Body = async (ctx) => [await act(stage, ctx, 'a'), await act(stage, ctx, 'new'), await act(stage, ctx, 'new2')]
+      const body: Body = async (ctx) => [
+        await act(stage, ctx, 'a'),
+        await act(stage, ctx, 'new'),
+        await act(stage, ctx, 'new2'),
+      ]
       const run = await changed(stage, body)
       await resolve(stage, run, { address: 'new', action: 'execute' })
       await until('it diverges again', async () => (await stage.all(run, 'replay.diverged')).length === 2)
@@ -114,7 +119,10 @@ const divergence: readonly Play[] = [
     async play(stage) {
       const run = await changed(stage, async (ctx) => {
         const asked = ctx.ask('q', question('int_1'))
-        return [await act(stage, ctx, 'renamed'), await ended(ctx, asked).then((o) => (o.status === 'completed' ? o.output : o.status))]
+        return [
+          await act(stage, ctx, 'renamed'),
+          await ended(ctx, asked).then((o) => (o.status === 'completed' ? o.output : o.status)),
+        ]
       })
       await resolve(stage, run, { address: 'renamed', action: 'execute' })
       await until('it goes on', () => stage.count('renamed') === 1)
@@ -132,12 +140,18 @@ const divergence: readonly Play[] = [
         return ended(ctx, ctx.start('x', null))
       }
       stage.agent('lead', lead)
-      stage.agent('x', async (ctx) => [await act(stage, ctx, 'a'), (await ended(ctx, ctx.ask('q', question('int_1')))) as never])
+      stage.agent('x', async (ctx) => [
+        await act(stage, ctx, 'a'),
+        (await ended(ctx, ctx.ask('q', question('int_1')))) as never,
+      ])
       await stage.drive()
       const run = await stage.start('lead')
       await stage.question(run)
       stage.forget('x')
-      stage.agent('x', async (ctx) => [await act(stage, ctx, 'renamed'), (await ended(ctx, ctx.ask('q', question('int_1')))) as never])
+      stage.agent('x', async (ctx) => [
+        await act(stage, ctx, 'renamed'),
+        (await ended(ctx, ctx.ask('q', question('int_1')))) as never,
+      ])
       await stage.restart('kill')
       await wake(stage, run, childActivation(rootActivation(run), 'x'))
       await stage.question(run, 'diverged')

@@ -45,7 +45,9 @@ export const claimCases: readonly StorePlay[] = [
     name: 'each is asked for once before it is claimed; who is not admitted is left as it was',
     async play(stage) {
       const a = await stage.open()
-      await a.commit((draft) => draft.begin(one, { owner: null }).begin(two, { owner: null }).begin(ten, { owner: null }))
+      await a.commit((draft) =>
+        draft.begin(one, { owner: null }).begin(two, { owner: null }).begin(ten, { owner: null }),
+      )
       const asked: Candidate[] = []
       const claimed = await a.store.claim([one, two, run('none'), ten], (candidate) => {
         asked.push(candidate)
@@ -86,7 +88,8 @@ export const claimCases: readonly StorePlay[] = [
       const a = await stage.open()
       const ids = Array.from({ length: 100 }, (_, i) => run(`c${(i * 37) % 100}`))
       await a.commit((draft) => {
-        for (const id of ids) draft.begin(id, { owner: null }).log(root(id), 1, stepped(id)).message(root(id), `m ${id}`)
+        for (const id of ids)
+          draft.begin(id, { owner: null }).log(root(id), 1, stepped(id)).message(root(id), `m ${id}`)
       })
       const order = ids.toSorted()
       const claimed = await a.claim(...order)
@@ -119,7 +122,9 @@ export const claimCases: readonly StorePlay[] = [
           for (const id of ids) draft.begin(id, { owner: null })
         })
         const won = await Promise.all(
-          all.map(async (each) => each.store.claim(byName ? ids : { drives: everybody, lossesBelow: 2, limit: 100 }, everybody)),
+          all.map(async (each) =>
+            each.store.claim(byName ? ids : { drives: everybody, lossesBelow: 2, limit: 100 }, everybody),
+          ),
         )
         assert.deepEqual(won.flatMap((each) => each.map(({ run: { id } }) => id)).sort(), ids.toSorted())
         for (const [i, each] of won.entries())
@@ -154,7 +159,10 @@ export const claimCases: readonly StorePlay[] = [
       })
       await a.commit((draft) => draft.holds(run('quiet')).park(run('quiet')).holds(run('over')).end(run('over'), 1))
       const ready = { lossesBelow: 2, limit: 100 }
-      const asked = async (drives: (kind: { agent: string; version: string }) => boolean, limit = 100): Promise<readonly string[]> => {
+      const asked = async (
+        drives: (kind: { agent: string; version: string }) => boolean,
+        limit = 100,
+      ): Promise<readonly string[]> => {
         const seen: string[] = []
         await a.store.claim({ ...ready, drives, limit }, ({ id }) => {
           seen.push(id)
@@ -192,9 +200,14 @@ export const claimCases: readonly StorePlay[] = [
     name: 'runs that were lost often stand apart from the others: the least often lost first',
     async play(stage) {
       const a = await lose(stage, { x1: 1, x3: 3, x2: 2 })
-      const losses = await Promise.all(['x1', 'x2', 'x3'].map(async (id) => (await a.store.reader.run(run(id)))?.losses))
+      const losses = await Promise.all(
+        ['x1', 'x2', 'x3'].map(async (id) => (await a.store.reader.run(run(id)))?.losses),
+      )
       assert.deepEqual(losses, [1, 2, 3])
-      const ids = async (wanted: { lossesBelow: number } | { lossesFrom: number }, limit = 9): Promise<readonly string[]> => {
+      const ids = async (
+        wanted: { lossesBelow: number } | { lossesFrom: number },
+        limit = 9,
+      ): Promise<readonly string[]> => {
         const seen: string[] = []
         await a.store.claim({ drives: everybody, limit, ...wanted }, ({ id }) => {
           seen.push(id)
@@ -203,7 +216,10 @@ export const claimCases: readonly StorePlay[] = [
         return seen
       }
       assert.deepEqual([await ids({ lossesBelow: 2 }), await ids({ lossesFrom: 2 })], [['x1'], ['x2', 'x3']])
-      assert.deepEqual([await ids({ lossesFrom: 2 }, 1), await ids({ lossesFrom: 3 }), await ids({ lossesFrom: 4 })], [['x2'], ['x3'], []])
+      assert.deepEqual(
+        [await ids({ lossesFrom: 2 }, 1), await ids({ lossesFrom: 3 }), await ids({ lossesFrom: 4 })],
+        [['x2'], ['x3'], []],
+      )
       const [claimed] = await a.store.claim({ drives: everybody, limit: 1, lossesFrom: 2 }, everybody)
       assert.deepEqual([claimed?.run.id, claimed?.run.losses, claimed?.run.owner], ['x2', 2, null])
     },

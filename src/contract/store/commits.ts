@@ -55,7 +55,9 @@ export const commitCases: readonly StorePlay[] = [
       const a = await stage.open()
       const caller = { user: 'ann', session: 'ses_1' as never }
       const result = await a.commit((draft) => {
-        draft.begin(one, { agent: 'clerk', version: '7', at: 5, caller, input: { n: 1 } }).log(root(one), 1, stepped('s'), 6)
+        draft
+          .begin(one, { agent: 'clerk', version: '7', at: 5, caller, input: { n: 1 } })
+          .log(root(one), 1, stepped('s'), 6)
         draft.activation(below(root(one), 'w'), started('worker', '2'), 7)
         draft.ask(root(one), 'q', { until: 99, at: 8 }).message(root(one), 'msg:1', { from: one })
         draft.batch.accounts.push({ act: root(one), run: one, body: JSON.stringify(account(1)) })
@@ -63,7 +65,15 @@ export const commitCases: readonly StorePlay[] = [
       const feed = await a.store.reader.feed(one, 0)
       assert.deepEqual(
         { ...result, moved: false },
-        { moved: false, fenced: [], existed: [], awake: [], posts: ['accepted'], values: [], position: feed.at(-1)!.position },
+        {
+          moved: false,
+          fenced: [],
+          existed: [],
+          awake: [],
+          posts: ['accepted'],
+          values: [],
+          position: feed.at(-1)!.position,
+        },
       )
       assert.deepEqual(
         feed.map(({ position: _, ...rest }) => rest),
@@ -136,7 +146,10 @@ export const commitCases: readonly StorePlay[] = [
       const { posts, values, fenced, existed } = await a.commit((draft) =>
         everything(draft.begin(two).holds(one), one, 1).value('reg_x', 'outside', 0, 1),
       )
-      assert.deepEqual([posts, values.map(({ status }) => status), fenced, existed], [['accepted'], ['written', 'written'], [], []])
+      assert.deepEqual(
+        [posts, values.map(({ status }) => status), fenced, existed],
+        [['accepted'], ['written', 'written'], [], []],
+      )
     },
   },
   {
@@ -154,7 +167,9 @@ export const commitCases: readonly StorePlay[] = [
         '!blob:x',
         '$1',
       ]
-      await a.begin(one, { input: { texts, [`key ${'k'.repeat(9_000)}`]: 'same'.repeat(4_000), again: 'same'.repeat(4_000) } })
+      await a.begin(one, {
+        input: { texts, [`key ${'k'.repeat(9_000)}`]: 'same'.repeat(4_000), again: 'same'.repeat(4_000) },
+      })
       await a.commit((draft) =>
         draft
           .holds(one)
@@ -206,7 +221,12 @@ export const commitCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) =>
-        draft.begin(one).begin(two, { owner: null }).begin(ten, { owner: 'prc_somebody' }).begin(run('over')).begin(run('quiet')),
+        draft
+          .begin(one)
+          .begin(two, { owner: null })
+          .begin(ten, { owner: 'prc_somebody' })
+          .begin(run('over'))
+          .begin(run('quiet')),
       )
       await a.commit((draft) => draft.holds(run('over')).end(run('over'), 1).holds(run('quiet')).park(run('quiet')))
       const ids = [two, ten, run('over'), run('quiet'), run('none')]
@@ -272,7 +292,8 @@ export const commitCases: readonly StorePlay[] = [
       const [a, b] = [await stage.open(), await stage.open()]
       const ids = Array.from({ length: 20 }, (_, i) => run(`both${i}`))
       const results: BatchResult[] = []
-      for (const id of ids) results.push(...(await Promise.all([a, b].map((each) => each.commit((draft) => draft.begin(id))))))
+      for (const id of ids)
+        results.push(...(await Promise.all([a, b].map((each) => each.commit((draft) => draft.begin(id))))))
       assert.equal(results.flatMap(({ existed }) => existed).length, ids.length)
       for (const id of ids) assert.equal((await a.store.reader.feed(id, 0)).length, 1)
     },
@@ -302,7 +323,8 @@ export const commitCases: readonly StorePlay[] = [
       )
       for (const [i, { position }] of feed.entries()) assert.ok(position > (feed[i - 1]?.position ?? 0))
       assert.deepEqual([first.position, second.position], [feed[1]!.position, feed[5]!.position])
-      for (const [i, { position }] of feed.entries()) assert.deepEqual(await a.store.reader.feed(one, position), feed.slice(i + 1))
+      for (const [i, { position }] of feed.entries())
+        assert.deepEqual(await a.store.reader.feed(one, position), feed.slice(i + 1))
       assert.equal((await a.commit((draft) => draft.holds(one).message(root(one), 'msg:1'))).position, 0)
     },
   },
@@ -368,7 +390,10 @@ export const commitCases: readonly StorePlay[] = [
       assert.deepEqual(fenced, [])
       const stored = await a.store.reader.run(one)
       assert.deepEqual([stored?.status, stored?.ended, stored?.owner, stored?.control], ['completed', 77, null, null])
-      assert.deepEqual([await a.store.reader.questions(), await a.store.reader.due(1_000), await a.store.reader.withMail()], [[], [], []])
+      assert.deepEqual(
+        [await a.store.reader.questions(), await a.store.reader.due(1_000), await a.store.reader.withMail()],
+        [[], [], []],
+      )
       assert.deepEqual([await a.claim(one), await a.ready(), await a.unread()], [[], [], { keys: [], others: [] }])
     },
   },

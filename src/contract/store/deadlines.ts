@@ -21,7 +21,10 @@ export const deadlineCases: readonly StorePlay[] = [
         [{ act, address: 'q', kind: 'interrupt', until: 100 }],
       )
       await a.commit((draft) => draft.holds(one).ask(act, 't', { until: 100, kind: 'timer' }))
-      assert.deepEqual([await reader.nextDeadline(), (await reader.due(100)).map(({ address }) => address)], [100, ['t']])
+      assert.deepEqual(
+        [await reader.nextDeadline(), (await reader.due(100)).map(({ address }) => address)],
+        [100, ['t']],
+      )
       await a.commit((draft) => draft.row({ act, target: 'question', key: 't', at: 100, body: deadlineBody('t') }))
       assert.equal(await reader.nextDeadline(), 101)
       await a.commit((draft) => draft.holds(one).batch.closed.push({ act, address: 'q' }))
@@ -70,9 +73,12 @@ export const deadlineCases: readonly StorePlay[] = [
       const ids = ['held', 'quiet', 'other', 'nobody', 'over', 'gone'].map(run)
       const owners: Readonly<Record<string, string | null>> = { other: 'prc_other', nobody: null }
       await a.commit((draft) => {
-        for (const id of ids) draft.begin(id, id in owners ? { owner: owners[id]! } : {}).ask(root(id), 't', { until: 10, kind: 'timer' })
+        for (const id of ids)
+          draft.begin(id, id in owners ? { owner: owners[id]! } : {}).ask(root(id), 't', { until: 10, kind: 'timer' })
       })
-      await a.commit((draft) => draft.holds(ids[1]!).park(ids[1]!).holds(ids[4]!).end(ids[4]!, 1).holds(ids[5]!).end(ids[5]!, 1))
+      await a.commit((draft) =>
+        draft.holds(ids[1]!).park(ids[1]!).holds(ids[4]!).end(ids[4]!, 1).holds(ids[5]!).end(ids[5]!, 1),
+      )
       await a.store.remove(ids[5]!)
       assert.deepEqual(
         (await a.store.reader.due(10)).map(({ act: who }) => who),

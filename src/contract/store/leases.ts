@@ -1,4 +1,7 @@
-/** Store contract: a process that is dead loses its runs, one that stood still looks first, one that goes in order gives them back. */
+/**
+ * Store contract: a process that is dead loses its runs, one that stood still looks first, one that goes in order gives
+ * them back.
+ */
 import assert from 'node:assert/strict'
 import { until } from '../engine/stage.ts'
 import { asideFor } from '../../engine/store.ts'
@@ -15,7 +18,8 @@ async function buries(a: StoreProcess): Promise<Awaited<ReturnType<typeof a.stor
   })
   return found
 }
-const lossesOf = async ({ store }: StoreProcess, id = one): Promise<number | undefined> => (await store.reader.run(id))?.losses
+const lossesOf = async ({ store }: StoreProcess, id = one): Promise<number | undefined> =>
+  (await store.reader.run(id))?.losses
 
 export const leaseCases: readonly StorePlay[] = [
   {
@@ -173,7 +177,11 @@ export const leaseCases: readonly StorePlay[] = [
       await b.begin(one)
       await until('it has heard of it', async () => {
         const moved = a.store.moved()
-        return moved === 'all' || moved?.has(one) === true || (await a.commit((draft) => draft.message(root(one), 'm'))).moved
+        return (
+          moved === 'all' ||
+          moved?.has(one) === true ||
+          (await a.commit((draft) => draft.message(root(one), 'm'))).moved
+        )
       })
       assert.ok(heard >= 0)
     },

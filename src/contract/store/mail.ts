@@ -130,7 +130,11 @@ export const mailCases: readonly StorePlay[] = [
       await a.commit((draft) => draft.begin(one).message(act, 'm1'))
       const claimed = await a.take(one)
       const { awake, fenced } = await a.commit((draft) => {
-        draft.holds(one, claimed.epoch).log(act, 1, stepped('s')).park(one, lastOf(claimed)).batch.taken.push({ act, key: 'm1' })
+        draft
+          .holds(one, claimed.epoch)
+          .log(act, 1, stepped('s'))
+          .park(one, lastOf(claimed))
+          .batch.taken.push({ act, key: 'm1' })
       })
       assert.deepEqual([awake, fenced], [[], []])
       const stored = await a.store.reader.run(one)
@@ -163,7 +167,10 @@ export const mailCases: readonly StorePlay[] = [
       assert.equal((await a.store.reader.run(two))?.parked, 1)
       assert.equal((await a.store.reader.feed(one, 0)).length, 2)
       assert.deepEqual((await a.unread(held)).keys, ['m2'])
-      assert.deepEqual((await a.commit((draft) => draft.holds(one, claimed.epoch).log(act, 2, stepped('t')))).fenced, [])
+      assert.deepEqual(
+        (await a.commit((draft) => draft.holds(one, claimed.epoch).log(act, 2, stepped('t')))).fenced,
+        [],
+      )
     },
   },
   {
@@ -201,7 +208,9 @@ export const mailCases: readonly StorePlay[] = [
       )
       const claimed = await a.take(one)
       await a.commit((draft) => draft.message(below(root(two), 'w'), 'm2'))
-      const { awake } = await a.commit((draft) => draft.holds(one, claimed.epoch).park(one, lastOf(claimed)).holds(two).park(two))
+      const { awake } = await a.commit((draft) =>
+        draft.holds(one, claimed.epoch).park(one, lastOf(claimed)).holds(two).park(two),
+      )
       assert.deepEqual(awake, [two])
     },
   },
@@ -238,7 +247,9 @@ export const mailCases: readonly StorePlay[] = [
       await a.commit((draft) => draft.begin(one).activation(w).message(w, 'm1'))
       const claimed = await a.take(one)
       assert.equal(claimed.past.lastEvent(w)?.type, 'activation.started')
-      await a.commit((draft) => draft.holds(one, claimed.epoch).log(w, 1, settled()).batch.taken.push({ act: w, key: 'm1' }))
+      await a.commit((draft) =>
+        draft.holds(one, claimed.epoch).log(w, 1, settled()).batch.taken.push({ act: w, key: 'm1' }),
+      )
       const { awake } = await a.commit((draft) => draft.holds(one, claimed.epoch).park(one))
       assert.deepEqual([awake, await a.store.reader.withMail()], [[], []])
     },

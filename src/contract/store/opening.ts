@@ -12,7 +12,10 @@ export const openCases: readonly StorePlay[] = [
     name: 'a new store is empty, has a name, and is still the one that was opened',
     async play(stage) {
       const { store } = await stage.open()
-      assert.deepEqual([await store.reader.summaries(), await store.reader.questions(), await store.changed()], [[], [], undefined])
+      assert.deepEqual(
+        [await store.reader.summaries(), await store.reader.questions(), await store.changed()],
+        [[], [], undefined],
+      )
       assert.ok(store.name.length > 0)
       store.mustHaveRules()
     },
@@ -71,7 +74,10 @@ export const openCases: readonly StorePlay[] = [
       const own = new ReeveError('store.full', 'full')
       assert.equal(store.errorOf(own), own)
       const other = store.errorOf(new Error('something'))
-      assert.deepEqual([other.code, other.retryable, store.isRefusal(new Error('something'))], ['store.unavailable', true, false])
+      assert.deepEqual(
+        [other.code, other.retryable, store.isRefusal(new Error('something'))],
+        ['store.unavailable', true, false],
+      )
       assert.ok(other.message.includes('something') && other.message.includes(store.name))
       const refused = store.refusedBy(new Error('too long'), undefined)
       assert.deepEqual([refused.code, refused.retryable], ['store.refused', false])

@@ -1,4 +1,7 @@
-/** Store contract: live parts that a process publishes are heard by those that listen elsewhere. Best effort (K9): what is heard is whole and in order. */
+/**
+ * Store contract: live parts that a process publishes are heard by those that listen elsewhere. Best effort (K9): what
+ * is heard is whole and in order.
+ */
 import assert from 'node:assert/strict'
 import type { ActivationId, Json, RunId } from '../../core/index.ts'
 import type { LivePart } from '../../engine/index.ts'
@@ -7,7 +10,13 @@ import { until } from '../engine/stage.ts'
 import { root, run, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two] = [run('r1'), run('r2')] as const
-const shown = (part: Json, act: ActivationId = root(one)): LivePart => ({ activation: act, address: 's', epoch: 1, attempt: 1, part })
+const shown = (part: Json, act: ActivationId = root(one)): LivePart => ({
+  activation: act,
+  address: 's',
+  epoch: 1,
+  attempt: 1,
+  part,
+})
 
 /** A process that hears of the others. */
 async function opened(stage: StoreStage): Promise<StoreProcess> {
@@ -39,7 +48,8 @@ async function flushed(from: StoreProcess, id: RunId, heard: PublishedParts[]): 
   heard.length = 0
 }
 
-const partsOf = (heard: readonly PublishedParts[]): readonly Json[] => heard.flatMap(({ parts }) => parts.map(({ part }) => part))
+const partsOf = (heard: readonly PublishedParts[]): readonly Json[] =>
+  heard.flatMap(({ parts }) => parts.map(({ part }) => part))
 
 export const partCases: readonly StorePlay[] = [
   {
@@ -76,7 +86,10 @@ export const partCases: readonly StorePlay[] = [
       for (let i = 0; i < 6; i++) {
         a.store.parts!.publish(one, shown(i))
         a.store.parts!.publish(two, shown(i, root(two)))
-        await until('it is heard', () => partsOf(first.heard).length === i + 1 && partsOf(second.heard).length === i + 1)
+        await until(
+          'it is heard',
+          () => partsOf(first.heard).length === i + 1 && partsOf(second.heard).length === i + 1,
+        )
       }
       for (const { heard } of [first, second]) {
         assert.ok(heard.every(({ from }) => from === a.id))

@@ -39,7 +39,10 @@ export const pastCases: readonly StorePlay[] = [
       // of one that has settled it may be its last word alone
       assert.deepEqual((log(w) as unknown[]).at(-1), [2, 10, settled(completed(1))])
       assert.deepEqual(log(v), [[0, 8, started('v')]])
-      assert.deepEqual([past.lastEvent(act), past.lastEvent(w), past.lastEvent(v)], [stepped('u'), settled(completed(1)), started('v')])
+      assert.deepEqual(
+        [past.lastEvent(act), past.lastEvent(w), past.lastEvent(v)],
+        [stepped('u'), settled(completed(1)), started('v')],
+      )
       assert.deepEqual([log(below(act, 'none')), past.lastEvent(below(act, 'none'))], [[], undefined])
       // it may be asked again
       assert.equal([...past.activation(act)].length, 3)
@@ -56,7 +59,8 @@ export const pastCases: readonly StorePlay[] = [
       })
       await a.commit((draft) => {
         draft.holds(one)
-        for (let i = 0; i < 1_000; i++) draft.activation(below(act, `w${i}`)).log(below(act, `w${i}`), 1, settled(completed(i)))
+        for (let i = 0; i < 1_000; i++)
+          draft.activation(below(act, `w${i}`)).log(below(act, `w${i}`), 1, settled(completed(i)))
       })
       const { past } = await a.take(one)
       const log = [...past.activation(act)]
@@ -104,7 +108,9 @@ export const pastCases: readonly StorePlay[] = [
           { act: w, run: one, body: JSON.stringify(account(2)) },
         )
       })
-      await a.commit((draft) => draft.holds(one).batch.accounts.push({ act, run: one, body: JSON.stringify(account(5)) }))
+      await a.commit((draft) =>
+        draft.holds(one).batch.accounts.push({ act, run: one, body: JSON.stringify(account(5)) }),
+      )
       const { accounts } = await a.take(one)
       assert.deepEqual(
         new Map(accounts),

@@ -1,4 +1,6 @@
-/** Store contract: what becomes of a post. Answers compete for one row, the first one wins; nobody posts to who is over. */
+/**
+ * Store contract: what becomes of a post. Answers compete for one row, the first one wins; nobody posts to who is over.
+ */
 import assert from 'node:assert/strict'
 import type { PostResult } from '../../engine/index.ts'
 import { deadlineBody } from '../../engine/store.ts'
@@ -13,7 +15,9 @@ async function mailOf(a: StoreProcess): Promise<readonly (readonly [string, stri
   return origin!.mail.map(({ key, body }) => [key, body] as const)
 }
 const clock = (a: StoreProcess, address: string, at: number): Promise<readonly PostResult[]> =>
-  a.commit((draft) => draft.row({ act, target: 'question', key: address, at, body: deadlineBody(address) })).then(({ posts }) => posts)
+  a
+    .commit((draft) => draft.row({ act, target: 'question', key: address, at, body: deadlineBody(address) }))
+    .then(({ posts }) => posts)
 const answer = (a: StoreProcess, address: string, at?: number, body?: string): Promise<readonly PostResult[]> =>
   a.commit((draft) => draft.answer(act, address, at, body)).then(({ posts }) => posts)
 
@@ -37,7 +41,10 @@ export const postCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).ask(act, 'q'))
-      assert.deepEqual((await a.commit((draft) => draft.answer(act, 'q', 5, 1).answer(act, 'q', 5, 2))).posts, ['accepted', 'lost'])
+      assert.deepEqual((await a.commit((draft) => draft.answer(act, 'q', 5, 1).answer(act, 'q', 5, 2))).posts, [
+        'accepted',
+        'lost',
+      ])
       assert.deepEqual(await mailOf(a), [['ask:q', '1']])
     },
   },
@@ -102,7 +109,10 @@ export const postCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) =>
-        draft.begin(one).ask(act, 'x', { id: 'int_1' }).ask(act, 'x', { id: 'int_2', kind: 'in-doubt', key: 'doubt:x#1' }),
+        draft
+          .begin(one)
+          .ask(act, 'x', { id: 'int_1' })
+          .ask(act, 'x', { id: 'int_2', kind: 'in-doubt', key: 'doubt:x#1' }),
       )
       const doubt = { act, target: 'question', key: 'x', kinds: ['in-doubt'], body: '2' } as const
       const { posts } = await a.commit((draft) => draft.row(doubt).answer(act, 'x').row(doubt).answer(act, 'x'))
@@ -119,7 +129,10 @@ export const postCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).ask(act, 'at', { until: 100 }).ask(act, 'after', { until: 100 }))
-      assert.deepEqual([await answer(a, 'at', 100, 'yes'), await answer(a, 'after', 101, 'yes')], [['accepted'], ['lost']])
+      assert.deepEqual(
+        [await answer(a, 'at', 100, 'yes'), await answer(a, 'after', 101, 'yes')],
+        [['accepted'], ['lost']],
+      )
       assert.deepEqual(await mailOf(a), [
         ['ask:at', '"yes"'],
         ['ask:after', deadlineBody('after')],
@@ -133,7 +146,9 @@ export const postCases: readonly StorePlay[] = [
     name: 'the clock competes with an answer, once',
     async play(stage) {
       const a = await stage.open()
-      await a.commit((draft) => draft.begin(one).ask(act, 'q', { until: 100 }).ask(act, 't', { until: 100, kind: 'timer' }))
+      await a.commit((draft) =>
+        draft.begin(one).ask(act, 'q', { until: 100 }).ask(act, 't', { until: 100, kind: 'timer' }),
+      )
       assert.deepEqual(
         [await clock(a, 'q', 101), await clock(a, 't', 101), await clock(a, 't', 102)],
         [['accepted'], ['accepted'], ['lost']],
@@ -185,7 +200,9 @@ export const postCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       const [w, w2] = [below(act, 'w'), below(act, 'w2')]
-      await a.commit((draft) => draft.begin(one).activation(w).activation(w2).log(w, 1, settled()).log(w2, 1, settled()))
+      await a.commit((draft) =>
+        draft.begin(one).activation(w).activation(w2).log(w, 1, settled()).log(w2, 1, settled()),
+      )
       const { posts } = await a.commit((draft) =>
         draft
           .holds(one)

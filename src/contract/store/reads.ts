@@ -14,7 +14,8 @@ export const readCases: readonly StorePlay[] = [
       const ids = ['x1', 'x2', 'x3', 'x4', 'x5'].map(run)
       const caller = { user: 'ann' }
       await a.commit((draft) => {
-        for (const [i, id] of ids.entries()) draft.begin(id, { at: [20, 50, 10, 40, 30][i]!, agent: i % 2 === 0 ? 'even' : 'odd', caller })
+        for (const [i, id] of ids.entries())
+          draft.begin(id, { at: [20, 50, 10, 40, 30][i]!, agent: i % 2 === 0 ? 'even' : 'odd', caller })
         draft.holds(ids[2]!).end(ids[2]!, 1, { at: 99, outcome: cancelled('no') })
         draft.holds(ids[4]!).ask(root(ids[4]!), 'q').park(ids[4]!)
         draft.holds(ids[0]!).ask(root(ids[0]!), 't', { kind: 'timer', until: 500 }).park(ids[0]!)
@@ -38,8 +39,18 @@ export const readCases: readonly StorePlay[] = [
         createdAt: 10,
         endedAt: 99,
       })
-      assert.deepEqual(await reader.summary(ids[4]!), { run: 'x5', agent: 'even', version: '1', status: 'waiting', caller, createdAt: 30 })
-      assert.deepEqual([(await reader.summary(ids[0]!))?.status, await reader.summary(run('none'))], ['running', undefined])
+      assert.deepEqual(await reader.summary(ids[4]!), {
+        run: 'x5',
+        agent: 'even',
+        version: '1',
+        status: 'waiting',
+        caller,
+        createdAt: 30,
+      })
+      assert.deepEqual(
+        [(await reader.summary(ids[0]!))?.status, await reader.summary(run('none'))],
+        ['running', undefined],
+      )
       // told to pause, and nobody has read it
       await a.commit((draft) => draft.command(ids[4]!, '!pause:1'))
       assert.equal((await reader.summary(ids[4]!))?.status, 'pausing')
@@ -96,7 +107,10 @@ export const readCases: readonly StorePlay[] = [
         new Map(ends),
         new Map(ids.flatMap((id, i) => (i % 50 === 0 ? [[id, { outcome: completed(i), usage: [] }] as const] : []))),
       )
-      assert.deepEqual([(await a.store.reader.ends(new Set())).size, (await a.store.reader.ends(new Set([ids[1]!]))).size], [0, 0])
+      assert.deepEqual(
+        [(await a.store.reader.ends(new Set())).size, (await a.store.reader.ends(new Set([ids[1]!]))).size],
+        [0, 0],
+      )
     },
   },
   {
@@ -127,10 +141,13 @@ export const readCases: readonly StorePlay[] = [
       const a = await stage.open()
       const ids = ['held', 'quiet', 'heard', 'nobody', 'over', 'other'].map(run)
       await a.commit((draft) => {
-        for (const id of ids) draft.begin(id, id === 'nobody' ? { owner: null } : id === 'other' ? { owner: 'prc_other' } : {})
+        for (const id of ids)
+          draft.begin(id, id === 'nobody' ? { owner: null } : id === 'other' ? { owner: 'prc_other' } : {})
         draft.activation(below(root(ids[1]!), 'w'))
       })
-      await a.commit((draft) => draft.holds(ids[1]!).park(ids[1]!).holds(ids[2]!).park(ids[2]!).holds(ids[4]!).end(ids[4]!, 1))
+      await a.commit((draft) =>
+        draft.holds(ids[1]!).park(ids[1]!).holds(ids[2]!).park(ids[2]!).holds(ids[4]!).end(ids[4]!, 1),
+      )
       await a.commit((draft) => {
         for (const id of ids) draft.message(id === 'quiet' ? below(root(id), 'w') : root(id), `m ${id}`)
       })
@@ -192,7 +209,10 @@ export const readCases: readonly StorePlay[] = [
         ],
         [undefined, [], undefined, [], undefined],
       )
-      assert.deepEqual((await a.commit((draft) => draft.command(one, '!cancel').message(root(one), 'm'))).posts, ['unknown', 'unknown'])
+      assert.deepEqual((await a.commit((draft) => draft.command(one, '!cancel').message(root(one), 'm'))).posts, [
+        'unknown',
+        'unknown',
+      ])
       // what it had in common with others is theirs still
       const birth = await reader.birth(two)
       assert.deepEqual(birth?.type === 'activation.started' ? birth.input : undefined, 'x'.repeat(20_000))
@@ -218,7 +238,11 @@ export const readCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => {
-        draft.begin(one, { agent: 'clerk' }).log(root(one), 1, stepped('s')).message(root(one), 'm1').message(root(one), 'm2')
+        draft
+          .begin(one, { agent: 'clerk' })
+          .log(root(one), 1, stepped('s'))
+          .message(root(one), 'm1')
+          .message(root(one), 'm2')
         draft.batch.accounts.push({
           act: root(one),
           run: one,
@@ -229,7 +253,10 @@ export const readCases: readonly StorePlay[] = [
       const { reader } = a.store
       const origin = await reader.origin(one, 1, () => 'reg_x')
       assert.deepEqual([origin?.run.agent, origin?.feed], ['clerk', await reader.feed(one, 0)])
-      assert.deepEqual([origin?.mail.map(({ key }) => key), origin?.accounts.get(root(one))?.limits], [['m2'], { turns: 3 }])
+      assert.deepEqual(
+        [origin?.mail.map(({ key }) => key), origin?.accounts.get(root(one))?.limits],
+        [['m2'], { turns: 3 }],
+      )
       assert.equal(await reader.origin(run('none'), 1, () => 'reg_x'), undefined)
     },
   },

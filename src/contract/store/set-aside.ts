@@ -31,13 +31,19 @@ export const asideCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.begin(one)
       await a.commit((draft) => draft.holds(one).aside(one, JSON.stringify(why)).park(one))
-      assert.deepEqual([await a.ready(), await a.store.reader.left(), await a.store.reader.withoutCode()], [[], [one], []])
+      assert.deepEqual(
+        [await a.ready(), await a.store.reader.left(), await a.store.reader.withoutCode()],
+        [[], [one], []],
+      )
       const { run: was } = await a.take(one)
       assert.deepEqual([asideFor(was), was.parked, was.word], [why, 1, undefined])
       const summary = await a.store.reader.summary(one)
       assert.deepEqual([summary?.status, summary?.failure], ['stuck', why])
       await a.commit((draft) => draft.holds(one, 2).aside(one, null))
-      assert.deepEqual([(await a.store.reader.run(one))?.stuck, (await a.store.reader.summary(one))?.status], [null, 'running'])
+      assert.deepEqual(
+        [(await a.store.reader.run(one))?.stuck, (await a.store.reader.summary(one))?.status],
+        [null, 'running'],
+      )
       assert.deepEqual(await a.store.reader.left(), [])
     },
   },
@@ -48,7 +54,13 @@ export const asideCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(run('r2')))
       await a.commit((draft) =>
-        draft.holds(one).aside(one, noCode).park(one).holds(run('r2')).aside(run('r2'), 'replay.diverged: x').park(run('r2')),
+        draft
+          .holds(one)
+          .aside(one, noCode)
+          .park(one)
+          .holds(run('r2'))
+          .aside(run('r2'), 'replay.diverged: x')
+          .park(run('r2')),
       )
       const { reader } = a.store
       assert.deepEqual([await reader.withoutCode(), [...(await reader.left())].sort()], [[one], [one, 'r2']])
@@ -89,7 +101,10 @@ export const asideCases: readonly StorePlay[] = [
       await a.commit((draft) => draft.command(one, '!resume:2'))
       const upTo = lastOf(first)
       await a.commit((draft) =>
-        draft.holds(one, first.epoch).aside(one, JSON.stringify(why), { upTo, cancel: false }).park(one, Number.MAX_SAFE_INTEGER),
+        draft
+          .holds(one, first.epoch)
+          .aside(one, JSON.stringify(why), { upTo, cancel: false })
+          .park(one, Number.MAX_SAFE_INTEGER),
       )
       assert.equal((await candidate(a)).word, 'cancel')
       const second = await a.take(one)
@@ -100,7 +115,10 @@ export const asideCases: readonly StorePlay[] = [
       )
       assert.equal((await candidate(a)).word, undefined)
       // a word that was forgotten may be said again
-      assert.deepEqual((await a.commit((draft) => draft.command(one, '!cancel').command(one, '!resume:1'))).posts, ['accepted', 'accepted'])
+      assert.deepEqual((await a.commit((draft) => draft.command(one, '!cancel').command(one, '!resume:1'))).posts, [
+        'accepted',
+        'accepted',
+      ])
       assert.equal((await candidate(a)).word, 'cancel')
     },
   },

@@ -1,5 +1,6 @@
 /**
- * The stage on which a case of the store contract plays: an empty store, processes that have it open, batches written as data.
+ * The stage on which a case of the store contract plays: an empty store, processes that have it open, batches written
+ * as data.
  *
  * Owns: what cases have in common. Does not own: what they check. Nothing here sleeps: conditions are awaited.
  */
@@ -46,7 +47,10 @@ export interface StoreOptions {
 export interface StorePlace {
   /** Opens it as a process of its own does. Of a store that nobody else can open: once. */
   open(options: Required<Pick<StoreOptions, 'clock' | 'lossLimit'>> & StoreOptions): Now<Store>
-  /** The process that has opened this store dies: nothing of it is released, and another process finds that it is dead when it looks. */
+  /**
+   * The process that has opened this store dies: nothing of it is released, and another process finds that it is dead
+   * when it looks.
+   */
   kill(store: Store): Now<void>
   /** The process stands still for longer than its lease. Another one that looks takes it for dead. */
   stall(store: Store): Now<void>
@@ -123,8 +127,18 @@ export class Draft {
     return this
   }
   /** A new run with its first entry. */
-  begin(id: RunId, { agent = 'a', version = '1', at = noon, caller, owner = this.batch.owner, input = null }: Born = {}): this {
-    this.batch.runs.push({ id, agent, version, caller: caller === undefined ? null : JSON.stringify(caller), at, owner })
+  begin(
+    id: RunId,
+    { agent = 'a', version = '1', at = noon, caller, owner = this.batch.owner, input = null }: Born = {},
+  ): this {
+    this.batch.runs.push({
+      id,
+      agent,
+      version,
+      caller: caller === undefined ? null : JSON.stringify(caller),
+      at,
+      owner,
+    })
     return this.holds(id).activation(root(id), started(agent, version, input), at)
   }
   activation(id: ActivationId, event: JournalEvent = started(), at = noon): this {
@@ -136,7 +150,15 @@ export class Draft {
     return this
   }
   ask(act: ActivationId, address: string, more: Partial<NewQuestion> = {}): this {
-    const given = { id: `int_${act}_${address}`, act, address, key: askKey + address, kind: 'interrupt', until: null, at: noon }
+    const given = {
+      id: `int_${act}_${address}`,
+      act,
+      address,
+      key: askKey + address,
+      kind: 'interrupt',
+      until: null,
+      at: noon,
+    }
     this.batch.questions.push({ ...given, body: JSON.stringify({ address }), ...more })
     return this
   }
@@ -146,7 +168,14 @@ export class Draft {
   }
   /** An answer to a question, as people give it. */
   answer(act: ActivationId, address: string, at = noon, body: Json = 'yes'): this {
-    return this.row({ act, target: 'question', key: address, kinds: ['approval', 'interrupt'], at, body: JSON.stringify(body) })
+    return this.row({
+      act,
+      target: 'question',
+      key: address,
+      kinds: ['approval', 'interrupt'],
+      at,
+      body: JSON.stringify(body),
+    })
   }
   message(act: ActivationId, key: string, more: Partial<NewRow> = {}): this {
     return this.row({ act, target: 'activation', key, ...more })
@@ -160,13 +189,23 @@ export class Draft {
     return this
   }
   /** The run ends: its last word, and what is kept of it beside the log. */
-  end(id: RunId, seq: number, { at = noon, outcome = completed('done') }: { readonly at?: number; readonly outcome?: Outcome } = {}): this {
+  end(
+    id: RunId,
+    seq: number,
+    { at = noon, outcome = completed('done') }: { readonly at?: number; readonly outcome?: Outcome } = {},
+  ): this {
     this.batch.ended.push({ run: id, status: outcome.status, at })
     this.batch.closedActs.push(root(id))
     return this.log(root(id), seq, settled(outcome), at)
   }
   value(stream: string, key: string, expected: number, value: Json, by?: ValueWrite['by']): this {
-    const event = encode({ type: 'value.updated', key, value, version: expected + 1, ...(by === undefined ? {} : { by: by.run }) })
+    const event = encode({
+      type: 'value.updated',
+      key,
+      value,
+      version: expected + 1,
+      ...(by === undefined ? {} : { by: by.run }),
+    })
     this.batch.values.push({ stream, key, expected, body: JSON.stringify(value), by, event, at: noon })
     return this
   }
@@ -228,7 +267,9 @@ export class StoreProcess {
   async unread(
     held: Readonly<Record<string, number>> = {},
   ): Promise<{ readonly keys: readonly string[]; readonly others: readonly string[] }> {
-    const { rows, others } = await this.store.unread(new Map(Object.entries(held).map(([id, lastRow]) => [run(id), { lastRow }])))
+    const { rows, others } = await this.store.unread(
+      new Map(Object.entries(held).map(([id, lastRow]) => [run(id), { lastRow }])),
+    )
     return { keys: keysOf(rows), others: [...new Set(others)].sort() }
   }
   /** What is thrown, as the store says it. */

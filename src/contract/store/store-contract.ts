@@ -1,6 +1,7 @@
 /**
- * The contract of a store (engine/store.ts), as a list of cases that any test runner can bind: what the host relies on, each promise for itself.
- * A store that holds them all may stand under the host; where one cannot hold a case it says why (`skip`).
+ * The contract of a store (engine/store.ts), as a list of cases that any test runner can bind: what the host relies on,
+ * each promise for itself. A store that holds them all may stand under the host; where one cannot hold a case it says
+ * why (`skip`).
  */
 import { claimCases } from './claims.ts'
 import { commitCases } from './commits.ts'

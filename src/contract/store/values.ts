@@ -14,7 +14,9 @@ export const valueCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       assert.deepEqual(await a.store.reader.value(stream, 'k'), { version: 0, value: null })
-      assert.deepEqual((await a.commit((draft) => draft.value(stream, 'k', 0, { n: 1 }))).values, [{ status: 'written' }])
+      assert.deepEqual((await a.commit((draft) => draft.value(stream, 'k', 0, { n: 1 }))).values, [
+        { status: 'written' },
+      ])
       assert.deepEqual((await a.commit((draft) => draft.value(stream, 'k', 1, null))).values, [{ status: 'written' }])
       assert.deepEqual(await a.store.reader.value(stream, 'k'), { version: 2, value: null })
       assert.deepEqual(await a.store.reader.value('reg_y', 'k'), { version: 0, value: null })
@@ -44,7 +46,9 @@ export const valueCases: readonly StorePlay[] = [
       const add = async (a: StoreProcess): Promise<void> => {
         for (;;) {
           const { version, value } = await a.store.reader.value(stream, 'n')
-          const { values } = await a.commit((draft) => draft.value(stream, 'n', version, ((value as number | null) ?? 0) + 1))
+          const { values } = await a.commit((draft) =>
+            draft.value(stream, 'n', version, ((value as number | null) ?? 0) + 1),
+          )
           if (values[0]?.status === 'written') return
         }
       }
@@ -63,7 +67,9 @@ export const valueCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(run('r2')))
       const by = { run: one, once: 'update:1' }
-      assert.deepEqual((await a.commit((draft) => draft.holds(one).value(stream, 'k', 0, 'first', by))).values, [{ status: 'written' }])
+      assert.deepEqual((await a.commit((draft) => draft.holds(one).value(stream, 'k', 0, 'first', by))).values, [
+        { status: 'written' },
+      ])
       await a.commit((draft) => draft.value(stream, 'k', 1, 'other'))
       const [again] = (await a.commit((draft) => draft.holds(one).value(stream, 'k', 2, 'second', by))).values
       assert.ok(again?.status === 'repeated')
@@ -90,8 +96,13 @@ export const valueCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.begin(one)
       await a.take(one)
-      const { values } = await a.commit((draft) => draft.holds(one, 1).value(stream, 'k', 0, 1, { run: one, once: 'x' }))
-      assert.deepEqual([values, await a.store.reader.value(stream, 'k')], [[{ status: 'lost' }], { version: 0, value: null }])
+      const { values } = await a.commit((draft) =>
+        draft.holds(one, 1).value(stream, 'k', 0, 1, { run: one, once: 'x' }),
+      )
+      assert.deepEqual(
+        [values, await a.store.reader.value(stream, 'k')],
+        [[{ status: 'lost' }], { version: 0, value: null }],
+      )
     },
   },
   {
@@ -139,11 +150,15 @@ export const valueCases: readonly StorePlay[] = [
       const mine = runStream(one)
       const by = (once: string): { run: typeof one; once: string } => ({ run: one, once })
       // as a run does: it writes, then its step has ended
-      await a.commit((draft) => draft.holds(one).value(mine, 'k', 0, 'early', by('1')).value(mine, 'l', 0, 'early', by('2')))
+      await a.commit((draft) =>
+        draft.holds(one).value(mine, 'k', 0, 'early', by('1')).value(mine, 'l', 0, 'early', by('2')),
+      )
       const { position } = await a.commit((draft) =>
         draft.holds(one).log(root(one), 1, stepped('value.update:k')).log(root(one), 2, stepped('value.update:l')),
       )
-      await a.commit((draft) => draft.holds(one).value(mine, 'k', 1, 'late', by('3')).value(mine, 'm', 0, 'late', by('4')))
+      await a.commit((draft) =>
+        draft.holds(one).value(mine, 'k', 1, 'late', by('3')).value(mine, 'm', 0, 'late', by('4')),
+      )
       await a.commit((draft) =>
         draft.holds(one).log(root(one), 3, stepped('value.update:k#1')).log(root(one), 4, stepped('value.update:m')),
       )

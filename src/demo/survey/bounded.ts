@@ -1,6 +1,7 @@
 /**
  * Reading a file that anybody may have put there.
- * Owns: that nothing but a regular file is read (no FIFO, no device, no link in its last part), never more than the bound, never waiting for a writer.
+ * Owns: that nothing but a regular file is read (no FIFO, no device, no link in its last part), never more than the
+ * bound, never waiting for a writer.
  */
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
@@ -29,7 +30,10 @@ export async function bytesOf(path: string, most: number): Promise<Buffer | 'too
   }
 }
 
-/** The same for a path below `root`: a link on the way may lead elsewhere in `root`, and not out of it. `root` is a real path. */
+/**
+ * The same for a path below `root`: a link on the way may lead elsewhere in `root`, and not out of it. `root` is a real
+ * path.
+ */
 export async function bytesBelow(root: string, path: string, most: number): Promise<Buffer | 'too-large' | null> {
   const real = await realpath(join(root, path)).catch(() => null)
   return real === null || !real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`) ? null : bytesOf(real, most)

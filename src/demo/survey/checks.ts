@@ -1,6 +1,7 @@
 /**
  * The survey of tests and CI: is there a way to know that the project works, and does a machine walk it?
- * Owns: what counts as a test set-up and what is missing. Does not own: running anything. It reads; it never starts a test.
+ * Owns: what counts as a test set-up and what is missing. Does not own: running anything. It reads; it never starts a
+ * test.
  */
 import { ciServiceOf, type CiService } from './ci.ts'
 import { isTestFile, languageOf } from './languages.ts'
@@ -29,7 +30,9 @@ export interface ChecksFindings {
   /** The `test` script of the root package.json, or `null`. npm's "no test specified" stub is none. */
   testScript: { command: string; file: string } | null
   ci: { service: CiService; file: string }[]
-  /** The line of a CI file that runs the tests, directly or through package scripts; read from the text, not executed. */
+  /**
+   * The line of a CI file that runs the tests, directly or through package scripts; read from the text, not executed.
+   */
   ciTest: { file: string; line: number; command: string } | null
   lint: ToolFinding[]
   format: ToolFinding[]
@@ -41,7 +44,9 @@ type Role = 'test' | 'lint' | 'format'
 
 /** Tools by the package that is named after them. */
 const byDependency: readonly [tool: string, roles: readonly Role[], name?: string][] = [
-  ...['vitest', 'jest', 'mocha', 'ava', 'tap', 'jasmine', 'cypress', 'pytest'].map((tool) => [tool, ['test']] as [string, Role[]]),
+  ...['vitest', 'jest', 'mocha', 'ava', 'tap', 'jasmine', 'cypress', 'pytest'].map(
+    (tool) => [tool, ['test']] as [string, Role[]],
+  ),
   ...['eslint', 'oxlint', 'xo', 'standard', 'flake8', 'pylint'].map((tool) => [tool, ['lint']] as [string, Role[]]),
   ...['prettier', 'dprint', 'black'].map((tool) => [tool, ['format']] as [string, Role[]]),
   ['playwright', ['test'], '@playwright/test'],
@@ -95,8 +100,22 @@ export async function surveyChecks(root: string, options: SurveyOptions = {}): P
     scripts,
   )
   const testScript = script === undefined ? null : { command: withoutSecrets(script), file: 'package.json' }
-  const findings = { sources, testFiles, frameworks: tools.test, testScript, ci, ciTest, lint: tools.lint, format: tools.format }
-  return { area: 'checks', coverage: folder.coverage(), ...findings, missing: sources + testFiles === 0 ? [] : missingOf(findings, paths) }
+  const findings = {
+    sources,
+    testFiles,
+    frameworks: tools.test,
+    testScript,
+    ci,
+    ciTest,
+    lint: tools.lint,
+    format: tools.format,
+  }
+  return {
+    area: 'checks',
+    coverage: folder.coverage(),
+    ...findings,
+    missing: sources + testFiles === 0 ? [] : missingOf(findings, paths),
+  }
 }
 
 async function toolsOf(folder: Folder, paths: readonly string[]): Promise<Tools> {
@@ -104,13 +123,15 @@ async function toolsOf(folder: Folder, paths: readonly string[]): Promise<Tools>
   const add = (role: keyof Tools, tool: string, file: string): void => {
     if (!tools[role].some((known) => known.tool === tool)) tools[role].push({ tool, file })
   }
-  for (const file of paths) for (const [tool, role, pattern] of byFile) if (pattern.test(nameOf(file))) add(role, tool, file)
+  for (const file of paths)
+    for (const [tool, role, pattern] of byFile) if (pattern.test(nameOf(file))) add(role, tool, file)
   for (const file of paths) {
     const isPython = /^(pyproject\.toml|requirements([-_.][\w.-]+)?\.txt)$/.test(nameOf(file))
     if (!isPython && !isManifest(file)) continue
     const text = (await folder.text(file)) ?? ''
     const names = new Set(isPython ? text.match(/[\w-]+/g) : readManifest(file, text)?.declared.map(({ name }) => name))
-    for (const [tool, roles, name = tool] of byDependency) if (names.has(name)) for (const role of roles) add(role, tool, file)
+    for (const [tool, roles, name = tool] of byDependency)
+      if (names.has(name)) for (const role of roles) add(role, tool, file)
     if (/\bnode (--[\w=-]+ )*--test\b/.test(text)) add('test', 'node:test', file)
     if (/"[^"]*\bbun test\b/.test(text)) add('test', 'bun test', file)
   }
@@ -126,7 +147,11 @@ async function scriptsOf(folder: Folder): Promise<Map<string, string>> {
   const json = jsonObject((await folder.text('package.json')) ?? '')
   const scripts = isFields(json?.['scripts']) ? json['scripts'] : {}
   const stated = Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  return new Map(stated.filter(([name, command]) => name !== 'test' || (command.trim() !== '' && !/no test specified/.test(command))))
+  return new Map(
+    stated.filter(
+      ([name, command]) => name !== 'test' || (command.trim() !== '' && !/no test specified/.test(command)),
+    ),
+  )
 }
 
 const testCommand =
@@ -134,18 +159,28 @@ const testCommand =
 const ownScript =
   /\b(?:npm|pnpm|yarn)(?: (?:-\S+|--\S+))*(?: (?:run|run-script))?(?: (?:-\S+|--\S+))* ([\w:.-]+)|\b(?:node|bun) (?:run|--run) ([\w:.-]+)/g
 
-async function testInCi(folder: Folder, files: readonly string[], scripts: ReadonlyMap<string, string>): Promise<ChecksFindings['ciTest']> {
+async function testInCi(
+  folder: Folder,
+  files: readonly string[],
+  scripts: ReadonlyMap<string, string>,
+): Promise<ChecksFindings['ciTest']> {
   for (const file of files) {
     const lines = linesOf((await folder.text(file)) ?? '')
-    const index = lines.findIndex((line) => !/^\s*(#|\/\/)|^\s*-?\s*name:/.test(line) && runsTests(line, scripts, new Set()))
-    if (index !== -1) return { file, line: index + 1, command: withoutSecrets((lines[index] ?? '').trim()).slice(0, 160) }
+    const index = lines.findIndex(
+      (line) => !/^\s*(#|\/\/)|^\s*-?\s*name:/.test(line) && runsTests(line, scripts, new Set()),
+    )
+    if (index !== -1)
+      return { file, line: index + 1, command: withoutSecrets((lines[index] ?? '').trim()).slice(0, 160) }
   }
   return null
 }
 
 /** Whether a command line runs the tests, following package scripts by name. */
 function runsTests(command: string, scripts: ReadonlyMap<string, string>, seen: Set<string>): boolean {
-  const called = command.replaceAll(/\b(?:npm (?:i|ci|install)|pnpm (?:i|add|install)|yarn add|pip3? install)\b[^&|;]*/g, '')
+  const called = command.replaceAll(
+    /\b(?:npm (?:i|ci|install)|pnpm (?:i|add|install)|yarn add|pip3? install)\b[^&|;]*/g,
+    '',
+  )
   if (testCommand.test(called)) return true
   for (const match of called.matchAll(ownScript)) {
     const name = match[1] === 't' || match[1] === 'tst' ? 'test' : (match[1] ?? match[2] ?? '')
@@ -158,7 +193,10 @@ function runsTests(command: string, scripts: ReadonlyMap<string, string>, seen: 
   return false
 }
 
-function missingOf(found: Omit<ChecksFindings, 'area' | 'coverage' | 'missing'>, paths: readonly string[]): MissingCheck[] {
+function missingOf(
+  found: Omit<ChecksFindings, 'area' | 'coverage' | 'missing'>,
+  paths: readonly string[],
+): MissingCheck[] {
   const missing: MissingCheck[] = []
   const npm = paths.some((path) => nameOf(path) === 'package.json' && folderOf(path) === '')
   const formatsItself = paths.some((path) => /\.(go|rs|zig)$/.test(path))

@@ -1,6 +1,6 @@
 /**
- * What of the findings needs attention, and how soon. Owns: the judgement of severity, in one place. Does not own: how it is written down.
- * `soon`: it will break or mislead. `minor`: good to know.
+ * What of the findings needs attention, and how soon. Owns: the judgement of severity, in one place. Does not own: how
+ * it is written down. `soon`: it will break or mislead. `minor`: good to know.
  */
 import type { ChecksFindings, MissingCheck } from './checks.ts'
 import type { DependenciesFindings } from './dependencies.ts'
@@ -24,13 +24,22 @@ export function concernsOf(findings: SurveyFindings): Concern[] {
   const found = [...inArea(findings), ...limitsOf(findings)].filter((concern) => concern !== null)
   const rank: Record<Severity, number> = { soon: 0, minor: 1 }
   const said = new Set<string>()
-  const once = found.filter(({ text, places }) => !said.has(`${text} ${places.join()}`) && said.add(`${text} ${places.join()}`))
-  return once.map((concern) => ({ area: findings.area, ...concern })).sort((a, b) => rank[a.severity] - rank[b.severity])
+  const once = found.filter(
+    ({ text, places }) => !said.has(`${text} ${places.join()}`) && said.add(`${text} ${places.join()}`),
+  )
+  return once
+    .map((concern) => ({ area: findings.area, ...concern }))
+    .sort((a, b) => rank[a.severity] - rank[b.severity])
 }
 
 type Found = Omit<Concern, 'area'> | null
 
-function concern(severity: Severity, total: number, text: (count: number) => string, places: readonly string[] = []): Found {
+function concern(
+  severity: Severity,
+  total: number,
+  text: (count: number) => string,
+  places: readonly string[] = [],
+): Found {
   return total === 0 ? null : { severity, text: text(total), places }
 }
 
@@ -42,7 +51,9 @@ function inArea(findings: SurveyFindings): Found[] {
       return checks(findings)
     case 'todos': {
       const { FIXME, HACK, XXX } = findings.markers
-      const places = findings.todos.items.filter(({ marker }) => marker !== 'TODO').map(({ file, line }) => place(file, line))
+      const places = findings.todos.items
+        .filter(({ marker }) => marker !== 'TODO')
+        .map(({ file, line }) => place(file, line))
       return [concern('minor', FIXME + HACK + XXX, (n) => `${many(n, 'comment')} marked FIXME, HACK or XXX`, places)]
     }
     case 'monorepo':
@@ -56,7 +67,9 @@ function dependencies({ licences, notLocked, withoutLock, invalid }: Dependencie
   const hard = licences.copyleft.items.filter((found) => found.class !== 'weak-copyleft')
   const weak = licences.copyleft.items.filter((found) => found.class === 'weak-copyleft')
   const named = (items: readonly { name: string; version: string; licence: string | null }[]): string[] =>
-    items.map(({ name, version, licence }) => `${code(`${name}@${version}`)}${licence === null ? '' : ` (${code(licence)})`}`)
+    items.map(
+      ({ name, version, licence }) => `${code(`${name}@${version}`)}${licence === null ? '' : ` (${code(licence)})`}`,
+    )
   const places = notLocked.map(({ manifest, line, name }) => `${code(name)} at ${place(manifest, line)}`)
   return [
     concern(
@@ -73,8 +86,18 @@ function dependencies({ licences, notLocked, withoutLock, invalid }: Dependencie
     ),
     concern('soon', hard.length, (n) => `${many(n, 'package')} under a copyleft licence`, named(hard)),
     concern('minor', weak.length, (n) => `${many(n, 'package')} under a weak copyleft licence`, named(weak)),
-    concern('minor', licences.unknown.total, (n) => `${many(n, 'package')} without a stated licence`, named(licences.unknown.items)),
-    concern('minor', licences.other.total, (n) => `${many(n, 'package')} under terms to read for yourself`, named(licences.other.items)),
+    concern(
+      'minor',
+      licences.unknown.total,
+      (n) => `${many(n, 'package')} without a stated licence`,
+      named(licences.unknown.items),
+    ),
+    concern(
+      'minor',
+      licences.other.total,
+      (n) => `${many(n, 'package')} under terms to read for yourself`,
+      named(licences.other.items),
+    ),
     concern(
       'minor',
       invalid.length,
@@ -106,7 +129,12 @@ function monorepo({ cycles, mismatches, duplicateNames }: MonorepoFindings): Fou
   const shown = cycles.map((cycle) => [...cycle, cycle[0] ?? ''].map(code).join(' → '))
   return [
     concern('soon', cycles.length, (n) => `${many(n, 'cycle')} between packages of the workspace`, shown),
-    concern('soon', duplicateNames.length, (n) => `${many(n, 'name')} borne by more than one package`, duplicateNames.map(code)),
+    concern(
+      'soon',
+      duplicateNames.length,
+      (n) => `${many(n, 'name')} borne by more than one package`,
+      duplicateNames.map(code),
+    ),
     concern(
       'minor',
       mismatches.total,
@@ -117,5 +145,7 @@ function monorepo({ cycles, mismatches, duplicateNames }: MonorepoFindings): Fou
 }
 
 function limitsOf({ coverage }: SurveyFindings): Found[] {
-  return coverage.truncated === null ? [] : [{ severity: 'soon', text: `Not everything was examined: ${coverage.truncated}`, places: [] }]
+  return coverage.truncated === null
+    ? []
+    : [{ severity: 'soon', text: `Not everything was examined: ${coverage.truncated}`, places: [] }]
 }

@@ -1,23 +1,46 @@
 /**
- * The survey of dependencies: what is declared, what is locked, under which licences, and where the two sides do not meet.
- * Owns: matching declarations with lock entries, and licences. Does not own: file formats (`manifests.ts`, `locks.ts`), licence classes.
+ * The survey of dependencies: what is declared, what is locked, under which licences, and where the two sides do not
+ * meet.
+ * Owns: matching declarations with lock entries, and licences. Does not own: file formats (`manifests.ts`, `locks.ts`),
+ * licence classes.
  *
- * D1: a licence that is not stated is `unknown`; it is never guessed. D2: only npm's packages are examined; a manifest of another ecosystem is
- * named in `notes`.
+ * D1: a licence that is not stated is `unknown`; it is never guessed. D2: only npm's packages are examined; a manifest
+ * of another ecosystem is named in `notes`.
  */
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesBelow } from './bounded.ts'
 import { isCopyleft, licenceClass, statedLicence, type LicenceClass } from './licences.ts'
 import { lockedFor, lockFormatOf, readLock, type Lock, type LockFormat } from './locks.ts'
-import { isForeignManifest, isManifest, jsonObject, readManifest, stated, type Declared, type Manifest } from './manifests.ts'
-import { byText, folderOf, listed, openFolder, under, type Coverage, type Folder, type Listed, type SurveyOptions } from './walk.ts'
+import {
+  isForeignManifest,
+  isManifest,
+  jsonObject,
+  readManifest,
+  stated,
+  type Declared,
+  type Manifest,
+} from './manifests.ts'
+import {
+  byText,
+  folderOf,
+  listed,
+  openFolder,
+  under,
+  type Coverage,
+  type Folder,
+  type Listed,
+  type SurveyOptions,
+} from './walk.ts'
 import { isMember, workspacesOf, type Workspace } from './workspaces.ts'
 
 /** A declared dependency with what the lock file resolves it to. */
 export interface DependencyFinding extends Declared {
   manifest: string
-  /** The locked version; `local` for a package of the same folder; `null` when no lock entry was found or there is no lock file. */
+  /**
+   * The locked version; `local` for a package of the same folder; `null` when no lock entry was found or there is no
+   * lock file.
+   */
   locked: string | null
 }
 
@@ -78,8 +101,12 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
   const workspaces = await workspacesOf(folder)
   const governed = manifests.map((manifest) => ({ manifest, lock: lockOf(manifest, locks, workspaces) }))
   const names = new Set(manifests.map(({ name }) => name))
-  const declared = governed.flatMap(({ manifest, lock }) => manifest.declared.map((entry) => resolve(manifest, entry, lock, names)))
-  const readable = new Set(governed.filter(({ lock }) => lock !== null && lock.format !== 'unread').map(({ manifest }) => manifest.file))
+  const declared = governed.flatMap(({ manifest, lock }) =>
+    manifest.declared.map((entry) => resolve(manifest, entry, lock, names)),
+  )
+  const readable = new Set(
+    governed.filter(({ lock }) => lock !== null && lock.format !== 'unread').map(({ manifest }) => manifest.file),
+  )
   const packages = await npmPackages(folder, locks, manifests, options)
   const direct = new Set(declared.map((entry) => entry.name))
   const foreign = folder.files.map(({ path }) => path).filter(isForeignManifest)
@@ -95,15 +122,22 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
     })),
     locks: locks.map(({ file, format, packages: entries }) => ({ file, format, packages: entries.length })),
     declared: listed(declared, folder.limits),
-    notLocked: declared.filter((entry) => entry.locked === null && entry.kind !== 'peer' && readable.has(entry.manifest)),
-    withoutLock: governed.filter(({ manifest, lock }) => lock === null && needsLock(manifest)).map(({ manifest }) => manifest.file),
+    notLocked: declared.filter(
+      (entry) => entry.locked === null && entry.kind !== 'peer' && readable.has(entry.manifest),
+    ),
+    withoutLock: governed
+      .filter(({ manifest, lock }) => lock === null && needsLock(manifest))
+      .map(({ manifest }) => manifest.file),
     licences: licencesOf(packages, direct, folder),
     invalid,
     notes,
   }
 }
 
-async function readAll(folder: Folder, notes: string[]): Promise<{ manifests: Manifest[]; locks: Lock[]; invalid: string[] }> {
+async function readAll(
+  folder: Folder,
+  notes: string[],
+): Promise<{ manifests: Manifest[]; locks: Lock[]; invalid: string[] }> {
   const invalid: string[] = []
   const manifests: Manifest[] = []
   const locks: Lock[] = []
@@ -139,14 +173,20 @@ function lockOf(manifest: Manifest, locks: readonly Lock[], workspaces: readonly
 
 const isLocal = (range: string): boolean => /^(workspace|link|file|portal):/.test(range)
 
-function resolve(manifest: Manifest, entry: Declared, lock: Lock | null, names: ReadonlySet<string | null>): DependencyFinding {
+function resolve(
+  manifest: Manifest,
+  entry: Declared,
+  lock: Lock | null,
+  names: ReadonlySet<string | null>,
+): DependencyFinding {
   const found = lock === null ? null : lockedFor(lock, folderOf(manifest.file), entry.name)
   if (found === 'link') return { ...entry, manifest: manifest.file, locked: 'local' }
   const isOwn = isLocal(entry.range) || (found === null && lock?.format !== 'npm' && names.has(entry.name))
   return { ...entry, manifest: manifest.file, locked: isOwn ? 'local' : (found?.version ?? null) }
 }
 
-const needsLock = ({ declared }: Manifest): boolean => declared.some(({ kind, range }) => kind !== 'peer' && !isLocal(range))
+const needsLock = ({ declared }: Manifest): boolean =>
+  declared.some(({ kind, range }) => kind !== 'peer' && !isLocal(range))
 
 interface NpmPackage {
   readonly name: string
@@ -154,7 +194,10 @@ interface NpmPackage {
   licence: string | null
 }
 
-/** Every npm package that is locked or installed, once per version. The lock file's licence wins over the installed manifest's. */
+/**
+ * Every npm package that is locked or installed, once per version. The lock file's licence wins over the installed
+ * manifest's.
+ */
 async function npmPackages(
   folder: Folder,
   locks: readonly Lock[],
@@ -170,7 +213,8 @@ async function npmPackages(
   for (const lock of locks) {
     for (const { name, version, licence, place } of lock.packages) {
       options.signal?.throwIfAborted()
-      const installed = licence === null && place !== null ? await installedAt(folder.root, under(folderOf(lock.file), place)) : null
+      const installed =
+        licence === null && place !== null ? await installedAt(folder.root, under(folderOf(lock.file), place)) : null
       add(name, version, licence ?? (installed?.version === version ? installed.licence : null))
     }
   }
@@ -191,7 +235,10 @@ async function installedAt(root: string, place: string): Promise<NpmPackage | nu
   return json === null || name === null || version === null ? null : { name, version, licence: statedLicence(json) }
 }
 
-/** The packages in a `node_modules` folder, scoped ones and pnpm's store included. A link to a package of the folder itself is left out. */
+/**
+ * The packages in a `node_modules` folder, scoped ones and pnpm's store included. A link to a package of the folder
+ * itself is left out.
+ */
 async function installedIn(root: string, at: string): Promise<string[]> {
   const inside = (await realpath(join(root, at)).catch(() => '')) === join(root, at)
   const here = inside ? await readdir(join(root, at), { withFileTypes: true }).catch(() => []) : []
@@ -208,16 +255,29 @@ async function installedIn(root: string, at: string): Promise<string[]> {
   return found
 }
 
-function licencesOf(packages: readonly NpmPackage[], direct: ReadonlySet<string>, folder: Folder): DependenciesFindings['licences'] {
+function licencesOf(
+  packages: readonly NpmPackage[],
+  direct: ReadonlySet<string>,
+  folder: Folder,
+): DependenciesFindings['licences'] {
   const findings = packages.map(({ name, version, licence }): LicenceFinding => {
-    return { name, version, licence, class: licence === null ? 'unknown' : licenceClass(licence), direct: direct.has(name) }
+    return {
+      name,
+      version,
+      licence,
+      class: licence === null ? 'unknown' : licenceClass(licence),
+      direct: direct.has(name),
+    }
   })
   const counts = new Map<string, number>()
   for (const { licence } of findings) counts.set(licence ?? 'unknown', (counts.get(licence ?? 'unknown') ?? 0) + 1)
-  const pick = (wanted: (found: LicenceFinding) => boolean): Listed<LicenceFinding> => listed(findings.filter(wanted), folder.limits)
+  const pick = (wanted: (found: LicenceFinding) => boolean): Listed<LicenceFinding> =>
+    listed(findings.filter(wanted), folder.limits)
   return {
     packages: findings.length,
-    counts: [...counts].sort(([a, m], [b, n]) => n - m || byText(a, b)).map(([licence, n]) => ({ licence, packages: n })),
+    counts: [...counts]
+      .sort(([a, m], [b, n]) => n - m || byText(a, b))
+      .map(([licence, n]) => ({ licence, packages: n })),
     copyleft: pick((found) => found.class !== 'unknown' && isCopyleft(found.class)),
     unknown: pick((found) => found.class === 'unknown'),
     other: pick((found) => found.class === 'other'),

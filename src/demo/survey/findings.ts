@@ -8,7 +8,8 @@ import type { MonorepoFindings } from './monorepo.ts'
 import type { TodosFindings } from './todos.ts'
 
 /** What any survey found; `area` tells which. */
-export type SurveyFindings = InventoryFindings | DependenciesFindings | TodosFindings | ChecksFindings | MonorepoFindings
+export type SurveyFindings =
+  InventoryFindings | DependenciesFindings | TodosFindings | ChecksFindings | MonorepoFindings
 
 /** The name of an area. */
 export type SurveyArea = SurveyFindings['area']

@@ -1,11 +1,13 @@
 /**
  * How the surveys ask git: one process, fixed arguments, never a shell, never an exception because git is missing.
- * Owns: the repository as git is shown it, which files it holds, who last touched a line. Does not own: which folder is examined (`walk.ts`).
+ * Owns: the repository as git is shown it, which files it holds, who last touched a line. Does not own: which folder is
+ * examined (`walk.ts`).
  *
- * G1: nothing that a folder brings along is run, or decides how git works. Git is never pointed at the folder's own git directory. It gets an empty one of ours, with a configuration of ours,
- * which borrows the folder's objects and its index: no filter, textconv, hook, monitor, alias or pager is defined there, so an attribute that names one names nothing. The configuration of the
- * user and of the machine is left out, too.
- * G2: git has a deadline, and its output a bound; what it does not say in time is unknown. It fetches nothing and writes nothing to the repository.
+ * G1: nothing that a folder brings along is run, or decides how git works. Git is never pointed at the folder's own git
+ * directory. It gets an empty one of ours, with a configuration of ours, which borrows the folder's objects and its
+ * index: no filter, textconv, hook, monitor, alias or pager is defined there, so an attribute that names one names
+ * nothing. The configuration of the user and of the machine is left out, too. G2: git has a deadline, and its output a
+ * bound; what it does not say in time is unknown. It fetches nothing and writes nothing to the repository.
  */
 import { execFile } from 'node:child_process'
 import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,9 +22,15 @@ export interface Abortable {
 
 /** A repository, as far as surveys ask it. It has a folder in the system's temporary one until it is closed. */
 export interface Repository extends AsyncDisposable {
-  /** The paths git tracks or would track below the folder (relative, `/`); `null` when the folder is an ignored part of the repository, or git cannot say. */
+  /**
+   * The paths git tracks or would track below the folder (relative, `/`); `null` when the folder is an ignored part of
+   * the repository, or git cannot say.
+   */
   files(): Promise<string[] | null>
-  /** When each line of `text`, the content of `path`, was written: seconds since 1970 by line number (1-based). A line that git cannot date for certain is absent. */
+  /**
+   * When each line of `text`, the content of `path`, was written: seconds since 1970 by line number (1-based). A line
+   * that git cannot date for certain is absent.
+   */
   lineTimes(path: string, text: string): Promise<Map<number, number>>
   /** What git was not asked any more, in a sentence: its time was up. */
   readonly gaveUp: string | null
@@ -33,7 +41,10 @@ const deadlines = { list: 10_000, file: 5_000, files: 20_000 } as const
 const longestOutput = 64 * 1024 * 1024
 const longestText = 4 * 1024 * 1024
 
-/** Opens the repository `root` (a real path) is in: the nearest `.git` from there up. `null` when there is none, or it is not one that git knows. */
+/**
+ * Opens the repository `root` (a real path) is in: the nearest `.git` from there up. `null` when there is none, or it
+ * is not one that git knows.
+ */
 export async function openRepository(root: string, { signal }: Abortable = {}): Promise<Repository | null> {
   signal?.throwIfAborted()
   const place = await discover(root)
@@ -62,7 +73,8 @@ async function discover(root: string): Promise<Place | null> {
     const dot = join(top, '.git')
     const status = await lstat(dot).catch(() => null)
     const gitDir = status?.isDirectory() === true ? dot : status?.isFile() === true ? await namedIn(dot) : null
-    if (gitDir !== null) return { top, gitDir, commonDir: resolve(gitDir, firstLine(await textOf(join(gitDir, 'commondir'))) || '.') }
+    if (gitDir !== null)
+      return { top, gitDir, commonDir: resolve(gitDir, firstLine(await textOf(join(gitDir, 'commondir'))) || '.') }
     if (status !== null || dirname(top) === top) return null
   }
 }
@@ -80,7 +92,10 @@ async function textOf(...path: string[]): Promise<string> {
   return bytes === null || bytes === 'too-large' ? '' : bytes.toString('utf8')
 }
 
-/** Our git directory: what it needs of theirs is copied as text that we have read. Returns whether the repository is a shallow clone. */
+/**
+ * Our git directory: what it needs of theirs is copied as text that we have read. Returns whether the repository is a
+ * shallow clone.
+ */
 async function borrow({ gitDir, commonDir }: Place, own: string): Promise<boolean> {
   const isSha256 = /^\s*objectformat\s*=\s*"?sha256\b/im.test(await textOf(commonDir, 'config'))
   const edge = (await textOf(commonDir, 'shallow')).split('\n').filter(isId)
@@ -119,8 +134,11 @@ interface Asking {
 }
 
 function repository({ root, place, own, shallow, signal }: Asking, close: () => Promise<void>): Repository {
-  const ask = (at: Pick<Question, 'cwd' | 'tree' | 'timeout'>, args: readonly string[], input?: string): Promise<string | null> =>
-    git({ ...at, own, place, signal, ...(input === undefined ? {} : { input }) }, args)
+  const ask = (
+    at: Pick<Question, 'cwd' | 'tree' | 'timeout'>,
+    args: readonly string[],
+    input?: string,
+  ): Promise<string | null> => git({ ...at, own, place, signal, ...(input === undefined ? {} : { input }) }, args)
   let listing: number = deadlines.list
   let left: number = deadlines.files
   const list = async (args: readonly string[]): Promise<string | null> => {
@@ -136,7 +154,8 @@ function repository({ root, place, own, shallow, signal }: Asking, close: () => 
       const listed = await list(['ls-files', '-co', '--exclude-standard', '-z'])
       return listed === null || listed === '' ? null : [...new Set(entries(listed))]
     },
-    // an empty working tree: the attributes of the real one are not even read, and what is dated is the text that was searched
+    // an empty working tree: the attributes of the real one are not even read, and what is dated is the text that was
+    // searched
     async lineTimes(path, text) {
       if (left <= 0) return new Map()
       const before = performance.now()
@@ -148,7 +167,9 @@ function repository({ root, place, own, shallow, signal }: Asking, close: () => 
       return blamed === null ? new Map() : readPorcelain(blamed, shallow)
     },
     get gaveUp() {
-      return left > 0 ? null : `git was asked for ages for ${deadlines.files / 1000} seconds and not longer; the other ages are unknown`
+      return left > 0
+        ? null
+        : `git was asked for ages for ${deadlines.files / 1000} seconds and not longer; the other ages are unknown`
     },
     [Symbol.asyncDispose]: close,
   }
@@ -175,8 +196,14 @@ interface Question {
   readonly input?: string
 }
 
-/** Runs git; `null` when it is missing, refuses, says too much or takes too long. Rejects only when the signal is aborted. */
-async function git({ cwd, tree, timeout, own, place, signal, input }: Question, args: readonly string[]): Promise<string | null> {
+/**
+ * Runs git; `null` when it is missing, refuses, says too much or takes too long. Rejects only when the signal is
+ * aborted.
+ */
+async function git(
+  { cwd, tree, timeout, own, place, signal, input }: Question,
+  args: readonly string[],
+): Promise<string | null> {
   signal?.throwIfAborted()
   const env = {
     ...environment(),
@@ -189,7 +216,16 @@ async function git({ cwd, tree, timeout, own, place, signal, input }: Question, 
     const child = execFile(
       'git',
       [...settings.flatMap((setting) => ['-c', setting]), ...args],
-      { cwd, encoding: 'utf8', env, maxBuffer: longestOutput, signal, timeout, killSignal: 'SIGKILL', windowsHide: true },
+      {
+        cwd,
+        encoding: 'utf8',
+        env,
+        maxBuffer: longestOutput,
+        signal,
+        timeout,
+        killSignal: 'SIGKILL',
+        windowsHide: true,
+      },
       (error, stdout) => resolved(error === null ? stdout : null),
     )
     child.stdin?.on('error', () => {}).end(input)

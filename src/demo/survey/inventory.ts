@@ -8,7 +8,9 @@ import { isManifest } from './manifests.ts'
 import { byText, linesOf, openFolder, type Coverage, type SurveyOptions } from './walk.ts'
 import { membersOf, workspacesOf, type WorkspaceTool } from './workspaces.ts'
 
-/** A language with what was counted under it. `lines` counts text lines, blank ones included; `bytes` counts every file. */
+/**
+ * A language with what was counted under it. `lines` counts text lines, blank ones included; `bytes` counts every file.
+ */
 export interface LanguageCount {
   language: string
   files: number
@@ -55,7 +57,13 @@ export async function surveyInventory(root: string, options: SurveyOptions = {})
     if (text !== null) linesByFile.set(path, lines)
     const language = languageOf(path)
     const name = language?.name ?? (folder.isBinary(path) === true ? 'Binary' : 'other')
-    const count = languages.get(name) ?? { language: name, files: 0, lines: 0, bytes: 0, code: language?.kind === 'code' }
+    const count = languages.get(name) ?? {
+      language: name,
+      files: 0,
+      lines: 0,
+      bytes: 0,
+      code: language?.kind === 'code',
+    }
     languages.set(name, { ...count, files: count.files + 1, lines: count.lines + lines, bytes: count.bytes + size })
   }
   const workspaces = await workspacesOf(folder)
@@ -69,7 +77,9 @@ export async function surveyInventory(root: string, options: SurveyOptions = {})
     coverage,
     bytes: folder.files.reduce((sum, { size }) => sum + size, 0),
     lines: [...linesByFile.values()].reduce((sum, lines) => sum + lines, 0),
-    languages: [...languages.values()].sort((a, b) => b.lines - a.lines || b.bytes - a.bytes || byText(a.language, b.language)),
+    languages: [...languages.values()].sort(
+      (a, b) => b.lines - a.lines || b.bytes - a.bytes || byText(a.language, b.language),
+    ),
     biggest: biggest.map(({ path, size }) => ({ file: path, bytes: size, lines: linesByFile.get(path) ?? null })),
     signals: {
       git: coverage.source === 'git',
@@ -92,5 +102,7 @@ export interface Recruit {
 export function recruitsFor({ monorepo }: Signals): Recruit[] {
   if (monorepo === null) return []
   const members = monorepo.members === 1 ? '1 member' : `${monorepo.members} members`
-  return [{ specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` }]
+  return [
+    { specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` },
+  ]
 }

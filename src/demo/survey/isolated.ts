@@ -1,9 +1,11 @@
 /**
  * Surveys that no folder can hold up: each runs in a thread of its own, which is ended where it takes too long.
- * Owns: the bounds in time and memory, giving up one file, starting again without it. Does not own: what is examined (the surveys), bounds in bytes (`walk.ts`).
+ * Owns: the bounds in time and memory, giving up one file, starting again without it. Does not own: what is examined
+ * (the surveys), bounds in bytes (`walk.ts`).
  *
- * I1: the thread of the caller is never busy with a folder, so that signals, deadlines and the heartbeat of the run work whatever a file makes a survey do.
- * I2: a file that takes longer than its time is given up and named in the coverage; a folder that takes longer than its time makes the survey fail, and says so.
+ * I1: the thread of the caller is never busy with a folder, so that signals, deadlines and the heartbeat of the run
+ * work whatever a file makes a survey do. I2: a file that takes longer than its time is given up and named in the
+ * coverage; a folder that takes longer than its time makes the survey fail, and says so.
  */
 import { Worker } from 'node:worker_threads'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
@@ -22,7 +24,10 @@ export interface SurveyTimes {
 const defaults: SurveyTimes = { file: 15_000, folder: 120_000 }
 const heapMb = 1024
 
-/** The survey of an area, in a thread. Rejects when it failed, took too long, or the signal is aborted; nothing of it goes on then. */
+/**
+ * The survey of an area, in a thread. Rejects when it failed, took too long, or the signal is aborted; nothing of it
+ * goes on then.
+ */
 export async function surveyIsolated(
   area: SurveyArea,
   folder: string,
@@ -41,7 +46,9 @@ export async function surveyIsolated(
     if (end.type === 'found') return end.findings
     if (end.type === 'failed') throw new Error(end.message)
     if (whole.aborted || end.path === undefined || without.includes(end.path))
-      throw new Error(`examining the folder took longer than ${Math.round(times.folder / 1000)} seconds and was given up`)
+      throw new Error(
+        `examining the folder took longer than ${Math.round(times.folder / 1000)} seconds and was given up`,
+      )
     without.push(end.path)
   }
 }
@@ -52,7 +59,11 @@ interface GivenUp {
   readonly path: string | undefined
 }
 
-function run(task: ThreadTask, times: SurveyTimes, signal: AbortSignal): Promise<Exclude<ThreadWord, { type: 'file' }> | GivenUp> {
+function run(
+  task: ThreadTask,
+  times: SurveyTimes,
+  signal: AbortSignal,
+): Promise<Exclude<ThreadWord, { type: 'file' }> | GivenUp> {
   return new Promise((resolve) => {
     let path: string | undefined
     let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,10 @@
  */
 import { nameOf } from './walk.ts'
 
-/** A language as the surveys count it. `code` and `settings` have comments, `prose` is text for people, `data` is neither. */
+/**
+ * A language as the surveys count it. `code` and `settings` have comments, `prose` is text for people, `data` is
+ * neither.
+ */
 export interface Language {
   readonly name: string
   readonly kind: 'code' | 'settings' | 'prose' | 'data'
@@ -84,7 +87,8 @@ export function languageOf(path: string): Language | null {
   if (known !== undefined) return { name: known, kind: known === 'Go module' ? 'settings' : 'code' }
   if (/^(dockerfile|containerfile)([._-](?!md$|txt$|dockerignore$).+)?$|\.(dockerfile|containerfile)$/.test(name))
     return { name: 'Dockerfile', kind: 'code' }
-  if (/^\.(env(\..+)?|[a-z]+ignore|gitattributes|gitmodules|editorconfig|npmrc)$/.test(name)) return { name: 'INI', kind: 'settings' }
+  if (/^\.(env(\..+)?|[a-z]+ignore|gitattributes|gitmodules|editorconfig|npmrc)$/.test(name))
+    return { name: 'INI', kind: 'settings' }
   const dot = name.lastIndexOf('.')
   return dot <= 0 ? null : (byEnding.get(name.slice(dot + 1)) ?? null)
 }

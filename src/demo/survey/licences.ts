@@ -1,6 +1,8 @@
 /**
- * What a licence expression asks of those who use the package: reading SPDX expressions and the common spellings before SPDX.
- * Owns: the classes. Does not own: where a licence was read (`dependencies.ts`). This is a sorting aid, not legal advice.
+ * What a licence expression asks of those who use the package: reading SPDX expressions and the common spellings before
+ * SPDX.
+ * Owns: the classes. Does not own: where a licence was read (`dependencies.ts`). This is a sorting aid, not legal
+ * advice.
  */
 import { isFields, type Fields } from './manifests.ts'
 
@@ -70,7 +72,10 @@ export function isCopyleft(found: LicenceClass): boolean {
   return found.endsWith('copyleft')
 }
 
-/** The licence a package.json states, the old forms included; `null` when it states none. Never guessed from a LICENSE file. */
+/**
+ * The licence a package.json states, the old forms included; `null` when it states none. Never guessed from a LICENSE
+ * file.
+ */
 export function statedLicence(json: Fields): string | null {
   const one = named(json['license'])
   if (one !== null) return one

@@ -1,6 +1,7 @@
 /**
  * What is locked: reading the lock files of npm, yarn and pnpm.
- * Owns: the packages a lock file names, with version and licence where the format records one. Does not own: what is declared (`manifests.ts`).
+ * Owns: the packages a lock file names, with version and licence where the format records one. Does not own: what is
+ * declared (`manifests.ts`).
  */
 import { isFields, jsonObject, stated, type Fields } from './manifests.ts'
 import { withoutSecrets } from './masking.ts'
@@ -51,7 +52,10 @@ export function readLock(file: string, text: string): Lock | null {
   return format === null ? null : { file, format, packages: read[format](text), links: new Set() }
 }
 
-/** The locked package a manifest's dependency resolves to: for npm the nearest `node_modules` up from the manifest's folder. */
+/**
+ * The locked package a manifest's dependency resolves to: for npm the nearest `node_modules` up from the manifest's
+ * folder.
+ */
 export function lockedFor(lock: Lock, manifestFolder: string, name: string): Locked | 'link' | null {
   if (lock.format !== 'npm') return lock.packages.find((entry) => entry.name === name) ?? null
   const top = folderOf(lock.file)

@@ -35,7 +35,9 @@ export const isManifest = (path: string): boolean => nameOf(path) === 'package.j
 
 /** Whether this is a manifest of another ecosystem than npm: it is named, not read. */
 export const isForeignManifest = (path: string): boolean =>
-  /^(go\.mod|Cargo\.toml|pyproject\.toml|Gemfile|pom\.xml|composer\.json|requirements([-_.][\w.-]+)?\.txt)$/.test(nameOf(path))
+  /^(go\.mod|Cargo\.toml|pyproject\.toml|Gemfile|pom\.xml|composer\.json|requirements([-_.][\w.-]+)?\.txt)$/.test(
+    nameOf(path),
+  )
 
 /** A JSON object, or `null` when the text is none. */
 export function jsonObject(text: string): Fields | null {
@@ -48,7 +50,8 @@ export function jsonObject(text: string): Fields | null {
 }
 
 /** Whether a parsed value is an object with fields. */
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A text that is not empty, or `null`. */
 export const stated = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
@@ -89,6 +92,7 @@ function lineOfEntry(text: string, section: string, name: string): number {
 function keyAt(text: string, key: string, from: number): number {
   const quoted = JSON.stringify(key)
   let at = text.indexOf(quoted, from)
-  while (at !== -1 && !/^\s*:/.test(text.slice(at + quoted.length, at + quoted.length + 20))) at = text.indexOf(quoted, at + 1)
+  while (at !== -1 && !/^\s*:/.test(text.slice(at + quoted.length, at + quoted.length + 20)))
+    at = text.indexOf(quoted, at + 1)
   return at
 }

@@ -1,9 +1,13 @@
 /**
- * Small pieces of Markdown for the report. Owns: quoting what users wrote so that it cannot become markup, numbers, tables.
+ * Small pieces of Markdown for the report. Owns: quoting what users wrote so that it cannot become markup, numbers,
+ * tables.
  * Does not own: what is said (`report.ts`, `report-sections.ts`, `concerns.ts`).
  */
 
-/** Text of a user's file as inline code: on one line, whatever backticks it holds. Control and direction characters are dropped. */
+/**
+ * Text of a user's file as inline code: on one line, whatever backticks it holds. Control and direction characters are
+ * dropped.
+ */
 export function code(text: string): string {
   const line = text
     .replaceAll(/\s+/g, ' ')
@@ -51,9 +55,15 @@ export function sized(bytes: number): string {
 
 /** A table; a column whose title starts with `>` is aligned to the right. Pipes in cells are escaped. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`
   const shown = titles.map((title) => title.replace(/^>/, ''))
-  return [line(shown), `| ${titles.map((title) => (title.startsWith('>') ? '---:' : '---')).join(' | ')} |`, ...rows.map(line), '']
+  return [
+    line(shown),
+    `| ${titles.map((title) => (title.startsWith('>') ? '---:' : '---')).join(' | ')} |`,
+    ...rows.map(line),
+    '',
+  ]
 }
 
 /** A list as a sentence part: `a, b and c`. */

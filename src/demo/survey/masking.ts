@@ -1,5 +1,6 @@
 /**
- * Quoting a line of the folder without the secrets in it. Owns: masking. Does not own: finding secrets, which a scanner made for that does better.
+ * Quoting a line of the folder without the secrets in it. Owns: masking. Does not own: finding secrets, which a scanner
+ * made for that does better.
  * Holds: it rather masks too much. A report and a journal are read by more people than the file that they quote.
  */
 
@@ -15,7 +16,10 @@ const patterns: readonly RegExp[] = [
 ]
 const credentials = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@]{1,300}@/gi
 
-/** The first 2,000 characters of a text, with what looks like a secret masked: its first four characters, and its length. */
+/**
+ * The first 2,000 characters of a text, with what looks like a secret masked: its first four characters, and its
+ * length.
+ */
 export function withoutSecrets(text: string): string {
   return patterns.reduce(maskedBy, text.slice(0, 2_000).replace(credentials, '$1…@'))
 }
@@ -32,7 +36,9 @@ function maskedBy(text: string, pattern: RegExp): string {
   return shown + text.slice(at)
 }
 
-/** The first four characters and the length; only the length where four characters would give away more than a third. */
+/**
+ * The first four characters and the length; only the length where four characters would give away more than a third.
+ */
 export function mask(secret: string): string {
   const characters = [...secret]
   return characters.length < 12 ? `…${characters.length}` : `${characters.slice(0, 4).join('')}…${characters.length}`

@@ -1,6 +1,7 @@
 /**
  * The specialist for workspaces: who depends on whom inside the folder, and where the packages disagree.
- * Owns: the internal graph, its cycles, differing ranges. Does not own: which packages are members (`workspaces.ts`), what is locked.
+ * Owns: the internal graph, its cycles, differing ranges. Does not own: which packages are members (`workspaces.ts`),
+ * what is locked.
  */
 import type { Manifest } from './manifests.ts'
 import { byText, folderOf, listed, openFolder, type Coverage, type Listed, type SurveyOptions } from './walk.ts'
@@ -40,7 +41,8 @@ export async function surveyMonorepo(root: string, options: SurveyOptions = {}):
   const folder = await openFolder(root, options)
   const workspaces = await workspacesOf(folder)
   const manifests = new Map<string, Manifest>()
-  for (const workspace of workspaces) for (const manifest of await membersOf(folder, workspace)) manifests.set(manifest.file, manifest)
+  for (const workspace of workspaces)
+    for (const manifest of await membersOf(folder, workspace)) manifests.set(manifest.file, manifest)
   const members = [...manifests.values()].sort((a, b) => byText(a.file, b.file))
   const packages = members.map((manifest) => packageOf(manifest, members))
   return {
@@ -57,7 +59,9 @@ export async function surveyMonorepo(root: string, options: SurveyOptions = {}):
 function packageOf(manifest: Manifest, members: readonly Manifest[]): WorkspacePackage {
   const own = nameOfPackage(manifest)
   const inside = new Set(members.map(nameOfPackage))
-  const names = manifest.declared.filter(({ kind, name }) => kind !== 'peer' && inside.has(name) && name !== own).map(({ name }) => name)
+  const names = manifest.declared
+    .filter(({ kind, name }) => kind !== 'peer' && inside.has(name) && name !== own)
+    .map(({ name }) => name)
   const { file, version } = manifest
   return { name: own, folder: folderOf(file), manifest: file, version, dependsOn: [...new Set(names)].sort(byText) }
 }
@@ -86,7 +90,11 @@ function cyclesOf(packages: readonly WorkspacePackage[]): string[][] {
   return cycles
 }
 
-function shortestCycle(start: string, edges: ReadonlyMap<string, readonly string[]>, done: ReadonlySet<string>): string[] | null {
+function shortestCycle(
+  start: string,
+  edges: ReadonlyMap<string, readonly string[]>,
+  done: ReadonlySet<string>,
+): string[] | null {
   const paths: string[][] = [[start]]
   const seen = new Set<string>()
   for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
@@ -105,7 +113,8 @@ function mismatchesOf(members: readonly Manifest[]): VersionMismatch[] {
   const uses = new Map<string, Map<string, string[]>>()
   for (const { file, declared } of members) {
     for (const { name, range, kind, line } of declared) {
-      if (kind === 'peer' || range === '' || inside.has(name) || /^(workspace|catalog|file|link|portal):/.test(range)) continue
+      if (kind === 'peer' || range === '' || inside.has(name) || /^(workspace|catalog|file|link|portal):/.test(range))
+        continue
       const ranges = uses.get(name) ?? new Map<string, string[]>()
       uses.set(name, ranges.set(range, [...(ranges.get(range) ?? []), `${file}:${line}`]))
     }
@@ -113,5 +122,8 @@ function mismatchesOf(members: readonly Manifest[]): VersionMismatch[] {
   return [...uses]
     .filter(([, ranges]) => ranges.size > 1)
     .sort(([a], [b]) => byText(a, b))
-    .map(([name, ranges]) => ({ name, ranges: [...ranges].sort(([a], [b]) => byText(a, b)).map(([range, places]) => ({ range, places })) }))
+    .map(([name, ranges]) => ({
+      name,
+      ranges: [...ranges].sort(([a], [b]) => byText(a, b)).map(([range, places]) => ({ range, places })),
+    }))
 }

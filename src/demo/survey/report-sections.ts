@@ -1,5 +1,6 @@
 /**
- * One section of the report per area. Owns: how findings are laid out. Does not own: what matters most (`concerns.ts`), the frame (`report.ts`).
+ * One section of the report per area. Owns: how findings are laid out. Does not own: what matters most (`concerns.ts`),
+ * the frame (`report.ts`).
  */
 import type { ChecksFindings } from './checks.ts'
 import { missingTitles } from './concerns.ts'
@@ -51,12 +52,23 @@ function rows<T>(titles: readonly string[], list: Listed<T>, row: (item: T) => r
   if (list.total === 0) return []
   const shown = list.items.slice(0, longest)
   const left = list.total - shown.length
-  return [...table(titles, shown.map(row)), ...(left === 0 ? [] : [`*${many(left, 'further entry', 'further entries')} not listed.*`, ''])]
+  return [
+    ...table(titles, shown.map(row)),
+    ...(left === 0 ? [] : [`*${many(left, 'further entry', 'further entries')} not listed.*`, '']),
+  ]
 }
 
 const all = <T>(items: readonly T[]): Listed<T> => ({ total: items.length, items: [...items] })
 
-function dependencies({ manifests, locks, declared, notLocked, withoutLock, licences, notes }: DependenciesFindings): string[] {
+function dependencies({
+  manifests,
+  locks,
+  declared,
+  notLocked,
+  withoutLock,
+  licences,
+  notes,
+}: DependenciesFindings): string[] {
   if (manifests.length === 0) return ['No manifest was found.', '']
   const of = (title: string, list: DependenciesFindings['licences']['copyleft']): string[] =>
     list.total === 0
@@ -135,9 +147,14 @@ function todos({ todos: found, unknownAge, notSearched }: TodosFindings): string
   const skipped =
     notSearched === 0
       ? []
-      : [`*${many(notSearched, 'text file')} of unknown language ${notSearched === 1 ? 'was' : 'were'} not searched.*`, '']
+      : [
+          `*${many(notSearched, 'text file')} of unknown language ${notSearched === 1 ? 'was' : 'were'} not searched.*`,
+          '',
+        ]
   if (found.total === 0) return ['No comment is marked TODO, FIXME, HACK or XXX.', '', ...skipped]
-  const ordered = [...found.items].sort((a, b) => byText(a.since ?? '9', b.since ?? '9') || byText(a.file, b.file) || a.line - b.line)
+  const ordered = [...found.items].sort(
+    (a, b) => byText(a.since ?? '9', b.since ?? '9') || byText(a.file, b.file) || a.line - b.line,
+  )
   const marked = found.items.length < found.total ? ' among those listed' : ''
   return [
     `Oldest first${marked}. The day is that of the last change of the line in git${unknownAge === 0 ? '' : '; it is unknown for lines git cannot date'}.`,
@@ -188,7 +205,11 @@ function inventory({ languages, biggest, signals }: InventoryFindings): string[]
     ]),
     '### Biggest files',
     '',
-    ...rows(['file', '>size', '>lines'], all(biggest), (b) => [place(b.file), sized(b.bytes), b.lines === null ? '–' : grouped(b.lines)]),
+    ...rows(['file', '>size', '>lines'], all(biggest), (b) => [
+      place(b.file),
+      sized(b.bytes),
+      b.lines === null ? '–' : grouped(b.lines),
+    ]),
     signals.git
       ? 'The folder is a git repository; ignored files were left out.'
       : 'The folder is no git repository, or an ignored part of one, or git is missing: every file was looked at.',

@@ -2,8 +2,9 @@
  * The report: a pure function from findings to Markdown. Owns: the frame, the order, what comes first.
  * Does not own: severity (`concerns.ts`), the areas' sections (`report-sections.ts`), writing the file.
  *
- * R1: the same input gives the same text. R2: run id and recorded times stand only in the header, one per line, so that two reports can be
- * compared without them (`comparableReport`). R3: an area that failed is named where it would have stood, with the reason.
+ * R1: the same input gives the same text. R2: run id and recorded times stand only in the header, one per line, so that
+ * two reports can be compared without them (`comparableReport`). R3: an area that failed is named where it would have
+ * stood, with the reason.
  */
 import { concernsOf, type Concern, type Severity } from './concerns.ts'
 import { areaTitles, type SurveyArea, type SurveyFindings } from './findings.ts'
@@ -82,9 +83,11 @@ function markOf(area: AreaReport): Severity | 'clear' | 'failed' {
 /** What needs attention first: areas not examined, then by severity; the inventory last. */
 function ordered(areas: readonly AreaReport[]): AreaReport[] {
   const rank = { failed: 0, soon: 1, minor: 2, clear: 3 }
-  const weight = (area: AreaReport): number => (areaOf(area) === 'inventory' && area.type === 'examined' ? 9 : rank[markOf(area)])
+  const weight = (area: AreaReport): number =>
+    areaOf(area) === 'inventory' && area.type === 'examined' ? 9 : rank[markOf(area)]
   return [...areas].sort(
-    (a, b) => weight(a) - weight(b) || order.indexOf(areaOf(a)) - order.indexOf(areaOf(b)) || byText(a.worker, b.worker),
+    (a, b) =>
+      weight(a) - weight(b) || order.indexOf(areaOf(a)) - order.indexOf(areaOf(b)) || byText(a.worker, b.worker),
   )
 }
 
@@ -98,7 +101,8 @@ function headline(concerns: readonly Concern[], failed: number): string {
 }
 
 function glance(area: AreaReport): string[] {
-  const found = area.type === 'examined' ? gistOf(area.findings) : `this area could not be examined: ${words(area.reason)}`
+  const found =
+    area.type === 'examined' ? gistOf(area.findings) : `this area could not be examined: ${words(area.reason)}`
   return [areaTitles[areaOf(area)], marks[markOf(area)], found, words(area.worker)]
 }
 
@@ -109,7 +113,9 @@ function attention(concerns: readonly Concern[], failed: readonly AreaReport[]):
     const here = concerns.filter((one) => one.severity === severity)
     if (here.length > 0) lines.push(`**${marks[severity]}**`, '', ...here.map(bullet), '')
   }
-  const open = failed.flatMap((area) => (area.type === 'failed' ? [`- ${areaTitles[area.area]}: ${words(area.reason)}`] : []))
+  const open = failed.flatMap((area) =>
+    area.type === 'failed' ? [`- ${areaTitles[area.area]}: ${words(area.reason)}`] : [],
+  )
   return open.length === 0 ? lines : [...lines, `**${marks.failed}**`, '', ...open, '']
 }
 
@@ -150,7 +156,8 @@ function team({ recruits, notes = [] }: ReportInput, areas: readonly AreaReport[
 
 function reach(areas: readonly AreaReport[]): string[] {
   const examined = areas.flatMap((area) => (area.type === 'examined' ? [area.findings] : []))
-  const listed = (pick: (findings: SurveyFindings) => readonly string[]): string[] => [...new Set(examined.flatMap(pick))].sort(byText)
+  const listed = (pick: (findings: SurveyFindings) => readonly string[]): string[] =>
+    [...new Set(examined.flatMap(pick))].sort(byText)
   const truncated = listed(({ coverage }) => (coverage.truncated === null ? [] : [coverage.truncated]))
   const tooLarge = listed(({ coverage }) => coverage.tooLarge)
   const unreadable = listed(({ coverage }) => coverage.unreadable)
@@ -167,7 +174,9 @@ function reach(areas: readonly AreaReport[]): string[] {
     '',
     ...truncated.map((text) => `- Limit reached: ${text}.`),
     ...(tooLarge.length === 0 ? [] : [`- Too large to be read by at least one worker: ${some(tooLarge)}.`]),
-    ...(tooSlow.length === 0 ? [] : [`- Given up by at least one worker, because examining it took too long: ${some(tooSlow)}.`]),
+    ...(tooSlow.length === 0
+      ? []
+      : [`- Given up by at least one worker, because examining it took too long: ${some(tooSlow)}.`]),
     ...(unreadable.length === 0 ? [] : [`- Not entered or not readable: ${some(unreadable)}.`]),
   ]
 }

@@ -1,4 +1,7 @@
-/** The thread in which one survey runs: says which file it has turned to, then what it found. Owns: that what leaves it is bounded. Started by `isolated.ts`. */
+/**
+ * The thread in which one survey runs: says which file it has turned to, then what it found. Owns: that what leaves it
+ * is bounded. Started by `isolated.ts`.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
 import { surveys } from './surveys.ts'
@@ -22,7 +25,8 @@ const longestFindings = 16 * 1024 * 1024
 
 /** Texts of the folder that are longer than anybody reads are cut, with their length. */
 function bounded(value: unknown): unknown {
-  if (typeof value === 'string') return value.length <= longestText ? value : `${value.slice(0, longestText)}… (${value.length} characters)`
+  if (typeof value === 'string')
+    return value.length <= longestText ? value : `${value.slice(0, longestText)}… (${value.length} characters)`
   if (Array.isArray(value)) return value.map(bounded)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, bounded(each)]))
@@ -31,9 +35,12 @@ function bounded(value: unknown): unknown {
 const { area, folder, options } = workerData as ThreadTask
 const say = (word: ThreadWord): void => parentPort?.postMessage(word)
 try {
-  const findings = bounded(await surveys[area](folder, { ...options, onFile: (path) => say({ type: 'file', path }) })) as SurveyFindings
+  const findings = bounded(
+    await surveys[area](folder, { ...options, onFile: (path) => say({ type: 'file', path }) }),
+  ) as SurveyFindings
   const size = JSON.stringify(findings).length
-  if (size > longestFindings) throw new Error(`it found ${size} characters, more than the ${longestFindings} that a report can take`)
+  if (size > longestFindings)
+    throw new Error(`it found ${size} characters, more than the ${longestFindings} that a report can take`)
   say({ type: 'found', findings })
 } catch (thrown) {
   say({ type: 'failed', message: bounded(thrown instanceof Error ? thrown.message : String(thrown)) as string })

@@ -2,8 +2,9 @@
  * The survey of loose ends: TODO, FIXME, HACK and XXX in comments, with the age of the line where git knows it.
  * Owns: what counts as a marked comment, and its age. Does not own: when a line was written (`git.ts`).
  *
- * T1: an age that is not known is `null`, never 0. T2: a secret in a quoted line is masked.
- * A comment is found line by line, not by parsing: a marker inside a string is left out, one inside a block comment counts where its line begins with `*`.
+ * T1: an age that is not known is `null`, never 0. T2: a secret in a quoted line is masked. A comment is found line by
+ * line, not by parsing: a marker inside a string is left out, one inside a block comment counts where its line begins
+ * with `*`.
  */
 import { openRepository } from './git.ts'
 import { languageOf, type Language } from './languages.ts'
@@ -40,8 +41,12 @@ export interface TodosFindings {
 }
 
 const opener = /(?<=^|\s)(?:\/\/|\/\*|\{\/\*|<!--|#|--|;|%)|^\s*\*/g
-/** A marker opens its comment or a sentence in it, or stands before a colon or a name in brackets; a mention within a sentence is none. */
-const marker = /(?:^[\s/*#;%!@{<-]*|[.!?]\s+)\b(TODO|FIXME|HACK|XXX)\b(?!\s*[,/|]|-\S)|\b(TODO|FIXME|HACK|XXX)\b(?=\s?:|\([^)]+\))/
+/**
+ * A marker opens its comment or a sentence in it, or stands before a colon or a name in brackets; a mention within a
+ * sentence is none.
+ */
+const marker =
+  /(?:^[\s/*#;%!@{<-]*|[.!?]\s+)\b(TODO|FIXME|HACK|XXX)\b(?!\s*[,/|]|-\S)|\b(TODO|FIXME|HACK|XXX)\b(?=\s?:|\([^)]+\))/
 const inProse = /^(?:[\s>#*+-]|\d+[.)]|\[[ xX]\]|<!--)*(?:\*\*|__)?\b(TODO|FIXME|HACK|XXX)\b(?=[:(]|\*\*|__|\s+-|\s*$)/
 /** Longer lines were written by a program. */
 const longestLine = 2_000
@@ -97,7 +102,8 @@ function commentIn(line: string): string {
 /** Whether a quote is open at the end of a piece of code. An apostrophe within a word opens nothing. */
 function isInString(before: string): boolean {
   let open = ''
-  for (const [char] of before.replaceAll(/\\.|\w'\w/g, '').matchAll(/["'`]/g)) open = open === '' ? char : open === char ? '' : open
+  for (const [char] of before.replaceAll(/\\.|\w'\w/g, '').matchAll(/["'`]/g))
+    open = open === '' ? char : open === char ? '' : open
   return open !== ''
 }
 

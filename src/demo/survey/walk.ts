@@ -2,8 +2,8 @@
  * The walk: which files of a folder a survey looks at, in a fixed order and within limits it never hides.
  * Owns: skipping, limits, reading text, what was not read (`Coverage`). Does not own: what a file means.
  *
- * W1: nothing outside the folder is read; symbolic links are counted, not followed. W2: the same folder gives the same list, sorted by path.
- * W3: whatever a limit left out is named in the coverage.
+ * W1: nothing outside the folder is read; symbolic links are counted, not followed. W2: the same folder gives the same
+ * list, sorted by path. W3: whatever a limit left out is named in the coverage.
  */
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,7 +16,10 @@ export interface WalkLimits {
   readonly maxFiles: number
   /** The most bytes of one file that is read as text; a bigger file is named, not read. Default 1 MiB. */
   readonly maxBytes: number
-  /** The most bytes one survey reads; the files after that are not read, and the coverage says how many. Default 512 MiB. */
+  /**
+   * The most bytes one survey reads; the files after that are not read, and the coverage says how many. Default 512
+   * MiB.
+   */
   readonly maxTotalBytes: number
   /** The most findings listed in one list; the total is always exact. Default 500. */
   readonly maxListed: number
@@ -47,9 +50,15 @@ export interface Coverage {
   symlinks: number
   /** Files not read because they are bigger than the limit. */
   tooLarge: string[]
-  /** Files and folders that could not be opened or are not files (pipes, devices), and nested repositories, which are not entered. */
+  /**
+   * Files and folders that could not be opened or are not files (pipes, devices), and nested repositories, which are
+   * not entered.
+   */
   unreadable: string[]
-  /** Files given up because examining them took too long. Absent where there are none, and in findings older than this field. */
+  /**
+   * Files given up because examining them took too long. Absent where there are none, and in findings older than this
+   * field.
+   */
   tooSlow?: string[]
   /** What a limit cut off, in a sentence; `null` when nothing was. */
   truncated: string | null
@@ -82,7 +91,12 @@ export interface Listed<T> {
   items: T[]
 }
 
-const defaults: WalkLimits = { maxFiles: 20_000, maxBytes: 1024 * 1024, maxTotalBytes: 512 * 1024 * 1024, maxListed: 500 }
+const defaults: WalkLimits = {
+  maxFiles: 20_000,
+  maxBytes: 1024 * 1024,
+  maxTotalBytes: 512 * 1024 * 1024,
+  maxListed: 500,
+}
 
 /** Folders no survey enters. */
 const skippedFolders: ReadonlySet<string> = new Set(['.git', 'node_modules', '.reeve'])
@@ -125,8 +139,17 @@ function skipped(path: string): boolean {
   return path === ownReport || path.split('/').some((name) => skippedFolders.has(name))
 }
 
-/** Folder by folder: `readdir` with `recursive` fails at the first folder that may not be read, and `fs.glob` hides it and follows links out of the tree. */
-async function walkFolder(root: string, at: string, found: Found, limits: WalkLimits, options: SurveyOptions): Promise<void> {
+/**
+ * Folder by folder: `readdir` with `recursive` fails at the first folder that may not be read, and `fs.glob` hides it
+ * and follows links out of the tree.
+ */
+async function walkFolder(
+  root: string,
+  at: string,
+  found: Found,
+  limits: WalkLimits,
+  options: SurveyOptions,
+): Promise<void> {
   options.signal?.throwIfAborted()
   const here = await readdir(join(root, at), { withFileTypes: true }).catch(() => null)
   if (here === null) return void found.unreadable.push(`${at}/`)
@@ -141,14 +164,21 @@ async function walkFolder(root: string, at: string, found: Found, limits: WalkLi
   }
 }
 
-async function walkPaths(root: string, paths: string[], found: Found, limits: WalkLimits, options: SurveyOptions): Promise<void> {
+async function walkPaths(
+  root: string,
+  paths: string[],
+  found: Found,
+  limits: WalkLimits,
+  options: SurveyOptions,
+): Promise<void> {
   const inside = new Map<string, boolean>()
   for (const path of paths.sort(byText)) {
     options.signal?.throwIfAborted()
     if (found.cut) return
     if (skipped(path)) continue
     const parent = folderOf(path)
-    if (!inside.has(parent)) inside.set(parent, (await realpath(join(root, parent)).catch(() => '')) === join(root, parent))
+    if (!inside.has(parent))
+      inside.set(parent, (await realpath(join(root, parent)).catch(() => '')) === join(root, parent))
     if (inside.get(parent) === true) await addFile(root, path, found, limits)
   }
 }
@@ -163,10 +193,21 @@ async function addFile(root: string, path: string, found: Found, limits: WalkLim
   else found.files.push({ path, size: status.size })
 }
 
-function folder(root: string, source: Coverage['source'], found: Found, limits: WalkLimits, options: SurveyOptions): Folder {
+function folder(
+  root: string,
+  source: Coverage['source'],
+  found: Found,
+  limits: WalkLimits,
+  options: SurveyOptions,
+): Folder {
   const sizes = new Map(found.files.map((file) => [file.path, file.size]))
   const without = new Set(options.without)
-  const seen = { text: new Set<string>(), binary: new Set<string>(), tooLarge: new Set<string>(), unreadable: new Set(found.unreadable) }
+  const seen = {
+    text: new Set<string>(),
+    binary: new Set<string>(),
+    tooLarge: new Set<string>(),
+    unreadable: new Set(found.unreadable),
+  }
   const beyond = new Set<string>()
   let bytesRead = 0
   return {

@@ -54,8 +54,9 @@ export function isMember(workspace: Workspace, at: string): boolean {
 }
 
 /**
- * A pattern that `matchesGlob` answers at once, or `null`. Node makes a regular expression of it, whose time is the power of its stars: a name
- * with more than two of them, a path with more than two `**`, a nested list of alternatives match nothing here. No workspace needs them.
+ * A pattern that `matchesGlob` answers at once, or `null`. Node makes a regular expression of it, whose time is the
+ * power of its stars: a name with more than two of them, a path with more than two `**`, a nested list of alternatives
+ * match nothing here. No workspace needs them.
  */
 function plainGlob(pattern: string): string | null {
   const parts = pattern.slice(0, 400).replace(/^\.\//, '').replace(/\/+$/, '').split('/')
@@ -70,7 +71,8 @@ function plainGlob(pattern: string): string | null {
   return isPlain ? short.join('/') : null
 }
 
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 
 function yamlList(text: string, key: string): string[] {
   const items: string[] = []

@@ -1,7 +1,8 @@
 /**
  * One transaction on SQLite: everything that one tick has learned and intends, over all runs (group commit, K5).
  *
- * Owns: applying a batch, and what of it lies in blobs. Holds: K2 (epochs are checked inside the transaction; unique keys name the winner of a post).
+ * Owns: applying a batch, and what of it lies in blobs. Holds: K2 (epochs are checked inside the transaction; unique
+ * keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
@@ -33,10 +34,9 @@ export class BatchWriter {
 
   constructor(db: DatabaseSync, shared: boolean) {
     this.#shared = shared
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
-      keyof typeof statements,
-      StatementSync
-    >
+    this.#sql = Object.fromEntries(
+      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
+    ) as Record<keyof typeof statements, StatementSync>
     this.#version = this.#dataVersion()
   }
 
@@ -55,7 +55,10 @@ export class BatchWriter {
     return moved
   }
 
-  /** Somebody else has written, or a run was removed: a run may be another's by now, and an activation may have gone and come again under a new number. */
+  /**
+   * Somebody else has written, or a run was removed: a run may be another's by now, and an activation may have gone and
+   * come again under a new number.
+   */
   forget(): void {
     this.#generation++
     this.#nums.clear()
@@ -95,7 +98,9 @@ export class BatchWriter {
     }
   }
 
-  /** Nobody else has written since a run was last checked: then nobody can have taken it over, and no query is needed. */
+  /**
+   * Nobody else has written since a run was last checked: then nobody can have taken it over, and no query is needed.
+   */
   #fenced(batch: Batch): RunId[] {
     const fenced: RunId[] = []
     const created = batch.runs.length === 0 ? none : new Set(batch.runs.map((run) => run.id))
@@ -109,7 +114,8 @@ export class BatchWriter {
       fenced.push(run)
       this.#checked.delete(run)
     }
-    if (fenced.length > 0) for (const { id, from } of batch.runs) if (from !== undefined && fenced.includes(from)) fenced.push(id)
+    if (fenced.length > 0)
+      for (const { id, from } of batch.runs) if (from !== undefined && fenced.includes(from)) fenced.push(id)
     return fenced
   }
 
@@ -125,7 +131,8 @@ export class BatchWriter {
 
   #writeLog(batch: Batch, keep: (run: RunId) => boolean): number {
     const s = this.#sql
-    for (const act of batch.acts) if (keep(runOf(act))) this.#nums.set(act, Number(s.newActivation.run(act).lastInsertRowid))
+    for (const act of batch.acts)
+      if (keep(runOf(act))) this.#nums.set(act, Number(s.newActivation.run(act).lastInsertRowid))
     let last: ActivationId | undefined
     let num = 0
     let position: number | bigint = 0
@@ -136,7 +143,13 @@ export class BatchWriter {
         num = this.#num(entry.act)
       }
       const packed = pack(entry.body)
-      position = s.log.run(num, entry.seq, entry.at, packed?.body ?? entry.body, packed === undefined ? null : 1).lastInsertRowid
+      position = s.log.run(
+        num,
+        entry.seq,
+        entry.at,
+        packed?.body ?? entry.body,
+        packed === undefined ? null : 1,
+      ).lastInsertRowid
       for (const [hash, body] of packed?.blobs ?? []) {
         s.blob.run(hash, body)
         s.blobUse.run(entry.run, hash)
@@ -149,7 +162,9 @@ export class BatchWriter {
   #num(act: ActivationId): number {
     let num = this.#nums.get(act)
     if (num === undefined) {
-      num = (this.#sql.num.get(act) as { num: number } | undefined)?.num ?? Number(this.#sql.newActivation.run(act).lastInsertRowid)
+      num =
+        (this.#sql.num.get(act) as { num: number } | undefined)?.num ??
+        Number(this.#sql.newActivation.run(act).lastInsertRowid)
       this.#nums.set(act, num)
     }
     return num
@@ -172,7 +187,9 @@ export class BatchWriter {
         s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
       return reason ?? 'accepted'
     }
-    const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find((q) => row.kinds?.includes(q.kind) ?? true)
+    const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find(
+      (q) => row.kinds?.includes(q.kind) ?? true,
+    )
     if (asked === undefined) {
       if (s.rowExists.get(row.act, askKey + row.key) !== undefined) return 'lost'
       return s.num.get(row.act) === undefined ? 'unknown' : 'closed'
@@ -194,7 +211,8 @@ export class BatchWriter {
   #writeValue(write: ValueWrite): ValueResult {
     const s = this.#sql
     const { by } = write
-    const done = by === undefined ? undefined : (s.done.get(by.run, write.stream, by.once) as { seq: number } | undefined)
+    const done =
+      by === undefined ? undefined : (s.done.get(by.run, write.stream, by.once) as { seq: number } | undefined)
     if (done !== undefined) return { status: 'repeated', seq: done.seq }
     const now = (s.valueVersion.get(write.stream, write.key) as { version: number } | undefined)?.version ?? 0
     if (now !== write.expected) return { status: 'moved' }
@@ -208,7 +226,8 @@ export class BatchWriter {
 
   #writeQuestions(batch: Batch, keep: (run: RunId) => boolean): void {
     const s = this.#sql
-    for (const q of batch.questions) if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body)
+    for (const q of batch.questions)
+      if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body)
     for (const c of batch.closed) if (keep(runOf(c.act))) s.closeQuestion.run(c.act, c.address)
     for (const act of batch.closedActs) if (keep(runOf(act))) s.closeQuestions.run(act)
   }
@@ -223,7 +242,8 @@ export class BatchWriter {
     for (const x of batch.stuck) {
       if (!keep(x.run)) continue
       s.stuck.run(x.reason, x.run)
-      if (x.words !== undefined) s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
+      if (x.words !== undefined)
+        s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
     }
     for (const { run, heard } of batch.parked) {
       const root = rootActivation(run)
@@ -286,5 +306,6 @@ const statements = {
   park: 'UPDATE run SET parked = 1, owner = NULL, losses = 0 WHERE id = ?',
   end: 'UPDATE run SET status = ?, ended = ?, end_position = (SELECT max(position) FROM log), owner = NULL, control = NULL WHERE id = ?',
   valueVersion: 'SELECT version FROM value WHERE stream = ? AND key = ?',
-  value: 'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',
+  value:
+    'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',
 } as const

@@ -16,7 +16,9 @@ export interface EmbeddedEngine extends HostEngine<SqliteStore> {
   drive(registry: Registry): void
 }
 
-/** Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is. */
+/**
+ * Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is.
+ */
 export function createEmbeddedEngine(options: EmbeddedOptions): EmbeddedEngine {
   return new HostEngine(new SqliteStore(options), options, digestsOf(options.redact))
 }

@@ -7,7 +7,8 @@ import { hungMs, shared, type HeartbeatData } from './heartbeat.ts'
 
 const { file, process, memory } = workerData as HeartbeatData
 const read = (what: keyof typeof shared): number => Number(Atomics.load(memory, shared[what]))
-const write = (what: keyof typeof shared, value: number): void => void Atomics.store(memory, shared[what], BigInt(value))
+const write = (what: keyof typeof shared, value: number): void =>
+  void Atomics.store(memory, shared[what], BigInt(value))
 
 const db = new DatabaseSync(file)
 // The lock of another process is waited for here: nobody else waits with this thread.

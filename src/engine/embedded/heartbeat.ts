@@ -1,12 +1,17 @@
 /**
- * The heartbeat of a process, in a thread of its own: users' code may block the event loop for as long as it likes, and the process still says that it lives.
+ * The heartbeat of a process, in a thread of its own: users' code may block the event loop for as long as it likes, and
+ * the process still says that it lives.
  *
- * Owns: what the two threads share, and starting and ending the second one. Does not own: what a missed heartbeat means (lease.ts).
+ * Owns: what the two threads share, and starting and ending the second one. Does not own: what a missed heartbeat means
+ * (lease.ts).
  */
 import { Worker } from 'node:worker_threads'
 import { stopThread } from './stop-thread.ts'
 
-/** An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that it lives. Milliseconds. */
+/**
+ * An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that
+ * it lives. Milliseconds.
+ */
 export const hungMs = 600_000
 
 /** Where the values that both threads see stand in their common memory. */
@@ -30,7 +35,10 @@ export class Heartbeat {
     Atomics.store(this.#memory, shared[what], BigInt(Math.floor(value)))
   }
 
-  /** Starts the thread, once. Where it cannot run (a bundle without its file), the event loop's own heartbeats are all there are, and `failed` is told. */
+  /**
+   * Starts the thread, once. Where it cannot run (a bundle without its file), the event loop's own heartbeats are all
+   * there are, and `failed` is told.
+   */
   start(file: string, process: string, failed: (message: string) => void): void {
     if (this.#thread !== undefined) return
     const script = import.meta.url.endsWith('.ts') ? './heartbeat-thread.ts' : './heartbeat-thread.js'

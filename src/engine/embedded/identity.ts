@@ -1,8 +1,9 @@
 /**
- * Identity: whether the open store is still the file under its name. A file that was removed, replaced or restored under an open connection takes
- * everything that is written to it, and nobody will ever read it.
+ * Identity: whether the open store is still the file under its name. A file that was removed, replaced or restored
+ * under an open connection takes everything that is written to it, and nobody will ever read it.
  *
- * Owns: what a store is known by (device and inode of its files, its id, its newest position). Does not own: what becomes of the process (engine.ts).
+ * Owns: what a store is known by (device and inode of its files, its id, its newest position). Does not own: what
+ * becomes of the process (engine.ts).
  */
 import { statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
@@ -29,7 +30,9 @@ export class Identity {
 
   constructor(db: DatabaseSync, file: string) {
     this.#file = file
-    this.#known = db.prepare("SELECT (SELECT value FROM meta WHERE key = 'id') AS id, (SELECT max(position) FROM log) AS position")
+    this.#known = db.prepare(
+      "SELECT (SELECT value FROM meta WHERE key = 'id') AS id, (SELECT max(position) FROM log) AS position",
+    )
     const { id, position } = this.#read()
     this.id = id
     this.#position = position
@@ -65,7 +68,8 @@ export class Identity {
     const { id, position } = this.#read()
     if (id !== this.id) return this.#replaced(`${this.#file} holds another store`)
     // Positions are never given out again: a store that goes back is an older copy.
-    if (position < this.#position) return this.#replaced(`${this.#file} went back from entry ${this.#position} to ${position}`)
+    if (position < this.#position)
+      return this.#replaced(`${this.#file} went back from entry ${this.#position} to ${position}`)
     this.reached(position)
     return undefined
   }

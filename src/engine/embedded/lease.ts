@@ -1,13 +1,24 @@
 /**
  * Leases: which process drives which run (K2). A process keeps one heartbeat for all its runs; a run names its owner.
  *
- * Owns: the process's identity, finding owners that are dead, counting how often a run was lost with its owner, claiming runs.
- * Does not own: the heartbeat's thread (heartbeat.ts), fencing of writes (batch.ts), when a run that was lost is taken up again (steadiness.ts).
+ * Owns: the process's identity, finding owners that are dead, counting how often a run was lost with its owner,
+ * claiming runs.
+ * Does not own: the heartbeat's thread (heartbeat.ts), fencing of writes (batch.ts), when a run that was lost is taken
+ * up again (steadiness.ts).
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { failureFrom, newId, ReeveError, rootActivation, stopwatch, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import {
+  failureFrom,
+  newId,
+  ReeveError,
+  rootActivation,
+  stopwatch,
+  systemClock,
+  type Clock,
+  type RunId,
+} from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
 import type { Buried, StoreLease } from '../store.ts'
 import { Heartbeat, hungMs } from './heartbeat.ts'
@@ -20,7 +31,10 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Where pids mean the same processes: two containers of one machine share its boot and may share its name, but not their pids. */
+/**
+ * Where pids mean the same processes: two containers of one machine share its boot and may share its name, but not
+ * their pids.
+ */
 function pidSpace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -35,8 +49,9 @@ function bootId(): string {
 }
 
 /**
- * A process of this host as proc(5) tells: when it started (field 22, clock ticks since boot) and whether it stands still (stopped by a signal or a debugger).
- * Undefined if there is none or no way to know; one that has died and that its parent has not asked about yet (a zombie) is none.
+ * A process of this host as proc(5) tells: when it started (field 22, clock ticks since boot) and whether it stands
+ * still (stopped by a signal or a debugger). Undefined if there is none or no way to know; one that has died and that
+ * its parent has not asked about yet (a zombie) is none.
  */
 function processOf(pid: number): { readonly started: string; readonly isStopped: boolean } | undefined {
   const stat = read(`/proc/${pid}/stat`)
@@ -56,7 +71,10 @@ interface ProcessRow {
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
 const stretchLimit = 4
-/** Who has been silent for too long is given this long to say something after this process could write: a lock may have kept both from it. Milliseconds. */
+/**
+ * Who has been silent for too long is given this long to say something after this process could write: a lock may have
+ * kept both from it. Milliseconds.
+ */
 const graceMs = 500
 
 /** How a process keeps its lease. */
@@ -85,19 +103,24 @@ export class Lease implements StoreLease {
     this.#db = db
     this.#clock = clock
     this.#options = options
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
-      keyof typeof statements,
-      StatementSync
-    >
+    this.#sql = Object.fromEntries(
+      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
+    ) as Record<keyof typeof statements, StatementSync>
     this.stretch(0)
   }
 
-  /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
+  /**
+   * Whether this process may believe that its runs are its own. False after it stood still for longer than the lease:
+   * then it must look first.
+   */
   get fresh(): boolean {
     return this.#heartbeat.get('stoodStill') === 0 && this.#clock.now() < this.#heartbeat.get('until')
   }
 
-  /** Among its runs is one that was lost so often: the lease becomes longer, so that whatever takes its time there can come to an end. */
+  /**
+   * Among its runs is one that was lost so often: the lease becomes longer, so that whatever takes its time there can
+   * come to an end.
+   */
   stretch(losses: number): void {
     this.#heartbeat.set('leaseMs', this.#options.leaseMs * Math.min(2 ** losses, stretchLimit))
   }
@@ -107,7 +130,9 @@ export class Lease implements StoreLease {
     this.#heartbeat.set('moved', this.#clock.now())
   }
 
-  /** Tells the others that this process lives. The lease counts from before the row is written: that may take its time. */
+  /**
+   * Tells the others that this process lives. The lease counts from before the row is written: that may take its time.
+   */
   beat(): void {
     const now = this.#clock.now()
     const was = this.#heartbeat.get('until')
@@ -117,7 +142,10 @@ export class Lease implements StoreLease {
     this.#heartbeat.set('until', until)
   }
 
-  /** From here on there are runs to lose: the lease is not near its end, and a thread keeps it while users' code has the event loop. */
+  /**
+   * From here on there are runs to lose: the lease is not near its end, and a thread keeps it while users' code has the
+   * event loop.
+   */
   guard(): void {
     if (this.tired) this.beat()
     this.moved()
@@ -132,7 +160,9 @@ export class Lease implements StoreLease {
     })
   }
 
-  /** After standing still: takes the lease again, and only then looks which of these runs are still this process's own. */
+  /**
+   * After standing still: takes the lease again, and only then looks which of these runs are still this process's own.
+   */
   lookAgain(runs: Iterable<[RunId, number]>): Set<RunId> {
     this.beat()
     this.#heartbeat.set('stoodStill', 0)
@@ -168,8 +198,9 @@ export class Lease implements StoreLease {
   }
 
   /**
-   * Whether a process is dead. Another one of this host: if there is none of its pid and start; while it lives, and no signal has stopped it, only after a very
-   * long silence. Any other: if its lease is over and it says nothing although this process can write.
+   * Whether a process is dead. Another one of this host: if there is none of its pid and start; while it lives, and no
+   * signal has stopped it, only after a very long silence. Any other: if its lease is over and it says nothing although
+   * this process can write.
    */
   #isDead(row: ProcessRow, now: number): boolean {
     if (row.host === this.#host && row.pid !== process.pid && !row.host.endsWith('unknown-boot')) {
@@ -186,7 +217,10 @@ export class Lease implements StoreLease {
     return false
   }
 
-  /** Of the runs that nobody drives now, those that were lost too often. What an operator said to them was heard by a process that died on it. */
+  /**
+   * Of the runs that nobody drives now, those that were lost too often. What an operator said to them was heard by a
+   * process that died on it.
+   */
   #setAside(): Buried['aside'] {
     const { lossLimit } = this.#options
     const lost = this.#sql.lostTooOften.all(lossLimit) as { id: RunId; losses: number }[]
@@ -201,10 +235,14 @@ export class Lease implements StoreLease {
     })
   }
 
-  /** Makes runs this process's own, in one transaction with what `read` reads of each. Left out: those with which somebody else was faster, or that have ended. */
+  /**
+   * Makes runs this process's own, in one transaction with what `read` reads of each. Left out: those with which
+   * somebody else was faster, or that have ended.
+   */
   claim<T>(runs: readonly RunId[], read: (run: RunId, epoch: number) => T): T[] {
     if (runs.length === 0) return []
-    // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be taken for dead.
+    // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be
+    // taken for dead.
     this.guard()
     const claimed: T[] = []
     this.#transaction(() => {
@@ -267,11 +305,13 @@ const statements = {
   until: 'SELECT until FROM process WHERE id = ?',
   release: 'UPDATE run SET owner = NULL, losses = 0 WHERE owner = ? AND ended IS NULL',
   lose: 'UPDATE run SET owner = NULL, losses = losses + 1 WHERE owner = ? AND ended IS NULL',
-  lostTooOften: 'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',
+  lostTooOften:
+    'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',
   steady: 'UPDATE run SET losses = 0 WHERE id = ? AND owner = ?',
   setAside: 'UPDATE run SET stuck = ?, parked = 1 WHERE id = ?',
   forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND (key GLOB '!resume*' OR key = ?)",
-  stray: 'SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
+  stray:
+    'SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
   releaseStray:
     'UPDATE run SET owner = NULL WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',

@@ -1,5 +1,6 @@
 /**
- * Ranges of ids: the activations of a run stand together in every index, since each id begins with its leader's. So do those of its child runs.
+ * Ranges of ids: the activations of a run stand together in every index, since each id begins with its leader's. So do
+ * those of its child runs.
  */
 import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 

@@ -9,7 +9,15 @@ import { decode, type Caller, type JournalEvent, type Recorded } from '../../jou
 import type { AccountState } from '../replay/account.ts'
 import { notRegistered } from '../code-version.ts'
 import { valuesHeard } from '../fork/fork-values.ts'
-import { isListed, isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
+import {
+  isListed,
+  isWithin,
+  type Question,
+  type RunEnd,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+} from '../port.ts'
 import {
   asideFor,
   type DueQuestion,
@@ -53,18 +61,25 @@ export class Reader implements StoreReader, Past {
   #lastEnd: number
 
   constructor(db: DatabaseSync) {
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
-      keyof typeof statements,
-      StatementSync
-    >
+    this.#sql = Object.fromEntries(
+      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
+    ) as Record<keyof typeof statements, StatementSync>
     this.#sql.activationLog.setReturnArrays(true)
     this.#lastEnd = this.#newestEnd()
   }
 
-  /** The log of one activation, in order. Waking is mostly this: many rows at once, as lists, take a third of the time of one object after the other; all at once would be in memory twice. */
+  /**
+   * The log of one activation, in order. Waking is mostly this: many rows at once, as lists, take a third of the time
+   * of one object after the other; all at once would be in memory twice.
+   */
   *activation(id: ActivationId): Generator<StoredEntry> {
     for (let from = 0, isMore = true; isMore;) {
-      const rows = this.#sql.activationLog.all(id, from, page) as unknown as [seq: number, at: number, body: string, blobs: number | null][]
+      const rows = this.#sql.activationLog.all(id, from, page) as unknown as [
+        seq: number,
+        at: number,
+        body: string,
+        blobs: number | null,
+      ][]
       for (const [seq, at, body, blobs] of rows) yield { activation: id, seq, at, event: this.#event({ body, blobs }) }
       isMore = rows.length === page
       from = (rows.at(-1)?.[0] ?? 0) + 1
@@ -89,7 +104,12 @@ export class Reader implements StoreReader, Past {
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(activation: ActivationId): StoredEntry[] {
     const rows = this.#sql.below.all(...range(activation)) as unknown as LogRow[]
-    return rows.map((row) => ({ activation: row.id as ActivationId, seq: row.seq, at: row.at, event: this.#event(row) }))
+    return rows.map((row) => ({
+      activation: row.id as ActivationId,
+      seq: row.seq,
+      at: row.at,
+      event: this.#event(row),
+    }))
   }
 
   /** Everything of a run after a position, in the order of the feed. */
@@ -124,7 +144,8 @@ export class Reader implements StoreReader, Past {
     const root = rootActivation(run)
     const top = this.lastPosition()
     if (top <= from) return false
-    if (from > 0 && top - from <= tail) return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => isOf(id, run))
+    if (from > 0 && top - from <= tail)
+      return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => isOf(id, run))
     return this.#sql.anyAfter.get(...ownRange(root), from) !== undefined
   }
 
@@ -153,11 +174,20 @@ export class Reader implements StoreReader, Past {
 
   #summary(row: StoredRun): RunSummary {
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-    const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: this.#status(row), caller, createdAt: row.created }
+    const base = {
+      run: row.id as RunId,
+      agent: row.agent,
+      version: row.version,
+      status: this.#status(row),
+      caller,
+      createdAt: row.created,
+    }
     if (row.ended !== null) return { ...base, endedAt: row.ended }
     if (row.stuck === null) return base
     const failure = asideFor(row)
-    return failure === undefined ? { ...base, reason: row.stuck } : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
+    return failure === undefined
+      ? { ...base, reason: row.stuck }
+      : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
   }
 
   #status(row: StoredRun): RunStatus {
@@ -208,7 +238,10 @@ export class Reader implements StoreReader, Past {
     return (this.#sql.nextDeadline.get() as { at: number | null }).at ?? undefined
   }
 
-  /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
+  /**
+   * Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team
+   * C81). Of one moment, those of who began first come first (team C18).
+   */
   due(now: number): DueQuestion[] {
     return this.#sql.due.all(now, now) as unknown as DueQuestion[]
   }
@@ -246,7 +279,9 @@ export class Reader implements StoreReader, Past {
 
   value(stream: string, key: string): { version: number; value: Json } {
     const row = this.#sql.value.get(stream, key) as { version: number; body: string } | undefined
-    return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
+    return row === undefined
+      ? { version: 0, value: null }
+      : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
   origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
@@ -254,7 +289,10 @@ export class Reader implements StoreReader, Past {
     if (row === undefined) return undefined
     const stream = streamOf(row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
     const feed = this.feed(run, 0)
-    const written = (this.#sql.stream.all(stream) as unknown as LogRow[]).map((entry) => ({ at: entry.at, event: this.#event(entry) }))
+    const written = (this.#sql.stream.all(stream) as unknown as LogRow[]).map((entry) => ({
+      at: entry.at,
+      event: this.#event(entry),
+    }))
     return {
       run: row,
       feed,
@@ -274,7 +312,10 @@ export class Reader implements StoreReader, Past {
     return event.type === 'value.updated' ? event.value : null
   }
 
-  /** Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for each. */
+  /**
+   * Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for
+   * each.
+   */
   *orphanKinds(): Generator<Kind> {
     for (let last = { agent: '', version: '' }; ;) {
       const next = this.#sql.nextOrphanKind.get(last.agent, last.version) as typeof last | undefined
@@ -288,7 +329,10 @@ export class Reader implements StoreReader, Past {
     return (this.#sql.suspects.all(from, limit) as { id: RunId }[]).map(({ id }) => id)
   }
 
-  /** The oldest of these runs that were lost less often than `below`. Asked for by kind: those that nobody here can drive stand in nobody's way. */
+  /**
+   * The oldest of these runs that were lost less often than `below`. Asked for by kind: those that nobody here can
+   * drive stand in nobody's way.
+   */
   orphans(kind: { agent: string; version: string }, below: number, limit: number): RunId[] {
     return (this.#sql.orphans.all(kind.agent, kind.version, below, limit) as { id: RunId }[]).map(({ id }) => id)
   }
@@ -318,17 +362,21 @@ export class Reader implements StoreReader, Past {
   }
 
   /**
-   * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those that have read an operator's cancel and are
-   * parked: undoing may wait for somebody, and a store that an older version wrote may hold some that never ended.
+   * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those
+   * that have read an operator's cancel and are parked: undoing may wait for somebody, and a store that an older
+   * version wrote may hold some that never ended.
    */
   left(): RunId[] {
-    return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(({ id }) => id)
+    return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(
+      ({ id }) => id,
+    )
   }
 
   ready(drives: (kind: Kind) => boolean, limit: number): RunId[] {
     const ready: RunId[] = []
     for (const kind of this.orphanKinds())
-      if (ready.length < limit && drives(kind)) ready.push(...this.orphans(kind, Number.MAX_SAFE_INTEGER, limit - ready.length))
+      if (ready.length < limit && drives(kind))
+        ready.push(...this.orphans(kind, Number.MAX_SAFE_INTEGER, limit - ready.length))
     return ready
   }
 
@@ -342,7 +390,9 @@ export class Reader implements StoreReader, Past {
     return (this.#sql.withoutCode.all(`%${notRegistered}`) as { id: RunId }[]).map(({ id }) => id)
   }
 
-  /** What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code. */
+  /**
+   * What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code.
+   */
   wordFor(run: RunId): 'cancel' | 'resume' | undefined {
     const row = this.#sql.word.get(rootActivation(run)) as { key: string } | undefined
     return row === undefined ? undefined : row.key === '!cancel' ? 'cancel' : 'resume'
@@ -361,7 +411,9 @@ export class Reader implements StoreReader, Past {
   #blob(hash: string): string {
     const row = this.#sql.blob.get(hash) as { body: string } | undefined
     if (row === undefined)
-      throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
+      throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, {
+        hint: 'Restore the store from a backup.',
+      })
     return row.body
   }
 }

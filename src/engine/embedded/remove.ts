@@ -17,12 +17,14 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${covers('id')})`).run(...mine)
     db.prepare(`DELETE FROM activation WHERE ${covers('id')}`).run(...mine)
-    for (const table of ['inbox', 'question', 'account']) db.prepare(`DELETE FROM ${table} WHERE ${covers('act')}`).run(...mine)
+    for (const table of ['inbox', 'question', 'account'])
+      db.prepare(`DELETE FROM ${table} WHERE ${covers('act')}`).run(...mine)
     const stream = runStream(run)
     db.prepare('DELETE FROM log WHERE act = (SELECT num FROM activation WHERE id = ?)').run(stream)
     db.prepare('DELETE FROM activation WHERE id = ?').run(stream)
     db.prepare('DELETE FROM value WHERE stream = ?').run(stream)
-    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
+    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its
+    // own.
     db.prepare(`DELETE FROM done WHERE ${which('run')}`).run(...runs)
     db.prepare(
       `DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE ${which('run')})
@@ -34,7 +36,10 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     // One placeholder is enough: only the newest position can be given out again.
     if (last !== null) db.prepare('DELETE FROM log WHERE act = 0 AND position < ?').run(last)
     if (last !== null && left !== last)
-      db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
+      db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(
+        last,
+        last,
+      )
     db.exec('COMMIT')
   } catch (thrown) {
     db.exec('ROLLBACK')

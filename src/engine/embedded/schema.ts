@@ -1,10 +1,10 @@
 /**
  * The store file: its tables, how it is opened, and what is said when it cannot be.
  *
- * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when (batch.ts).
- * `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same transactions.
- * AUTOINCREMENT where somebody remembers numbers: one that was removed is never given out again. The log, which is written most, keeps that promise
- * by a placeholder instead (remove.ts).
+ * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when
+ * (batch.ts). `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same
+ * transactions. AUTOINCREMENT where somebody remembers numbers: one that was removed is never given out again. The log,
+ * which is written most, keeps that promise by a placeholder instead (remove.ts).
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -59,11 +59,17 @@ const walKeptBytes = 64 * 1024 * 1024
 export interface OpenOptions {
   /** A path, or `:memory:`. */
   readonly file: string
-  /** `full`: a commit is on disk when it returns. `relaxed`: it survives a killed process, but the last commits may be lost when power fails. */
+  /**
+   * `full`: a commit is on disk when it returns. `relaxed`: it survives a killed process, but the last commits may be
+   * lost when power fails.
+   */
   readonly durability: 'full' | 'relaxed'
   /** How long to wait for another process's lock, in milliseconds. */
   readonly busyMs: number
-  /** A new store is to give space back to the file system; that makes its commits a little larger. Default false: what is free is used again. */
+  /**
+   * A new store is to give space back to the file system; that makes its commits a little larger. Default false: what
+   * is free is used again.
+   */
   readonly shrinks?: boolean
 }
 
@@ -86,7 +92,10 @@ export function openStore(options: OpenOptions): DatabaseSync {
   }
 }
 
-/** SQLite opens a read-only file without a word and fails at the first write: too late for whoever has started a run by then. */
+/**
+ * SQLite opens a read-only file without a word and fails at the first write: too late for whoever has started a run by
+ * then.
+ */
 function mustBeWritable(file: string): void {
   if (file === ':memory:' || !existsSync(file)) return
   try {
@@ -109,9 +118,13 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
     const { id, version, tableCount } = db.prepare(look).get() as { id: number; version: number; tableCount: number }
     if (id === applicationId && version === schemaVersion) return 'ready'
     if (id === applicationId && version > schemaVersion) {
-      throw new ReeveError('store.newer', `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, {
-        hint: 'Upgrade Reeve in this process. Nothing was changed.',
-      })
+      throw new ReeveError(
+        'store.newer',
+        `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`,
+        {
+          hint: 'Upgrade Reeve in this process. Nothing was changed.',
+        },
+      )
     }
     if (id === applicationId && version > 0) return { from: version }
     if (id === 0 && tableCount === 0) return 'empty'
@@ -128,7 +141,8 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
   try {
     const found = check()
     if (found === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}`)
-    else if (found !== 'ready') for (let version = found.from + 1; version <= schemaVersion; version++) db.exec(upgrades[version]!)
+    else if (found !== 'ready')
+      for (let version = found.from + 1; version <= schemaVersion; version++) db.exec(upgrades[version]!)
     db.exec(`INSERT OR IGNORE INTO meta VALUES('id', '${newId('sto')}'); PRAGMA user_version=${schemaVersion}`)
     db.exec('COMMIT')
   } catch (thrown) {
@@ -145,13 +159,21 @@ const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: stri
   },
   6: { code: 'store.busy', retryable: true, hint: 'Another connection holds a table. Try again.' },
   8: { code: 'store.read-only', retryable: false, hint: 'Make the file and its folder writable for this user.' },
-  10: { code: 'store.unavailable', retryable: true, hint: 'The disk reported an error. Check the device and the file system.' },
+  10: {
+    code: 'store.unavailable',
+    retryable: true,
+    hint: 'The disk reported an error. Check the device and the file system.',
+  },
   11: {
     code: 'store.corrupt',
     retryable: false,
     hint: 'The file is damaged. Restore it from a backup; `sqlite3 file ".recover"` may save parts.',
   },
-  13: { code: 'store.full', retryable: true, hint: 'Free space on the disk. Runs go on by themselves as soon as they can be recorded.' },
+  13: {
+    code: 'store.full',
+    retryable: true,
+    hint: 'Free space on the disk. Runs go on by themselves as soon as they can be recorded.',
+  },
   14: { code: 'store.unavailable', retryable: false, hint: 'Check that the folder exists and may be written to.' },
   26: {
     code: 'store.foreign',
@@ -164,14 +186,25 @@ const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: stri
 export function storeError(thrown: unknown, file: string): ReeveError {
   if (ReeveError.is(thrown)) return thrown
   if (thrown instanceof SyntaxError)
-    return new ReeveError('store.corrupt', `${file}: a row is not JSON: ${thrown.message}`, { hint: meanings[11]!.hint, cause: thrown })
+    return new ReeveError('store.corrupt', `${file}: a row is not JSON: ${thrown.message}`, {
+      hint: meanings[11]!.hint,
+      cause: thrown,
+    })
   const code = (thrown as { errcode?: number } | undefined)?.errcode
   const meaning = code === undefined ? undefined : meanings[code & 0xff]
-  if (meaning === undefined) return new ReeveError('store.unavailable', `${file}: ${messageOf(thrown)}`, { retryable: true, cause: thrown })
-  return new ReeveError(meaning.code, `${file}: ${messageOf(thrown)}`, { retryable: meaning.retryable, hint: meaning.hint, cause: thrown })
+  if (meaning === undefined)
+    return new ReeveError('store.unavailable', `${file}: ${messageOf(thrown)}`, { retryable: true, cause: thrown })
+  return new ReeveError(meaning.code, `${file}: ${messageOf(thrown)}`, {
+    retryable: meaning.retryable,
+    hint: meaning.hint,
+    cause: thrown,
+  })
 }
 
-/** SQLite's codes for content that it does not take, whoever writes it and whenever: too big, against a constraint, of a wrong type, out of range. */
+/**
+ * SQLite's codes for content that it does not take, whoever writes it and whenever: too big, against a constraint, of a
+ * wrong type, out of range.
+ */
 const refusals: ReadonlySet<number> = new Set([18, 19, 20, 25])
 /** The same, said by JavaScript before SQLite is asked. */
 const refusedNames: ReadonlySet<string> = new Set(['RangeError', 'DataCloneError'])

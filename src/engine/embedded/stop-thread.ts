@@ -1,13 +1,16 @@
 /**
- * Ending a thread that has a connection of its own: it is asked to, closes its connection and ends by itself. A thread that is ended from outside in the middle of a statement
- * has been seen to take its process along.
+ * Ending a thread that has a connection of its own: it is asked to, closes its connection and ends by itself. A thread
+ * that is ended from outside in the middle of a statement has been seen to take its process along.
  */
 import type { Worker } from 'node:worker_threads'
 
 /** What the thread is asked by. */
 export const stopWord = 'stop'
 
-/** So long a thread may be at its last statement, in milliseconds: longer than the lock of another process is waited for. */
+/**
+ * So long a thread may be at its last statement, in milliseconds: longer than the lock of another process is waited
+ * for.
+ */
 const patienceMs = 10_000
 
 /** Resolves when the thread has ended. */

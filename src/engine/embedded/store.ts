@@ -1,7 +1,8 @@
 /**
  * The store in an SQLite file: opens it and puts its parts together.
  *
- * Owns: one connection, and what is done with the file as a whole. Does not own: SQL (batch.ts, reader.ts, lease.ts), how a store is opened (schema.ts).
+ * Owns: one connection, and what is done with the file as a whole. Does not own: SQL (batch.ts, reader.ts, lease.ts),
+ * how a store is opened (schema.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
@@ -17,15 +18,19 @@ import { shrink } from './upkeep.ts'
 import { Writer, type WriterMode } from './writer.ts'
 
 /** How a file is kept. Of what the host is told, it has to know these. */
-export interface SqliteOptions extends Pick<HostOptions, 'clock' | 'lossLimit' | 'onWarning' | 'redact' | 'retentionMs'> {
+export interface SqliteOptions extends Pick<
+  HostOptions,
+  'clock' | 'lossLimit' | 'onWarning' | 'redact' | 'retentionMs'
+> {
   /** Path of the store, or `:memory:`. Created if it does not exist. */
   readonly file: string
   /** `full` (default): what is committed survives power loss. `relaxed`: it survives a killed process only. */
   readonly durability?: 'full' | 'relaxed'
   /**
-   * After this long without a heartbeat a process counts as dead on other hosts (other containers, too). A thread of its own writes the heartbeat, so code that blocks the event loop does not stop it,
-   * for ten minutes. On one host a process that has died is found at once, and one that lives is not taken for dead; only where a signal has stopped it this time counts. With another `clock`
-   * than the system's there is no thread. Milliseconds, default 3,000.
+   * After this long without a heartbeat a process counts as dead on other hosts (other containers, too). A thread of
+   * its own writes the heartbeat, so code that blocks the event loop does not stop it, for ten minutes. On one host a
+   * process that has died is found at once, and one that lives is not taken for dead; only where a signal has stopped
+   * it this time counts. With another `clock` than the system's there is no thread. Milliseconds, default 3,000.
    */
   readonly leaseMs?: number
   /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
@@ -125,7 +130,9 @@ export class SqliteStore implements Store {
       const holder = held.get(id)
       if (holder === undefined) continue
       this.#claimed.delete(id)
-      rows.push(...this.reader.unreadOf(id).filter(({ position }) => position > holder.lastRow && position <= this.#told))
+      rows.push(
+        ...this.reader.unreadOf(id).filter(({ position }) => position > holder.lastRow && position <= this.#told),
+      )
     }
     for (const row of news) {
       const run = runOf(row.act)

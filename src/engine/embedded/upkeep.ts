@@ -16,13 +16,15 @@ const pagesAtOnce = 1_000
 const freeShare = 0.25
 
 /**
- * Copies a store into a new file, also while processes drive its runs: they are not held up, and the copy has everything that was committed when it was
- * begun. A store of its own: it names no process, so whoever opens it takes its open runs up. Rejects with `input.invalid` where `to` exists, and with
- * `store.*`; then there is no file at `to`.
+ * Copies a store into a new file, also while processes drive its runs: they are not held up, and the copy has
+ * everything that was committed when it was begun. A store of its own: it names no process, so whoever opens it takes
+ * its open runs up. Rejects with `input.invalid` where `to` exists, and with `store.*`; then there is no file at `to`.
  */
 export async function backupStore(store: string, to: string): Promise<void> {
   if (existsSync(to))
-    throw new ReeveError('input.invalid', `${to} exists already`, { hint: 'Name a new file for the backup; none is overwritten.' })
+    throw new ReeveError('input.invalid', `${to} exists already`, {
+      hint: 'Name a new file for the backup; none is overwritten.',
+    })
   const part = `${to}.part`
   const source = openExisting(store)
   try {
@@ -49,8 +51,8 @@ function withoutOwners(copy: string): void {
 }
 
 /**
- * Rewrites a store without what lies free in it, and lets it shrink by itself from then on. Returns its size in bytes before and after. Blocks the
- * process, and holds up whoever writes to the store. Throws `store.*`.
+ * Rewrites a store without what lies free in it, and lets it shrink by itself from then on. Returns its size in bytes
+ * before and after. Blocks the process, and holds up whoever writes to the store. Throws `store.*`.
  */
 export function compactStore(store: string): { readonly before: number; readonly after: number } {
   const db = openExisting(store)
@@ -65,7 +67,10 @@ export function compactStore(store: string): { readonly before: number; readonly
   }
 }
 
-/** Gives some of the free space back if much lies free. True: there is more. A store of before this was possible keeps its size (`compactStore`). */
+/**
+ * Gives some of the free space back if much lies free. True: there is more. A store of before this was possible keeps
+ * its size (`compactStore`).
+ */
 export function shrink(db: DatabaseSync): boolean {
   const { pages, free, mode } = db.prepare(space).get() as { pages: number; free: number; mode: number }
   const tooMuch = Math.floor(free - pages * freeShare)
@@ -86,11 +91,15 @@ function openExisting(store: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     if (!existsSync(store))
-      throw new ReeveError('store.unavailable', `there is no store at ${store}`, { hint: 'Check the path. Nothing was created.' })
+      throw new ReeveError('store.unavailable', `there is no store at ${store}`, {
+        hint: 'Check the path. Nothing was created.',
+      })
     db = new DatabaseSync(store)
     db.exec(`PRAGMA busy_timeout=${busyMs}`)
     if (!isStore(db))
-      throw new ReeveError('store.foreign', `${store} is not a Reeve store`, { hint: 'Name another file. Nothing was changed.' })
+      throw new ReeveError('store.foreign', `${store} is not a Reeve store`, {
+        hint: 'Name another file. Nothing was changed.',
+      })
     return db
   } catch (thrown) {
     db?.close()

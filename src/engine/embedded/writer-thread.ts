@@ -1,5 +1,6 @@
 /**
- * The body of the writer thread: applies the batches that the engine sends, one after the other, on a connection of its own.
+ * The body of the writer thread: applies the batches that the engine sends, one after the other, on a connection of its
+ * own.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../core/index.ts'

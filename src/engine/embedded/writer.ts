@@ -1,6 +1,6 @@
 /**
- * The writer: where batches are committed. Inline while the disk answers fast, in a thread of its own above that, so that a slow fsync never
- * stops the event loop (DESIGN §3.4).
+ * The writer: where batches are committed. Inline while the disk answers fast, in a thread of its own above that, so
+ * that a slow fsync never stops the event loop (DESIGN §3.4).
  *
  * Owns: the choice between the two, and nothing else; both apply batches with the same code (batch.ts).
  */
@@ -48,7 +48,10 @@ export class Writer {
     return this.#thread === undefined ? 'inline' : 'thread'
   }
 
-  /** True if somebody outside this writer has committed since this was last asked. With the thread, its own commits count, too. */
+  /**
+   * True if somebody outside this writer has committed since this was last asked. With the thread, its own commits
+   * count, too.
+   */
   moved(): boolean {
     const moved = this.#inline.moved() || this.#moved
     this.#moved = false
@@ -61,8 +64,8 @@ export class Writer {
   }
 
   /**
-   * Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. What was written to a file that is not
-   * the store any more counts as not written: nobody will read it.
+   * Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. What
+   * was written to a file that is not the store any more counts as not written: nobody will read it.
    */
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
     if (this.#thread !== undefined) return this.#send(batch).then(this.#kept, this.#failed)
@@ -107,7 +110,8 @@ export class Writer {
       else waiting?.reject(Object.assign(new Error(reply.error.message), reply.error))
     })
     this.#thread.on('error', (error) => {
-      for (const waiting of this.#pending.values()) waiting.reject(error instanceof Error ? error : new Error(String(error)))
+      for (const waiting of this.#pending.values())
+        waiting.reject(error instanceof Error ? error : new Error(String(error)))
       this.#pending.clear()
       this.#thread = undefined
     })

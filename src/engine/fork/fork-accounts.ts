@@ -17,7 +17,10 @@ export interface ForkEntry {
   readonly event: JournalEvent
 }
 
-/** One account for each activation among these that has limits. Nothing is known of the minutes that were worked: they begin anew. */
+/**
+ * One account for each activation among these that has limits. Nothing is known of the minutes that were worked: they
+ * begin anew.
+ */
 export function accountsIn(
   entries: readonly ForkEntry[],
   limits: ReadonlyMap<ActivationId, AccountLimits>,

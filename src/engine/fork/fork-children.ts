@@ -1,18 +1,28 @@
 /**
  * A fork is one run: what was placed apart in its origin is in it.
  *
- * Owns: the journals of workers that were placed apart as if they had worked in their leader's run. Does not own: what a fork begins with (fork.ts), the order (journal/views/woven.ts). Pure.
- * K6: what a worker has done that had not ended at the fork point is known to the fork, which asks before it does it again.
+ * Owns: the journals of workers that were placed apart as if they had worked in their leader's run. Does not own: what
+ * a fork begins with (fork.ts), the order (journal/views/woven.ts). Pure.
+ * K6: what a worker has done that had not ended at the fork point is known to the fork, which asks before it does it
+ * again.
  */
 import { isObject, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { woven, type JournalEvent } from '../../journal/index.ts'
 import type { ForkOrigin } from './fork.ts'
 
-/** The origin with everything of its workers that are placed apart in its own feed. No fork point lies behind what is there of those that have not ended. */
-export function asOneRun(run: RunId, origin: ForkOrigin, children: ReadonlyMap<RunId, Pick<ForkOrigin, 'feed' | 'limits'>>): ForkOrigin {
+/**
+ * The origin with everything of its workers that are placed apart in its own feed. No fork point lies behind what is
+ * there of those that have not ended.
+ */
+export function asOneRun(
+  run: RunId,
+  origin: ForkOrigin,
+  children: ReadonlyMap<RunId, Pick<ForkOrigin, 'feed' | 'limits'>>,
+): ForkOrigin {
   if (children.size === 0) return origin
   const limits = new Map(origin.limits)
-  for (const child of children.values()) for (const [activation, each] of child.limits) limits.set(joined(activation), each)
+  for (const child of children.values())
+    for (const [activation, each] of child.limits) limits.set(joined(activation), each)
   const feed = woven(origin.feed, new Map([...children].map(([id, child]) => [id, child.feed]))).map((recorded) => ({
     ...recorded,
     run,
@@ -38,7 +48,8 @@ function local(event: JournalEvent): JournalEvent {
 }
 
 function withJoinedIds(value: Json): Json {
-  if (typeof value === 'string') return value.startsWith('act_') && value.includes('>>') ? joined(value as ActivationId) : value
+  if (typeof value === 'string')
+    return value.startsWith('act_') && value.includes('>>') ? joined(value as ActivationId) : value
   if (Array.isArray(value)) return (value as readonly Json[]).map(withJoinedIds)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withJoinedIds(each)]))

@@ -3,11 +3,14 @@
  *
  * Owns: the rules about questions, approvals and notes. Does not own: what is copied at all, ids, seqs (fork.ts). Pure.
  *
- * - A question that is open at the fork point is not copied: the fork asks it under an id of its own, with the time that was left. One that a former segment of the log asked cannot be asked
- *   again by the code: it is copied under a new id and stays open (`carried`).
- * - Approvals do not carry over. One that was decided stays as far as it has led to something: a worker begun, a message sent, a tool, a model or another effect done in the scope in which it was asked.
- *   Where it has not, the question and the decision are left out, with everything in that scope that followed: it is asked again. The same holds for what a grant has let pass. A refusal stays,
- *   since it permits nothing; so does the approval of a plan, a recruit, mail or a result, since what it permits is done in the moment in which it is decided.
+ * - A question that is open at the fork point is not copied: the fork asks it under an id of its own, with the time
+ *   that was left. One that a former segment of the log asked cannot be asked again by the code: it is copied under a
+ *   new id and stays open (`carried`).
+ * - Approvals do not carry over. One that was decided stays as far as it has led to something: a worker begun, a
+ *   message sent, a tool, a model or another effect done in the scope in which it was asked. Where it has not, the
+ *   question and the decision are left out, with everything in that scope that followed: it is asked again. The same
+ *   holds for what a grant has let pass. A refusal stays, since it permits nothing; so does the approval of a plan, a
+ *   recruit, mail or a result, since what it permits is done in the moment in which it is decided.
  * - Commands of operators are not copied: the fork is under nobody's pause. Doubts and divergences are found anew.
  */
 import { isObject, type Outcome } from '../../core/index.ts'
@@ -44,13 +47,17 @@ const controls: ReadonlySet<string> = new Set<JournalEvent['type']>([
 const scopeOf = (address: string): string => address.slice(0, address.lastIndexOf('/') + 1)
 
 /** A step of Reeve's own that changes nothing outside: values of sessions and of runs, reads. */
-export const isHousekeeping = (address: string): boolean => /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
+export const isHousekeeping = (address: string): boolean =>
+  /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
 
 /** Something that whoever decided has let happen, rather than what code looks at on its way. */
-const isWork = (event: StepOpened): boolean => (event.type !== 'step.begun' || event.effect !== 'read') && !isHousekeeping(event.address)
+const isWork = (event: StepOpened): boolean =>
+  (event.type !== 'step.begun' || event.effect !== 'read') && !isHousekeeping(event.address)
 
 const endOf = (event: JournalEvent): string | undefined =>
-  event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled' ? event.address : undefined
+  event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled'
+    ? event.address
+    : undefined
 
 /** Whether a decision permits something that is yet to be done. */
 function permits({ kind, onTimeout }: ApprovalRequested, outcome: Outcome): boolean {
@@ -93,7 +100,8 @@ class Log {
       if (controls.has(event.type)) this.#out.add(i)
       else if ('op' in event && event.op === 'ask') this.#question(i, event.address)
       else if (event.type === 'approval.granted') this.#takeBack(scopeOf(event.address), this.#begin)
-      else if ((event.type === 'effect.in-doubt' || event.type === 'effect.cleared') && !this.#ends.has(event.address)) this.#out.add(i)
+      else if ((event.type === 'effect.in-doubt' || event.type === 'effect.cleared') && !this.#ends.has(event.address))
+        this.#out.add(i)
     }
     const isOut = ({ event }: OldEntry, i: number): boolean =>
       this.#out.has(i) || (i >= this.#begin && 'address' in event && this.#addresses.has(event.address))
@@ -134,7 +142,9 @@ class Log {
 
   /** Leaves out what this scope holds after a decision, if nothing was done yet. False: something was. */
   #takeBack(scope: string, from: number): boolean {
-    const after = this.entries.slice(from).flatMap(({ event }) => ('op' in event && event.address.startsWith(scope) ? [event] : []))
+    const after = this.entries
+      .slice(from)
+      .flatMap(({ event }) => ('op' in event && event.address.startsWith(scope) ? [event] : []))
     const isDone = after.some(
       (event) =>
         (event.op === 'worker' && event.purpose !== 'notice') ||

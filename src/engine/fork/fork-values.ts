@@ -1,9 +1,11 @@
 /**
- * Values at a fork point: a stream has positions of its own, and nothing says which of its entries came before which of a run's.
+ * Values at a fork point: a stream has positions of its own, and nothing says which of its entries came before which of
+ * a run's.
  *
- * Owns: that rule. Does not own: reading (the engines). Pure.
- * What the run itself has written counts as far as its journal says so up to that point, in the order in which it was written; the step that it was written by is made again if its end is not
- * among what is copied. What others have written to the stream of its session counts if it was written by the time of the last entry that is copied.
+ * Owns: that rule. Does not own: reading (the engines). Pure. What the run itself has written counts as far as its
+ * journal says so up to that point, in the order in which it was written; the step that it was written by is made again
+ * if its end is not among what is copied. What others have written to the stream of its session counts if it was
+ * written by the time of the last entry that is copied.
  */
 import type { Json } from '../../core/index.ts'
 import type { JournalEvent, Recorded } from '../../journal/index.ts'

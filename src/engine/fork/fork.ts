@@ -1,13 +1,15 @@
 /**
  * Forks: a new run that has the beginning of another one, and goes on by itself.
  *
- * Owns: what a fork begins with, as plain data that an engine writes in one transaction; what is wrong with a fork. Does not own: what is left out (fork-cut.ts), what copied activations
- * draw (origin.ts), storing. Pure.
- * K1: the fork's journal is its own; nothing reads the origin later, which may be removed. K4: addresses are the same, so the code finds what was recorded. K6: no effect of the origin is made
- * again without somebody's word, and those that are made have idempotency keys of the fork's own, since its activations have ids of their own.
+ * Owns: what a fork begins with, as plain data that an engine writes in one transaction; what is wrong with a fork.
+ * Does not own: what is left out (fork-cut.ts), what copied activations draw (origin.ts), storing. Pure.
+ * K1: the fork's journal is its own; nothing reads the origin later, which may be removed. K4: addresses are the same,
+ * so the code finds what was recorded. K6: no effect of the origin is made again without somebody's word, and those
+ * that are made have idempotency keys of the fork's own, since its activations have ids of their own.
  *
- * The fork has its own values, as those of the run (or of its session) were at the fork point, and a session of its own if the origin had one: it writes to nothing of the origin's.
- * Messages that were under way are under way in it. Charges count as they had been made; working minutes begin anew.
+ * The fork has its own values, as those of the run (or of its session) were at the fork point, and a session of its own
+ * if the origin had one: it writes to nothing of the origin's. Messages that were under way are under way in it.
+ * Charges count as they had been made; working minutes begin anew.
  */
 import {
   isWithin,
@@ -67,8 +69,9 @@ export interface ForkPlan {
   /** In the order of the origin's feed; of every activation from 0 on. */
   readonly entries: readonly ForkEntry[]
   /**
-   * Workers that somebody at work has begun in it, and whose logs began after the fork point, with their first events as they were in the origin (none: nobody had their code). For engines whose
-   * workers are born with their leaders' commits; elsewhere they are born when their leaders' code asks for them.
+   * Workers that somebody at work has begun in it, and whose logs began after the fork point, with their first events
+   * as they were in the origin (none: nobody had their code). For engines whose workers are born with their leaders'
+   * commits; elsewhere they are born when their leaders' code asks for them.
    */
   readonly unborn: readonly {
     readonly activation: ActivationId
@@ -77,7 +80,11 @@ export interface ForkPlan {
     readonly limits: AccountLimits | undefined
   }[]
   readonly accounts: readonly { readonly activation: ActivationId; readonly state: AccountState }[]
-  readonly questions: readonly { readonly activation: ActivationId; readonly at: number; readonly record: QuestionRecord }[]
+  readonly questions: readonly {
+    readonly activation: ActivationId
+    readonly at: number
+    readonly record: QuestionRecord
+  }[]
   /** Rows for inboxes, with the keys under which they compete. */
   readonly mail: readonly { readonly activation: ActivationId; readonly key: string; readonly body: Mail }[]
   readonly stream: string
@@ -148,7 +155,8 @@ class Fork {
     }
     const done = this.#done(kept)
     entries.push({ activation: this.#root, seq: lengths.get(this.#root)!, at: this.#now, event: this.#forked(done) })
-    const own: Caller | undefined = caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
+    const own: Caller | undefined =
+      caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
     return {
       run,
       agent,
@@ -156,7 +164,10 @@ class Fork {
       caller: own,
       entries,
       unborn: this.#unborn(entries),
-      accounts: accountsIn(entries, new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits]))),
+      accounts: accountsIn(
+        entries,
+        new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits])),
+      ),
       questions: this.#questions(entries),
       mail: this.#mail(entries),
       stream: streamOf(own ?? {}, run),
@@ -168,14 +179,21 @@ class Fork {
   #edited(prefix: readonly Recorded[]): readonly Recorded[] {
     const { run, at, edit } = this.#request
     const last = prefix.at(-1)
-    if (last?.position !== at) throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run}`)
+    if (last?.position !== at)
+      throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run}`)
     if (prefix.some(({ activation, event }) => activation === this.#from && event.type === 'activation.settled'))
-      throw invalid(`run ${run} has ended at position ${at}: nothing would go on there`, `Name an earlier position: reeve events ${run}`)
+      throw invalid(
+        `run ${run} has ended at position ${at}: nothing would go on there`,
+        `Name an earlier position: reeve events ${run}`,
+      )
     if (edit === undefined || edit.type === 'message') return prefix
     const { event } = last
     if (edit.type === 'input') {
       if (prefix.length > 1)
-        throw invalid('another input is for a fork at the first event of a run', `Its position is ${prefix[0]!.position}.`)
+        throw invalid(
+          'another input is for a fork at the first event of a run',
+          `Its position is ${prefix[0]!.position}.`,
+        )
       return [{ ...last, event: { ...event, input: edit.input } as JournalEvent }]
     }
     if (!isEnd(event))
@@ -202,7 +220,10 @@ class Fork {
       const cut = ended ? { kept: log, carried: new Set<string>(), without: [] } : cutLog(log)
       for (const address of cut.without) without.push(`${activation}>${address}`)
       for (const { position, at, event } of cut.kept) {
-        const still = 'op' in event && event.op === 'ask' && cut.carried.has(event.address) ? this.#reopened(activation, event) : event
+        const still =
+          'op' in event && event.op === 'ask' && cut.carried.has(event.address)
+            ? this.#reopened(activation, event)
+            : event
         kept.set(position, { position, run: this.#request.run, activation, seq: 0, at, event: still })
       }
     }
@@ -218,9 +239,16 @@ class Fork {
     return { ...event, ...until, id: derivedId(kind, this.#moved(activation) as string, event.address) }
   }
 
-  #started(event: JournalEvent & { type: 'activation.started' }, told: JournalEvent, old: ActivationId, length: number): JournalEvent {
+  #started(
+    event: JournalEvent & { type: 'activation.started' },
+    told: JournalEvent,
+    old: ActivationId,
+    length: number,
+  ): JournalEvent {
     const caller =
-      event.caller?.session === undefined ? {} : { caller: { ...event.caller, session: this.#request.to as string as SessionId } }
+      event.caller?.session === undefined
+        ? {}
+        : { caller: { ...event.caller, session: this.#request.to as string as SessionId } }
     const { copied: _copied, ...rest } = told as typeof event
     if (this.#request.edit?.type === 'input') return { ...rest, ...caller }
     const copied: Copied[] = []
@@ -248,16 +276,27 @@ class Fork {
 
   /** Effects of the origin that the fork does not have as ended, and that may have happened. */
   #done(kept: readonly Recorded[]): RunForked['done'] {
-    const has = new Set(kept.flatMap(({ activation, event }) => (event.type === 'step.settled' ? [`${activation} ${event.address}`] : [])))
+    const has = new Set(
+      kept.flatMap(({ activation, event }) =>
+        event.type === 'step.settled' ? [`${activation} ${event.address}`] : [],
+      ),
+    )
     const found = new Map<string, RunForked['done'][number]>()
     const held = new Set<string>()
     for (const { activation, event } of this.#origin.feed) {
       if (event.type === 'run.forked')
         for (const one of event.done)
-          found.set(`${one.activation} ${one.address}`, { ...one, activation: this.#moved(one.activation) as ActivationId })
+          found.set(`${one.activation} ${one.address}`, {
+            ...one,
+            activation: this.#moved(one.activation) as ActivationId,
+          })
       if (!('address' in event) || isNotice(nameOf(activation))) continue
       const key = `${activation} ${event.address}`
-      const own = { activation: this.#moved(activation) as ActivationId, address: event.address, run: this.#request.run }
+      const own = {
+        activation: this.#moved(activation) as ActivationId,
+        address: event.address,
+        run: this.#request.run,
+      }
       if (event.type === 'effect.held') held.add(key)
       else if (event.type === 'effect.released') held.delete(key)
       else if (event.type === 'effect.cleared') found.set(key, own)
@@ -273,7 +312,10 @@ class Fork {
       else if (event.type === 'step.settled' && found.get(key)?.run === this.#request.run) {
         if (event.outcome.status === 'failed') found.delete(key)
         else if (event.outcome.status === 'completed')
-          found.set(key, { ...found.get(key)!, outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome })
+          found.set(key, {
+            ...found.get(key)!,
+            outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome,
+          })
       }
     }
     return [...found].flatMap(([key, one]) => (has.has(key) || held.has(key) ? [] : [one]))
@@ -285,7 +327,8 @@ class Fork {
       if (event.type === 'worker.started') begun.set(childActivation(activation, event.address), event.agent)
       else if (event.type === 'worker.settled') begun.delete(childActivation(activation, event.address))
       else if (event.type === 'activation.started') begun.delete(activation)
-      else if (event.type === 'activation.settled') for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
+      else if (event.type === 'activation.settled')
+        for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
     }
     return [...begun].map(([activation, agent]) => {
       const old = (this.#from + activation.slice(this.#root.length)) as ActivationId
@@ -306,7 +349,11 @@ class Fork {
         const asked = former.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
         former.set(
           activation,
-          asked.set(event.address, { activation, at, record: askedQuestion({ owner: { id: activation }, address: event.address }, event) }),
+          asked.set(event.address, {
+            activation,
+            at,
+            record: askedQuestion({ owner: { id: activation }, address: event.address }, event),
+          }),
         )
       } else if (event.type === 'ask.settled') {
         former.get(activation)?.delete(event.address)
@@ -316,16 +363,21 @@ class Fork {
           const asked = former.get(activation)?.get(address)
           if (asked !== undefined) open.set(`${activation} ${address}`, asked)
         }
-      else if (event.type === 'activation.settled') for (const key of open.keys()) if (key.startsWith(`${activation} `)) open.delete(key)
+      else if (event.type === 'activation.settled')
+        for (const key of open.keys()) if (key.startsWith(`${activation} `)) open.delete(key)
     }
     return [...open.values()]
   }
 
   /** Messages that were sent and not received, refusals that were not heard, and the message of the edit. */
   #mail(entries: readonly ForkEntry[]): ForkPlan['mail'] {
-    const over = new Set(entries.flatMap(({ activation, event }) => (event.type === 'activation.settled' ? [activation] : [])))
+    const over = new Set(
+      entries.flatMap(({ activation, event }) => (event.type === 'activation.settled' ? [activation] : [])),
+    )
     const heard = new Set(
-      entries.flatMap(({ event }) => (event.type === 'message.received' || event.type === 'message.refused' ? [event.id as string] : [])),
+      entries.flatMap(({ event }) =>
+        event.type === 'message.received' || event.type === 'message.refused' ? [event.id as string] : [],
+      ),
     )
     const later = this.#later()
     const mail = entries.flatMap(({ activation, event }): ForkPlan['mail'][number][] => {
@@ -343,17 +395,23 @@ class Fork {
         `nobody is at work as ${edit.to} at position ${this.#request.at}`,
         'A message is for an activation that has begun and has not ended.',
       )
-    return [...mail, { activation: target, key: `msg_${to}.edit`, body: { type: 'message', id: `msg_${to}.edit`, body: edit.body } }]
+    return [
+      ...mail,
+      { activation: target, key: `msg_${to}.edit`, body: { type: 'message', id: `msg_${to}.edit`, body: edit.body } },
+    ]
   }
 
   /** What became of messages after the fork point, by their ids. */
   #later(): ReadonlyMap<string, Extract<Mail, { type: 'message' | 'refused' }>> {
     const later = new Map<string, Extract<Mail, { type: 'message' | 'refused' }>>()
-    for (const mail of this.#origin.mail) if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
+    for (const mail of this.#origin.mail)
+      if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
     for (const { position, event } of this.#origin.feed) {
       if (position <= this.#request.at) continue
-      if (event.type === 'message.received') later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
-      else if (event.type === 'message.refused') later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
+      if (event.type === 'message.received')
+        later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
+      else if (event.type === 'message.refused')
+        later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
     }
     return later
   }
@@ -364,13 +422,16 @@ class Fork {
 
   #values(): ReadonlyMap<string, Json> {
     const forget = new Set(this.#request.forget)
-    return new Map([...this.#origin.values].flatMap(([key, value]) => (forget.has(key) ? [] : [[key, this.#moved(value)] as const])))
+    return new Map(
+      [...this.#origin.values].flatMap(([key, value]) => (forget.has(key) ? [] : [[key, this.#moved(value)] as const])),
+    )
   }
 
   /** The same with every activation of the origin as that of the fork. */
   #moved(value: Json): Json {
     const [from, to] = [this.#from, this.#root]
-    if (typeof value === 'string') return value === from || value.startsWith(`${from}>`) ? to + value.slice(from.length) : value
+    if (typeof value === 'string')
+      return value === from || value.startsWith(`${from}>`) ? to + value.slice(from.length) : value
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.#moved(each))
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#moved(each)]))
@@ -378,7 +439,10 @@ class Fork {
 }
 
 const isEnd = (event: JournalEvent) =>
-  event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled' || event.type === 'activation.settled'
+  event.type === 'step.settled' ||
+  event.type === 'worker.settled' ||
+  event.type === 'ask.settled' ||
+  event.type === 'activation.settled'
 
 const outside = (effect: string): boolean => effect === 'once' || effect === 'idempotent'
 
@@ -389,5 +453,7 @@ const nameOf = (activation: ActivationId): string =>
 /** A request without what may not be recorded: the edit goes into the fork's log as it stands here. */
 export function redactedFork(request: ForkRun, redact: (text: string, shape: Shape) => string): ForkRun {
   const { edit } = request
-  return edit === undefined ? request : { ...request, edit: JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit }
+  return edit === undefined
+    ? request
+    : { ...request, edit: JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit }
 }

@@ -1,11 +1,14 @@
 /**
  * Origins: what an activation of a forked run has of the run it was forked from.
  *
- * Owns: the seeds that ids and random numbers derive from, how far deadlines move, what the origin has done already. Does not own: what is copied (fork.ts).
- * K10: what the copied part drew is drawn again, so that recorded arrivals find whom they are for. What comes after it is the fork's own.
+ * Owns: the seeds that ids and random numbers derive from, how far deadlines move, what the origin has done already.
+ * Does not own: what is copied (fork.ts).
+ * K10: what the copied part drew is drawn again, so that recorded arrivals find whom they are for. What comes after it
+ * is the fork's own.
  *
- * Which of the two it is: code that was resumed by a copied arrival draws as the origin did, code that was resumed by an arrival of the fork's own draws anew. Questions are the
- * exception: one that is asked in the fork has an id of its own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
+ * Which of the two it is: code that was resumed by a copied arrival draws as the origin did, code that was resumed by
+ * an arrival of the fork's own draws anew. Questions are the exception: one that is asked in the fork has an id of its
+ * own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
  */
 import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../../core/index.ts'
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
@@ -63,7 +66,10 @@ interface DoubtHost {
   doneElsewhere?(op: Operation): DoneElsewhere | undefined
 }
 
-/** Whether nobody can say that this effect may run: it may have happened, here or in the run that this one was forked from. */
+/**
+ * Whether nobody can say that this effect may run: it may have happened, here or in the run that this one was forked
+ * from.
+ */
 export function isInDoubt(host: DoubtHost, op: Operation): boolean {
   const done = op.done ?? host.doneElsewhere?.(op)
   if (done !== undefined) op.done = done
@@ -83,12 +89,17 @@ export const alreadyDone = ({ run, activation, outcome }: DoneElsewhere): string
   return outcome === undefined ? `begun ${where}, and perhaps done` : `already done ${where}`
 }
 
-/** How an effect has ended of which somebody has said that it happened: as they say, else as it did where it happened. */
+/**
+ * How an effect has ended of which somebody has said that it happened: as they say, else as it did where it happened.
+ */
 export const happenedAs = (op: Operation, value: Json | undefined): Outcome =>
   value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)
 
 /** How an effect ends in this attempt that an earlier one has made: as it ended then. Nothing was used for it. */
-export const madeBefore = ({ address, reserved }: Operation, { by, outcome }: NonNullable<Operation['made']>): StepSettled => ({
+export const madeBefore = (
+  { address, reserved }: Operation,
+  { by, outcome }: NonNullable<Operation['made']>,
+): StepSettled => ({
   type: 'step.settled',
   address,
   outcome,

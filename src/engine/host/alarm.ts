@@ -1,7 +1,8 @@
 /**
  * The alarm: one timer for the whole process, set to the nearest deadline of the store.
  *
- * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the answer (K2).
+ * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the
+ * answer (K2).
  */
 import { deadlineBody } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
@@ -41,7 +42,8 @@ export class Alarm {
       ),
     )
     if (this.#engine.dead) return
-    // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still would never reach it.
+    // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still
+    // would never reach it.
     this.arm(await this.#engine.store.reader.nextDeadline())
   }
 

@@ -1,7 +1,9 @@
 /**
- * Births of runs that another process, or this one later, takes up: a run that is started where nobody drives its agent, and a child run.
+ * Births of runs that another process, or this one later, takes up: a run that is started where nobody drives its
+ * agent, and a child run.
  *
- * Owns: what stands in a run's first commit. Does not own: births in memory (command-handler.ts), who takes the run up (run-cache.ts).
+ * Owns: what stands in a run's first commit. Does not own: births in memory (command-handler.ts), who takes the run up
+ * (run-cache.ts).
  */
 import { present, rootActivation, type RunId } from '../../core/index.ts'
 import { callerShape, encode, eventShape, type ActivationStarted, type JournalEvent } from '../../journal/index.ts'
@@ -14,7 +16,12 @@ import type { EngineState } from './engine-state.ts'
 export interface Born extends StartRun, Pick<ActivationStarted, 'path' | 'under' | 'earlier'> {}
 
 /** The row of a run. `from`: of a child run, the run of its leader. */
-export function newRun(engine: EngineState, { run: id, agent, version, caller }: StartRun, owner: string | null, from?: RunId): NewRun {
+export function newRun(
+  engine: EngineState,
+  { run: id, agent, version, caller }: StartRun,
+  owner: string | null,
+  from?: RunId,
+): NewRun {
   const text = caller === undefined ? null : engine.options.redact(JSON.stringify(caller), callerShape)
   return { id, agent, version, caller: text, at: engine.clock.now(), owner, ...(from === undefined ? {} : { from }) }
 }

@@ -1,8 +1,11 @@
 /**
- * Child runs: workers that are placed apart, each a run of its own, and what leader and worker tell each other through the store.
+ * Child runs: workers that are placed apart, each a run of its own, and what leader and worker tell each other through
+ * the store.
  *
- * Owns: which rows go from one to the other. Does not own: births (birth.ts), what a row means to its receiver (inbox.ts).
- * Holds: K5 (a row leaves in the transaction of what it follows from), K7 (a leader waits for the ends of its child runs, which are mail), K8 (a pause and a resume reach all of a run).
+ * Owns: which rows go from one to the other. Does not own: births (birth.ts), what a row means to its receiver
+ * (inbox.ts).
+ * Holds: K5 (a row leaves in the transaction of what it follows from), K7 (a leader waits for the ends of its child
+ * runs, which are mail), K8 (a pause and a resume reach all of a run).
  */
 import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
@@ -10,7 +13,10 @@ import { said, within, type Mail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
 import type { Run } from './run.ts'
 
-/** Puts an operator's word, or its leader's, into the inbox of a child run. `key`: the same word under the same key counts once. */
+/**
+ * Puts an operator's word, or its leader's, into the inbox of a child run. `key`: the same word under the same key
+ * counts once.
+ */
 export function tellChild(
   engine: EngineState,
   leader: Run,
@@ -25,8 +31,16 @@ export function tellChild(
     .catch(() => undefined)
 }
 
-/** Passes a pause or a resume on. A human takes over the run that they name: its child runs are paused. Each child run tells its own. */
-export function tellChildren(engine: EngineState, run: Run, key: string, mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>): void {
+/**
+ * Passes a pause or a resume on. A human takes over the run that they name: its child runs are paused. Each child run
+ * tells its own.
+ */
+export function tellChildren(
+  engine: EngineState,
+  run: Run,
+  key: string,
+  mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>,
+): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
     if (mail.type === 'resume') tellChild(engine, run, child, key, { type: 'resume', run: child, ...said(mail) })
@@ -37,7 +51,9 @@ export function tellChildren(engine: EngineState, run: Run, key: string, mail: E
   }
 }
 
-/** A child run has ended: its leader is told in the transaction that says so. Nothing for a run that somebody started. */
+/**
+ * A child run has ended: its leader is told in the transaction that says so. Nothing for a run that somebody started.
+ */
 export function tellLeader(
   engine: EngineState,
   { id }: Run,

@@ -3,7 +3,8 @@
  *
  * Owns: turning verbs into entries, rows, questions and accounts.
  * Does not own: when a batch is committed (driver.ts), effects on their way out and back (effect-dispatcher.ts).
- * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
+ * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they
+ * occur).
  */
 import {
   isWithin,
@@ -93,7 +94,8 @@ export class CommandHandler implements Commands {
     return this.#run(activation)?.caller ?? {}
   }
 
-  // ---- the log ---------------------------------------------------------------------------------------------------------------------
+  // ---- the log
+  // ---------------------------------------------------------------------------------------------------------------------
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
@@ -103,7 +105,8 @@ export class CommandHandler implements Commands {
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
-    if (event.type === 'step.settled') engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
+    if (event.type === 'step.settled')
+      engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
     engine.touch(run)
     engine.schedule()
     return text
@@ -114,7 +117,8 @@ export class CommandHandler implements Commands {
     this.#engine.schedule()
   }
 
-  // ---- orchestration ---------------------------------------------------------------------------------------------------------------
+  // ---- orchestration
+  // ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
     if (this.#run(activation.id)?.broughtBack === 'cancel') return undefined
@@ -167,7 +171,8 @@ export class CommandHandler implements Commands {
     this.#stick(activation, `replay.diverged: ${activation.stuck ?? address}`)
   }
 
-  // ---- effects ---------------------------------------------------------------------------------------------------------------------
+  // ---- effects
+  // ---------------------------------------------------------------------------------------------------------------------
 
   letOut(op: Operation): void {
     this.dispatcher.letOut(op)
@@ -179,7 +184,8 @@ export class CommandHandler implements Commands {
     this.dispatcher.abort(op)
   }
 
-  // ---- workers ---------------------------------------------------------------------------------------------------------------------
+  // ---- workers
+  // ---------------------------------------------------------------------------------------------------------------------
 
   versionOf(agent: string, version?: string): string | undefined {
     return this.#engine.registry?.find(agent, version)?.version
@@ -216,7 +222,8 @@ export class CommandHandler implements Commands {
     }
     const { version } = found
     const bear = (earlier: Earlier | undefined): void => {
-      if (op.isApart) return this.#bearApart(run, op, { agent, version, input, path: options.path, limits: options.limits, earlier })
+      if (op.isApart)
+        return this.#bearApart(run, op, { agent, version, input, path: options.path, limits: options.limits, earlier })
       this.birth(run, id, {
         agent,
         version,
@@ -290,7 +297,10 @@ export class CommandHandler implements Commands {
     return activation
   }
 
-  /** A worker that is a run of its own rides in the same transaction, and whoever drives takes it up. What it may use is its own from now on. */
+  /**
+   * A worker that is a run of its own rides in the same transaction, and whoever drives takes it up. What it may use is
+   * its own from now on.
+   */
   #bearApart(
     run: Run,
     op: Operation,
@@ -303,16 +313,27 @@ export class CommandHandler implements Commands {
     const { agent, version, input, earlier, path } = born
     const under = op.owner.birth.path
     const child = runOf(op.id as ActivationId)
-    const minutes = [born.limits, ...op.owner.birth.accounts.map((account) => ({ minutes: account.minutesLeft(this.now()) }))]
+    const minutes = [
+      born.limits,
+      ...op.owner.birth.accounts.map((account) => ({ minutes: account.minutesLeft(this.now()) })),
+    ]
       .flatMap((limits) => limits?.minutes ?? [])
       .toSorted((a, b) => a - b)[0]
     const { last: _last, ...slice } = op.reserved ?? {}
     const limits = { ...born.limits, ...slice, ...(minutes === undefined ? {} : { minutes }) }
     const caller = Object.keys(run.caller).length === 0 ? undefined : run.caller
-    writeBirth(this.#engine, { run: child, agent, version, input, under, limits, ...present({ path, caller, earlier }) }, run.id)
+    writeBirth(
+      this.#engine,
+      { run: child, agent, version, input, under, limits, ...present({ path, caller, earlier }) },
+      run.id,
+    )
     run.children.add(child)
     if (run.pause !== undefined)
-      tellChild(this.#engine, run, child, 'born', { type: 'pause', run: child, at: run.pause.at === 'human' ? 'next' : run.pause.at })
+      tellChild(this.#engine, run, child, 'born', {
+        type: 'pause',
+        run: child,
+        at: run.pause.at === 'human' ? 'next' : run.pause.at,
+      })
     this.#engine.touch(run)
     this.#engine.schedule()
   }
@@ -393,7 +414,8 @@ export class CommandHandler implements Commands {
     this.#engine.schedule()
   }
 
-  // ---- questions and messages ------------------------------------------------------------------------------------------------------
+  // ---- questions and messages
+  // ------------------------------------------------------------------------------------------------------
 
   openQuestion(op: Operation, event: AskOpened): void {
     putAsk(this.#engine, op, event)
@@ -411,7 +433,8 @@ export class CommandHandler implements Commands {
     putMessage(this.#engine, from, to, id, body)
   }
 
-  // ---- accounts and values ---------------------------------------------------------------------------------------------------------
+  // ---- accounts and values
+  // ---------------------------------------------------------------------------------------------------------
 
   accountsOf(run: Run, id: ActivationId): Account[] {
     return accountsOf(run, id)
@@ -426,7 +449,10 @@ export class CommandHandler implements Commands {
     return streamOf(this.callerOf(activation.id), rootRun(runOf(activation.id)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
-    const log = patiently(this.#engine, activation)(() => this.#engine.store.reader.log(rootActivation(runOf(activation.id))))
+    const log = patiently(
+      this.#engine,
+      activation,
+    )(() => this.#engine.store.reader.log(rootActivation(runOf(activation.id))))
     return log.then((entries) => pausesIn(entries, this.now()))
   }
 
@@ -436,8 +462,21 @@ export class CommandHandler implements Commands {
   valueKeys(activation: Owner, stream: string | undefined): Promise<readonly string[]> {
     return valueKeys(this.#engine, stream ?? this.#stream(activation), patiently(this.#engine, activation))
   }
-  updateValue(activation: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+  updateValue(
+    activation: Owner,
+    stream: string | undefined,
+    key: string,
+    change: (value: Json) => Json,
+    once: string,
+  ): Promise<Json> {
     const by = { run: runOf(activation.id), once }
-    return updateValue(this.#engine, stream ?? this.#stream(activation), key, change, by, patiently(this.#engine, activation))
+    return updateValue(
+      this.#engine,
+      stream ?? this.#stream(activation),
+      key,
+      change,
+      by,
+      patiently(this.#engine, activation),
+    )
   }
 }

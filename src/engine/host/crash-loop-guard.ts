@@ -1,15 +1,23 @@
 /**
- * The crash-loop guard: how runs are taken up again that were lost when their process died. One of them may be what killed it.
+ * The crash-loop guard: how runs are taken up again that were lost when their process died. One of them may be what
+ * killed it.
  *
- * Owns: how many of them are in memory at once, and when one has shown that it does no harm. Does not own: counting losses (lease.ts), waking (run-cache.ts).
+ * Owns: how many of them are in memory at once, and when one has shown that it does no harm. Does not own: counting
+ * losses (lease.ts), waking (run-cache.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 
 /** A process that holds a run for so long without dying has not been killed by it. Milliseconds of real time. */
 export const steadyMs = 10_000
-/** So many losses before the last one that it is allowed a run becomes a suspect: the first losses of all runs of a process say little about any of them. */
+/**
+ * So many losses before the last one that it is allowed a run becomes a suspect: the first losses of all runs of a
+ * process say little about any of them.
+ */
 const suspectBefore = 3
-/** With each loss the group in which a suspect is taken up is so many times smaller, and before the last one that it is allowed it is alone. */
+/**
+ * With each loss the group in which a suspect is taken up is so many times smaller, and before the last one that it is
+ * allowed it is alone.
+ */
 const narrowing = 8
 
 interface Lost {
@@ -33,8 +41,9 @@ export class CrashLoopGuard {
   }
 
   /**
-   * Whether a run that was lost so often may be taken up now: few die with the one that kills, and many are not kept waiting. Suspects that have not moved yet are at most
-   * as many as its group may have; nobody joins one that has a single loss left. `beside`: losses of those that are being taken up.
+   * Whether a run that was lost so often may be taken up now: few die with the one that kills, and many are not kept
+   * waiting. Suspects that have not moved yet are at most as many as its group may have; nobody joins one that has a
+   * single loss left. `beside`: losses of those that are being taken up.
    */
   admits(losses: number, beside: readonly number[]): boolean {
     if (losses < this.suspectFrom) return true

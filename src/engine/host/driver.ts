@@ -1,9 +1,10 @@
 /**
- * The driver: moves runs forward. Per tick it delivers arrivals, commits everything learned and intended in one transaction, and only then lets
- * effects out.
+ * The driver: moves runs forward. Per tick it delivers arrivals, commits everything learned and intended in one
+ * transaction, and only then lets effects out.
  *
  * Owns: the tick, the commit and what follows from it, waking and parking runs.
- * Does not own: what activations ask for (command-handler.ts), the outside's verbs (engine.ts), how the store does it (../store.ts).
+ * Does not own: what activations ask for (command-handler.ts), the outside's verbs (engine.ts), how the store does it
+ * (../store.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
 import {
@@ -50,11 +51,19 @@ const commitCap = 2_000
 const yieldAfterMs = 5
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
-/** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
+/**
+ * Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any
+ * I/O or timer.
+ */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
 /** Ends a promise with what became of its part of a batch, or with why the store refused it. */
-function settle<T>(done: T | undefined, resolve: (done: T) => void, reject: (error: Error) => void, refused: ReeveError | undefined): void {
+function settle<T>(
+  done: T | undefined,
+  resolve: (done: T) => void,
+  reject: (error: Error) => void,
+  refused: ReeveError | undefined,
+): void {
   if (done === undefined) reject(refused!)
   else resolve(done)
 }
@@ -74,7 +83,10 @@ export class Driver implements EngineState {
   readonly outbox: Operation[] = []
   /** Effects whose log is in the commit that is under way: they leave when it is through. */
   #sealed: Operation[] = []
-  /** Effects that are called off when what stops them is durable; in the second list, with the commit that is under way. A memory that becomes void before has stopped nothing (K5). */
+  /**
+   * Effects that are called off when what stops them is durable; in the second list, with the commit that is under way.
+   * A memory that becomes void before has stopped nothing (K5).
+   */
   readonly #stops: Operation[] = []
   #sealedStops: Operation[] = []
   dead = false
@@ -132,7 +144,8 @@ export class Driver implements EngineState {
     return this.options.clock
   }
 
-  // ---- the tick --------------------------------------------------------------------------------------------------------------------
+  // ---- the tick
+  // --------------------------------------------------------------------------------------------------------------------
 
   schedule(): void {
     if (this.#scheduled || this.#pumping || this.dead || this.closing) return
@@ -176,7 +189,8 @@ export class Driver implements EngineState {
     if (!resumed) return
     await drained()
     for (const activation of turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
-    // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one transaction.
+    // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one
+    // transaction.
     if (this.#awaited.length > 0) await this.#awaitedDone()
   }
 
@@ -235,7 +249,9 @@ export class Driver implements EngineState {
     const refused = this.#refuse(batch, result.refused)
     this.#carryOutStops()
     posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
-    values.forEach(({ resolve, reject }, i) => settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)))
+    values.forEach(({ resolve, reject }, i) =>
+      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)),
+    )
     for (const { run, resolve, reject } of durable)
       settle(refused(run) === undefined ? result.existed.includes(run) : undefined, resolve, reject, refused(run))
     for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
@@ -243,7 +259,10 @@ export class Driver implements EngineState {
     return true
   }
 
-  /** Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is one transaction). Throws if the store itself has failed. */
+  /**
+   * Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is
+   * one transaction). Throws if the store itself has failed.
+   */
   async #write(batch: Batch): Promise<SplitResult> {
     try {
       const done = this.store.commit(batch)
@@ -263,7 +282,10 @@ export class Driver implements EngineState {
     return joined(batch, parts)
   }
 
-  /** What the store refuses would be refused again: its run is set aside; one that has not begun is nowhere, and who began it is told. Returns what was refused, by run. */
+  /**
+   * What the store refuses would be refused again: its run is set aside; one that has not begun is nowhere, and who
+   * began it is told. Returns what was refused, by run.
+   */
   #refuse(batch: Batch, refused: SplitResult['refused']): (run: RunId | undefined) => ReeveError | undefined {
     const errors = new Map(refused.map(({ run, thrown }) => [run, this.store.refusedBy(thrown, run)] as const))
     for (const [run, error] of errors) {
@@ -296,14 +318,22 @@ export class Driver implements EngineState {
         this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.commands.dispatcher.notePaused(run)
-      if (!this.#mayPark(run, (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : []))))))
+      if (
+        !this.#mayPark(
+          run,
+          (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : [])))),
+        )
+      )
         continue
       this.batch.parked.push({ run: id, heard: run.lastRow })
       this.batch.epochs.set(id, run.epoch)
     }
   }
 
-  /** A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock may wake it soon). */
+  /**
+   * A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock
+   * may wake it soon).
+   */
   #mayPark(run: Run, writesToItself: ReadonlySet<RunId>): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
@@ -336,7 +366,11 @@ export class Driver implements EngineState {
     if (this.#touched.size > 0) this.schedule()
   }
 
-  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>): void {
+  #afterCommit(
+    batch: Batch,
+    touched: ReadonlySet<RunId>,
+    result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
+  ): void {
     const awake = new Set(result.awake)
     const roused: RunId[] = []
     for (const { run, heard } of batch.parked) {
@@ -363,7 +397,8 @@ export class Driver implements EngineState {
     for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.begun(id)
     this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
-    // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.
+    // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with
+    // it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
     if (result.moved) this.#othersHaveWritten('all')
     for (const question of batch.questions)
@@ -416,7 +451,8 @@ export class Driver implements EngineState {
 
   /** What stops them is durable. */
   #carryOutStops(): void {
-    for (const op of this.#sealedStops.splice(0)) if (!op.owner.discarded) this.effects.abort(op, op.stopped ?? 'stopped')
+    for (const op of this.#sealedStops.splice(0))
+      if (!op.owner.discarded) this.effects.abort(op, op.stopped ?? 'stopped')
   }
 
   #release(): Now<void> {
@@ -440,7 +476,9 @@ export class Driver implements EngineState {
   #lookAgain(): Now<boolean> {
     // Those that are about to begin nobody else can have.
     const unwritten = new Set(this.batch.runs.map(({ id }) => id))
-    const held = [...this.runs.values()].flatMap((run): [RunId, number][] => (unwritten.has(run.id) ? [] : [[run.id, run.epoch]]))
+    const held = [...this.runs.values()].flatMap((run): [RunId, number][] =>
+      unwritten.has(run.id) ? [] : [[run.id, run.epoch]],
+    )
     return caught(
       () =>
         andThen(this.store.lease.lookAgain(held), (owned) => {
@@ -456,7 +494,8 @@ export class Driver implements EngineState {
     )
   }
 
-  // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
+  // ---- requests that ride in the next commit
+  // ---------------------------------------------------------------------------------------
 
   post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
@@ -481,12 +520,16 @@ export class Driver implements EngineState {
     return new Promise((resolve, reject) => this.#durable.push({ run, resolve, reject }))
   }
 
-  /** A run that is dropped before it was written has not begun, and who began it is told: no row of it may stand alone. */
+  /**
+   * A run that is dropped before it was written has not begun, and who began it is told: no row of it may stand alone.
+   */
   notBegun(id: RunId): void {
     const place = this.batch.runs.findIndex((run) => run.id === id)
     if (place < 0) return
     this.batch.runs.splice(place, 1)
-    const error = new ReeveError('store.unavailable', `the run "${id}" was not begun: the store failed`, { retryable: true })
+    const error = new ReeveError('store.unavailable', `the run "${id}" was not begun: the store failed`, {
+      retryable: true,
+    })
     const told = this.#durable.filter(({ run }) => run === id)
     this.#durable = this.#durable.filter(({ run }) => run !== id)
     for (const { reject } of told) reject(error)
@@ -497,7 +540,8 @@ export class Driver implements EngineState {
     this.#gone.push(activation)
   }
 
-  // ---- news and time ---------------------------------------------------------------------------------------------------------------
+  // ---- news and time
+  // ---------------------------------------------------------------------------------------------------------------
 
   /** Asks what other processes have written. */
   hear(): void {
@@ -505,7 +549,10 @@ export class Driver implements EngineState {
     if (moved !== undefined) this.storeChanged(moved)
   }
 
-  /** Another process has written: there may be mail, there may be news for those who wait, and, where nobody can say of what, there may be runs for whoever takes them. */
+  /**
+   * Another process has written: there may be mail, there may be news for those who wait, and, where nobody can say of
+   * what, there may be runs for whoever takes them.
+   */
   storeChanged(runs: ReadonlySet<RunId> | 'all'): void {
     this.receive()
     this.#othersHaveWritten(runs)
@@ -560,7 +607,8 @@ export class Driver implements EngineState {
     await this.effects.drain()
     if (this.dead) return
     this.commands.dispatcher.noteUnreleased([...this.#sealed, ...this.outbox])
-    // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would not be let out.
+    // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would
+    // not be let out.
     for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
     await this.#commit()
   }
@@ -568,7 +616,8 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and who waits for a commit is told why. */
   fail(error: ReeveError): void {
     this.stop()
-    for (const { reject } of [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0)]) reject(error)
+    for (const { reject } of [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0)])
+      reject(error)
     for (const run of this.runs.keys()) this.#lose(run, error.message)
   }
 

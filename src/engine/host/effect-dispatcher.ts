@@ -2,7 +2,8 @@
  * The effect dispatcher: effects on their way out, held back, called back, and ended.
  *
  * Owns: what is out of a run and what is held; pause as "do not empty this run's outbox".
- * Does not own: when a commit is through (driver.ts), attempts (../effects.ts), what the journal says of a held effect (../leaving.ts).
+ * Does not own: when a commit is through (driver.ts), attempts (../effects.ts), what the journal says of a held effect
+ * (../leaving.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
 import { runOf, type ActivationId, type Clock, type Failure, type Json } from '../../core/index.ts'
@@ -45,7 +46,8 @@ export class EffectDispatcher implements EffectsHost {
     // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
     if (engine.effects.has(op)) return engine.effects.release(op)
     if (op.stopped !== undefined) return this.#arrived(op, stoppedEnd(op))
-    // One that is stuck half-way through its journal asks again when it is read again; until then a cancel finds here what it has to end.
+    // One that is stuck half-way through its journal asks again when it is read again; until then a cancel finds here
+    // what it has to end.
     if (run.holds(op) || (op.owner.stuck !== undefined && op.owner.replaying)) return this.#hold(run, op)
     if (mayLeave(engine.commands, op)) return engine.effects.release(op)
     engine.outbox.push(op)
@@ -87,7 +89,9 @@ export class EffectDispatcher implements EffectsHost {
 
   mayRetry(op: Operation): boolean {
     const run = this.#run(op.owner.id)
-    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
+    return (
+      run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
+    )
   }
 
   waits(op: Operation, waiting: boolean): void {
@@ -126,11 +130,16 @@ export class EffectDispatcher implements EffectsHost {
     const { id: activation } = owner
     this.#engine.onPart(
       runOf(activation),
-      offset === undefined ? { activation, address, epoch, attempt, part } : { activation, address, epoch, attempt, offset, part },
+      offset === undefined
+        ? { activation, address, epoch, attempt, part }
+        : { activation, address, epoch, attempt, offset, part },
     )
   }
 
-  /** `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing follows its last word (K7). */
+  /**
+   * `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing
+   * follows its last word (K7).
+   */
   notePaused(run: Run): void {
     const root = run.root
     if (run.ended || run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return

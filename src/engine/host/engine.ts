@@ -1,7 +1,9 @@
 /**
- * The host: the Engine port over a store. Several processes may have the same store open; each moves the runs that it holds.
+ * The host: the Engine port over a store. Several processes may have the same store open; each moves the runs that it
+ * holds.
  *
- * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and closing.
+ * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and
+ * closing.
  * Does not own: moving runs (driver.ts), replay (../activation.ts), where anything is kept (../store.ts).
  */
 import {
@@ -66,21 +68,42 @@ export interface HostOptions {
   readonly clock?: Clock
   /** In strict mode (for tests) a foreign await is an error. Default false: a warning. */
   readonly strict?: boolean
-  /** A run whose process dies so often in a row, each time within ten seconds of taking it up, is set aside (`stuck`, `run.crash-loop`). At least 2, default 5. */
+  /**
+   * A run whose process dies so often in a row, each time within ten seconds of taking it up, is set aside (`stuck`,
+   * `run.crash-loop`). At least 2, default 5.
+   */
   readonly lossLimit?: number
-  /** A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for people leaves at once. */
+  /**
+   * A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for
+   * people leaves at once.
+   */
   readonly parkAfterMs?: number
-  /** How long one compensation (`onCancel`) may work before it is given up and the next one runs. Milliseconds, default 60,000. */
+  /**
+   * How long one compensation (`onCancel`) may work before it is given up and the next one runs. Milliseconds, default
+   * 60,000.
+   */
   readonly undoWithinMs?: number
-  /** How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults: 30 minutes, an hour, 5 minutes. */
+  /**
+   * How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults:
+   * 30 minutes, an hour, 5 minutes.
+   */
   readonly deadlines?: Deadlines
   /** How often other processes' changes are looked for. Milliseconds, default 20. */
   readonly pollMs?: number
-  /** Ended runs are removed after this long. Milliseconds. Default: never. A store that is created with it gives the space back to the file system; another one does after `compactStore`. */
+  /**
+   * Ended runs are removed after this long. Milliseconds. Default: never. A store that is created with it gives the
+   * space back to the file system; another one does after `compactStore`.
+   */
   readonly retentionMs?: number
-  /** Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by reference, not through the journal. */
+  /**
+   * Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by
+   * reference, not through the journal.
+   */
   readonly redact?: Redaction
-  /** Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process that share a clock. */
+  /**
+   * Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process
+   * that share a clock.
+   */
   readonly governor?: Governor
   /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
   readonly onWarning?: (code: string, message: string) => void
@@ -107,17 +130,23 @@ export const hostOptionNames: NamesOf<HostOptions> = {
 /** What is not said. */
 export const defaultLossLimit = 5
 /** Where warnings go by default. */
-export const warning = (code: string, message: string): void => process.emitWarning(message, { type: 'ReeveWarning', code })
+export const warning = (code: string, message: string): void =>
+  process.emitWarning(message, { type: 'ReeveWarning', code })
 
 /** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
 function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape) => string {
   const redact = redactor(rules)
-  return redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
+  return redact === undefined
+    ? (text) => text
+    : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
 }
 
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
 const probeEveryMs = 500
-/** How often runs are looked for that are older than the retention, and how many are removed before other work has its turn. */
+/**
+ * How often runs are looked for that are older than the retention, and how many are removed before other work has its
+ * turn.
+ */
 const forgetEveryMs = 60_000
 const forgetAtOnce = 100
 
@@ -149,8 +178,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lost: ReeveError | undefined
 
   /**
-   * Owns the store and the mover from here on: closes them when it is closed. `digests`: as the platform makes them. `mover`: who sees to it that some process takes a run
-   * up; without one every process that drives takes up what it finds.
+   * Owns the store and the mover from here on: closes them when it is closed. `digests`: as the platform makes them.
+   * `mover`: who sees to it that some process takes a run up; without one every process that drives takes up what it
+   * finds.
    */
   constructor(store: S, options: HostOptions, digests: Digests, mover?: Mover) {
     this.#options = options
@@ -184,7 +214,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       onWaiting: (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
       isBeginning: (run) => this.#starting.has(run),
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
-      // A store that was reached once is waited for. One that never was may not be there at all, and the first call says so.
+      // A store that was reached once is waited for. One that never was may not be there at all, and the first call
+      // says so.
       mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
       warn: (error) => this.#outage.failed(error),
     })
@@ -203,7 +234,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#watch.unref()
   }
 
-  // ---- starting and driving --------------------------------------------------------------------------------------------------------
+  // ---- starting and driving
+  // --------------------------------------------------------------------------------------------------------
 
   drive(registry: Registry): Now<void> {
     this.#open()
@@ -224,7 +256,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
   }
 
-  /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
+  /**
+   * What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead
+   * process had armed.
+   */
   #sweep(): void {
     const { cache, alarm } = this.driver
     this.#quietly(() => andThen(this.#reader.withMail(), (runs) => cache.adopt(runs)))
@@ -257,8 +292,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async #begin(request: StartRun): Promise<boolean> {
     const { run: id } = request
     const caller = request.caller ?? {}
-    const driving = !this.driver.placement.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
-    // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
+    const driving =
+      !this.driver.placement.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
+    // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails,
+    // nothing has begun.
     const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
     if (guarded instanceof Promise) await guarded
     if (driving) {
@@ -296,14 +333,16 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return await this.#inStore(() => forkRun(this.driver, request))
   }
 
-  // ---- the outside's word ----------------------------------------------------------------------------------------------------------
+  // ---- the outside's word
+  // ----------------------------------------------------------------------------------------------------------
 
   async post(post: Post): Promise<PostResult> {
     this.#open()
     this.store.mustHaveRules()
     const { to, target, key, kinds } = addressOfPost(post)
     // What a run has diverged at is asked at addresses that nobody outside knows.
-    const questions = post.type === 'settle-divergence' ? await this.#inStore(() => this.#reader.questions({ run: runOf(to) })) : []
+    const questions =
+      post.type === 'settle-divergence' ? await this.#inStore(() => this.#reader.questions({ run: runOf(to) })) : []
     const asked = questions.find((q) => q.activation === to && q.kind === 'diverged')
     return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
   }
@@ -312,7 +351,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.store.time()
   }
 
-  // ---- reading ---------------------------------------------------------------------------------------------------------------------
+  // ---- reading
+  // ---------------------------------------------------------------------------------------------------------------------
 
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
@@ -357,14 +397,17 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.#subscriptions.listen(run, hear)
   }
 
-  // ---- the watch: one for the whole process ----------------------------------------------------------------------------------------
+  // ---- the watch: one for the whole process
+  // ----------------------------------------------------------------------------------------
 
   #look(): void {
     if (this.#closed || this.driver.dead) return
     const now = stopwatch()
     if (now - this.#lastLook >= 100) {
       this.#lastLook = now
-      this.#quietly(() => andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))))
+      this.#quietly(() =>
+        andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))),
+      )
     }
     if (this.#lost !== undefined) return
     if (this.#outage.isOn && now - this.#lastProbe >= probeEveryMs) {
@@ -397,7 +440,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
   }
 
-  /** The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it for anything. */
+  /**
+   * The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it
+   * for anything.
+   */
   #lose(error: ReeveError): void {
     if (this.#lost !== undefined) return
     this.#lost = error
@@ -458,7 +504,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   #remove(run: RunId): Now<void> {
-    // Its end may have been heard before the commit that ended it has answered: until then this process has it in memory, and would take a new run of this id for it.
+    // Its end may have been heard before the commit that ended it has answered: until then this process has it in
+    // memory, and would take a new run of this id for it.
     const leaving = this.driver.runs.has(run) ? this.driver.placement.move(run) : undefined
     return andThen<unknown, void>(leaving, () =>
       andThen(this.#reader.end(run), (end) =>
@@ -496,7 +543,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
   }
 
-  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+  // ---- the end
+  // ---------------------------------------------------------------------------------------------------------------------
 
   #open(): void {
     if (this.#closed) throw new ReeveError('engine.closed', 'the engine is closed', { hint: 'Create a new runtime.' })

@@ -1,5 +1,6 @@
 /**
- * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that nobody drives yet.
+ * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that
+ * nobody drives yet.
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */
@@ -67,7 +68,14 @@ function write(driver: Driver, plan: ForkPlan): void {
   const { batch, clock, options } = driver
   const { run, agent, version, caller } = plan
   const at = clock.now()
-  batch.runs.push({ id: run, agent, version, caller: caller === undefined ? null : JSON.stringify(caller), at, owner: null })
+  batch.runs.push({
+    id: run,
+    agent,
+    version,
+    caller: caller === undefined ? null : JSON.stringify(caller),
+    at,
+    owner: null,
+  })
   // what it writes to itself counts, if it is new
   batch.epochs.set(run, 1)
   const acts = new Set<ActivationId>([rootActivation(run)])
@@ -77,12 +85,20 @@ function write(driver: Driver, plan: ForkPlan): void {
     const text = options.redact(encode(event), copiedShape(event))
     batch.log.push({ act: activation, run, seq, at: then, body: text })
   }
-  for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
+  for (const { activation, state } of plan.accounts)
+    batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
   for (const { activation, at: asked, record } of plan.questions)
-    batch.questions.push({ ...record, act: activation, at: asked, body: options.redact(JSON.stringify(record.body), questionShape) })
+    batch.questions.push({
+      ...record,
+      act: activation,
+      at: asked,
+      body: options.redact(JSON.stringify(record.body), questionShape),
+    })
   const unheard = (): undefined => undefined
   for (const { activation, key, body } of plan.mail)
-    driver.post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) }).catch(unheard)
+    driver
+      .post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) })
+      .catch(unheard)
   for (const [key, value] of plan.values) writeValue(driver, run, plan.stream, key, JSON.stringify(value), at)
 }
 

@@ -50,7 +50,10 @@ function keepFor(engine: EngineState, run: Run, row: InboxRow): void {
   }
 }
 
-/** Whether an activation that is not in memory has had its last word. One that its leader has asked for would be in memory; what became of those that nobody has asked for yet the past tells. */
+/**
+ * Whether an activation that is not in memory has had its last word. One that its leader has asked for would be in
+ * memory; what became of those that nobody has asked for yet the past tells.
+ */
 function isOver(run: Run, id: ActivationId): boolean {
   const above = parentOf(id)
   if (above === undefined) return false
@@ -67,7 +70,12 @@ function use(engine: EngineState, run: Run, activation: Activation, key: string)
 }
 
 /** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
-function ignores(engine: EngineState, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' | 'resume' }>): boolean {
+function ignores(
+  engine: EngineState,
+  run: Run,
+  root: Activation,
+  mail: Extract<Mail, { type: 'pause' | 'resume' }>,
+): boolean {
   // a run that was set aside goes on by it
   if (mail.type === 'resume' && run.broughtBack === 'resume' && run.pause === undefined) return false
   const why = whyIgnored(mail, run.pause === undefined ? 'nobody' : run.pause.at === 'human' ? 'human' : 'pause')
@@ -75,14 +83,26 @@ function ignores(engine: EngineState, run: Run, root: Activation, mail: Extract<
   return why !== undefined
 }
 
-function cancel(engine: EngineState, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
+function cancel(
+  engine: EngineState,
+  run: Run,
+  activation: Activation,
+  key: string,
+  mail: Extract<Mail, { type: 'cancel' }>,
+): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
   if (run.pause !== undefined && activation === run.root) letGo(engine, run)
   if (run.stuck !== undefined) engine.commands.unstick(run)
   activation.arrive(arrivalOfMail(mail)!, undefined, key)
 }
 
-function pause(engine: EngineState, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>, key: string): void {
+function pause(
+  engine: EngineState,
+  run: Run,
+  root: Activation,
+  mail: Extract<Mail, { type: 'pause' }>,
+  key: string,
+): void {
   if (ignores(engine, run, root, mail)) return
   if (run.pause === undefined) tellChildren(engine, run, key, mail)
   const reached = run.pause?.reached === true
@@ -113,7 +133,11 @@ function escalateAt(
     if (run.pause !== pausing || pausing.reached || engine.runs.get(run.id) !== run) return
     if (pausing.at !== 'human') pausing.at = 'now'
     if (run.root !== undefined)
-      engine.commands.append(run.root, { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) }, engine.clock.now())
+      engine.commands.append(
+        run.root,
+        { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) },
+        engine.clock.now(),
+      )
     callBack(engine, run)
   })
 }
@@ -143,7 +167,13 @@ function letGo(engine: EngineState, run: Run): void {
   for (const op of held) engine.commands.letOut(op)
 }
 
-function resume(engine: EngineState, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>, key: string): void {
+function resume(
+  engine: EngineState,
+  run: Run,
+  root: Activation,
+  mail: Extract<Mail, { type: 'resume' }>,
+  key: string,
+): void {
   if (ignores(engine, run, root, mail)) return
   tellChildren(engine, run, key, mail)
   if (mail.handBack === true)
@@ -171,7 +201,11 @@ function settleDoubt(
   run.doubts.delete(`${activation.id}:${key}`)
   activation.doubtEnded(op)
   if (mail.happened)
-    return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
+    return activation.arrive(
+      { type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) },
+      undefined,
+      key,
+    )
   use(engine, run, activation, key)
   engine.commands.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, engine.clock.now())
   engine.commands.letOut(op)

@@ -1,7 +1,9 @@
 /**
- * Outages of the store, as they are said: once when one begins, once for each other cause, and once when it is over. What is tried in between is tried in silence.
+ * Outages of the store, as they are said: once when one begins, once for each other cause, and once when it is over.
+ * What is tried in between is tried in silence.
  *
- * Owns: what has been said of an outage. Does not own: what is tried again and when (driver.ts), what callers are told: each of theirs is answered with the error.
+ * Owns: what has been said of an outage. Does not own: what is tried again and when (driver.ts), what callers are told:
+ * each of theirs is answered with the error.
  */
 import { stopwatch, type ReeveError } from '../../core/index.ts'
 
@@ -40,6 +42,9 @@ export class Outage {
     if (what === 'read' && [...this.#said.values()].some((code) => code !== 'store.unavailable')) return
     this.#said.clear()
     const seconds = ((stopwatch() - this.#since) / 1_000).toFixed(1)
-    this.#warn('store.available', `${this.#name}: the store answers again, after ${seconds} seconds; runs go on by themselves`)
+    this.#warn(
+      'store.available',
+      `${this.#name}: the store answers again, after ${seconds} seconds; runs go on by themselves`,
+    )
   }
 }

@@ -1,14 +1,19 @@
 /**
- * Live parts of one run that come from several processes: each once, in order, and none of an older epoch after a newer one has begun.
+ * Live parts of one run that come from several processes: each once, in order, and none of an older epoch after a newer
+ * one has begun.
  *
- * Owns: what of it is old or doubled. Does not own: how parts get here (../store.ts), who hears them (subscriptions.ts), what a reader makes of a gap (`LivePart.offset`).
+ * Owns: what of it is old or doubled. Does not own: how parts get here (../store.ts), who hears them
+ * (subscriptions.ts), what a reader makes of a gap (`LivePart.offset`).
  * Holds: K9.
  */
 import type { LivePart } from '../port.ts'
 import type { PublishedParts } from '../store.ts'
 
 export class PartFilter {
-  /** The newest epoch of which anything was heard: what an older holder of the run still shows is not the run's any more. */
+  /**
+   * The newest epoch of which anything was heard: what an older holder of the run still shows is not the run's any
+   * more.
+   */
   #epoch = 0
   /** By process: the number of what was heard last. */
   readonly #last = new Map<string, number>()

@@ -1,18 +1,27 @@
 /**
  * Placement: this process as one that a mover tells to take runs up.
  *
- * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when. Does not own: taking a run up (run-cache.ts), what wakes
- * one elsewhere (../mover.ts).
+ * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when.
+ * Does not own: taking a run up (run-cache.ts), what wakes one elsewhere (../mover.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 import type { Moved, Mover, WorkerProcess } from '../mover.ts'
 
-/** A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real time. */
+/**
+ * A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real
+ * time.
+ */
 const patienceMs = 3_000
-/** Whoever made a run ready has woken it: one that lies there for so long is woken again, and then every second. Milliseconds of real time. */
+/**
+ * Whoever made a run ready has woken it: one that lies there for so long is woken again, and then every second.
+ * Milliseconds of real time.
+ */
 const wakeAfterMs = 250
 const wakeEveryMs = 1_000
-/** In a second a process wakes so many at most of those that lie there: all of the others do so, too, and a mover can only do so much. */
+/**
+ * In a second a process wakes so many at most of those that lie there: all of the others do so, too, and a mover can
+ * only do so much.
+ */
 const wakesAtOnce = 1_000
 /** A run that was not seen for so long lies there for another reason. Milliseconds of real time. */
 const forgottenMs = 2_500
@@ -34,7 +43,10 @@ export class Placement implements WorkerProcess {
   #woken: RunId[] = []
   #isClosed = false
 
-  /** `take` takes a run up, and sees to it that `leaves` is called when it has left memory, or if it could not be taken up. */
+  /**
+   * `take` takes a run up, and sees to it that `leaves` is called when it has left memory, or if it could not be taken
+   * up.
+   */
   constructor(mover: Mover | undefined, take: (run: RunId) => void) {
     this.#mover = mover
     this.#take = take
@@ -72,7 +84,10 @@ export class Placement implements WorkerProcess {
     return this.#waiting.has(run)
   }
 
-  /** A run leaves memory. One that has ended although nobody here was told to move it is told of: a mover that keeps wake-ups also keeps the run, and would wait for it. */
+  /**
+   * A run leaves memory. One that has ended although nobody here was told to move it is told of: a mover that keeps
+   * wake-ups also keeps the run, and would wait for it.
+   */
   leaves(run: RunId, moved: Moved): void {
     const waiting = this.#waiting.get(run)
     if (waiting === undefined) {
@@ -94,7 +109,10 @@ export class Placement implements WorkerProcess {
       })
   }
 
-  /** A run that nobody holds: true if this process may take it up. With a mover it is woken first, and taken up only if nobody has done so for a while. */
+  /**
+   * A run that nobody holds: true if this process may take it up. With a mover it is woken first, and taken up only if
+   * nobody has done so for a while.
+   */
   isOurs(run: RunId): boolean {
     if (this.#mover === undefined) return true
     const now = stopwatch()

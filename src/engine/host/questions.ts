@@ -1,5 +1,6 @@
 /**
- * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the entries that open and end them.
+ * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the
+ * entries that open and end them.
  */
 import { runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import { questionShape, type AskOpened } from '../../journal/index.ts'
@@ -30,13 +31,20 @@ export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): vo
   const { owner, address, rounds: round } = op
   const question = doubtQuestion(op, Effects.given(op))
   if (isNew) {
-    engine.commands.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, engine.clock.now())
+    engine.commands.append(
+      owner,
+      { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) },
+      engine.clock.now(),
+    )
     putQuestion(engine, owner, question)
   }
   engine.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()
 }
 
-/** Asks what became of a recorded effect that the code does not ask for any more. Asked once, however often the run is read again. */
+/**
+ * Asks what became of a recorded effect that the code does not ask for any more. Asked once, however often the run is
+ * read again.
+ */
 export function putDivergence(engine: EngineState, owner: Owner, address: string, unclaimed: readonly string[]): void {
   const question = divergenceQuestion(owner, address, unclaimed)
   if (engine.runs.get(runOf(owner.id))?.past?.asked(question.id) === true) return
@@ -60,5 +68,7 @@ export function putMessage(engine: EngineState, from: Owner, to: ActivationId, i
   const row = { type: 'message', id, from: from.id, body }
   const text = JSON.stringify(row)
   const sender = { refusalTo: from.id, from: runOf(from.id) }
-  engine.post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text }).catch(() => undefined)
+  engine
+    .post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text })
+    .catch(() => undefined)
 }

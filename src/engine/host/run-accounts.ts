@@ -1,7 +1,8 @@
 /**
  * The accounts of the runs in memory, and whose charges count on which.
  *
- * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the arithmetic (../account.ts).
+ * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the
+ * arithmetic (../account.ts).
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
  */
 import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
@@ -24,14 +25,18 @@ export function accountsOf(run: Run, id: ActivationId): Account[] {
 }
 
 /** Sets a charge aside on all accounts above, or on none and says which limit stands in the way. */
-export const reserve = (owner: Owner, charge: Charge): Failure | undefined => reserveFor(owner.id, owner.birth.accounts, charge)
+export const reserve = (owner: Owner, charge: Charge): Failure | undefined =>
+  reserveFor(owner.id, owner.birth.accounts, charge)
 
 /** Ends a reservation with what was really used; undefined: nobody knows, so the reserve is spent. */
 export function settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
   for (const account of owner.birth.accounts) account.settle(reserved, actual)
 }
 
-/** An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up. Telling people is no work. */
+/**
+ * An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up.
+ * Telling people is no work.
+ */
 export function enter(engine: EngineState, owner: Owner): void {
   if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) {
@@ -48,5 +53,9 @@ export function leave(engine: EngineState, owner: Owner): void {
 function endMinutes(engine: EngineState, account: Account): void {
   const activation = engine.runs.get(runOf(account.activation))?.activations.get(account.activation)
   if (activation === undefined || activation.cancelKnown || !account.minutesUsed(engine.clock.now())) return
-  activation.arrive({ type: 'cancel.received', reason: `worked for ${account.limits.minutes} minutes`, limit: 'minutes' })
+  activation.arrive({
+    type: 'cancel.received',
+    reason: `worked for ${account.limits.minutes} minutes`,
+    limit: 'minutes',
+  })
 }

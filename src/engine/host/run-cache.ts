@@ -1,5 +1,6 @@
 /**
- * The run cache: which runs this process has in memory. Waking a run reads its journal again; dropping it makes what memory held void.
+ * The run cache: which runs this process has in memory. Waking a run reads its journal again; dropping it makes what
+ * memory held void.
  *
  * Owns: claiming, loading, dropping, adopting runs that nobody drives. Does not own: the tick (driver.ts).
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
@@ -115,7 +116,8 @@ export class RunCache {
     const b = this.#engine.batch
     const gone = new Set([id, ...b.runs.flatMap((run) => (run.from === id ? [run.id] : []))])
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
-      if (list.some((item) => gone.has(run(item)))) list.splice(0, list.length, ...list.filter((item) => !gone.has(run(item))))
+      if (list.some((item) => gone.has(run(item))))
+        list.splice(0, list.length, ...list.filter((item) => !gone.has(run(item))))
     }
     keep(b.runs, (run) => run.from ?? nobody)
     keep(b.log, (entry) => entry.run)
@@ -128,7 +130,8 @@ export class RunCache {
     keep(b.accounts, (a) => a.run)
     keep(b.parked, ({ run }) => run)
     keep(b.control, (c) => c.run)
-    for (const [i, write] of b.values.entries()) if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: nobody } }
+    for (const [i, write] of b.values.entries())
+      if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: nobody } }
     // Somebody holds a promise for each row by its place: it stays, and nobody's word is not written.
     for (const [i, row] of b.rows.entries()) if (row.from === id) b.rows[i] = { ...row, from: nobody }
   }
@@ -138,7 +141,10 @@ export class RunCache {
     if (this.#engine.registry !== undefined) this.#lacking.set(id, this.#engine.registry)
   }
 
-  /** Brings runs into memory and goes on with them, as far as this process can drive them and nobody else does. `insist`: also those that another process may be at home to. */
+  /**
+   * Brings runs into memory and goes on with them, as far as this process can drive them and nobody else does.
+   * `insist`: also those that another process may be at home to.
+   */
   wake(runs: Iterable<RunId>, insist = false): void {
     for (const id of runs) {
       if (!this.#isClaiming && this.#engine.runs.has(id)) continue
@@ -147,7 +153,10 @@ export class RunCache {
     this.#pursue()
   }
 
-  /** This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a moment. */
+  /**
+   * This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a
+   * moment.
+   */
   begun(id: RunId): void {
     if (this.#engine.placement.hasMover) return
     if (!isChildRun(id) || this.#engine.store.isPrivate) this.wake([id])
@@ -161,7 +170,10 @@ export class RunCache {
     this.wake(ours.slice(0, besideCap))
   }
 
-  /** Goes on with runs that nobody drives. Those that a mover is to see to first are only looked at: what is locked for a claim keeps others from it. */
+  /**
+   * Goes on with runs that nobody drives. Those that a mover is to see to first are only looked at: what is locked for
+   * a claim keeps others from it.
+   */
   adoptOrphans(): void {
     if (!this.#engine.placement.hasMover) return this.#claimOrphans()
     if (this.#isLooking) return
@@ -192,7 +204,10 @@ export class RunCache {
     this.#pursue()
   }
 
-  /** One claim at a time: two at once could both get a run, each under another epoch. What is to be woken meanwhile is claimed with the next one. */
+  /**
+   * One claim at a time: two at once could both get a run, each under another epoch. What is to be woken meanwhile is
+   * claimed with the next one.
+   */
   #pursue(): void {
     if (this.#isClaiming) return
     this.#isClaiming = true
@@ -246,7 +261,9 @@ export class RunCache {
     return this.#hasMore ? undefined : { wanted: { drives, lossesBelow: suspectFrom, limit: room }, insist: false }
   }
 
-  /** If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next. */
+  /**
+   * If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next.
+   */
   #claim({ wanted, insist }: { readonly wanted: Wanted; readonly insist: boolean }): Now<void> {
     const { store } = this.#engine
     const suspects: number[] = []
@@ -309,7 +326,8 @@ export class RunCache {
     if (row.losses > 0) this.#engine.store.lease.stretch(this.#crashLoops.worst)
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
-    if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
+    if (row.control !== null)
+      run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
     if (asideFor(row) !== undefined) run.broughtBack = row.word
     run.questions = questions
     for (const child of children) run.children.add(child)
@@ -335,21 +353,26 @@ export class RunCache {
   }
 
   /**
-   * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment to take it, so that it is not
-   * kept waiting by who can only call it stuck. What is known to be stuck here is left alone, but for a cancel, which needs no code.
+   * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment
+   * to take it, so that it is not kept waiting by who can only call it stuck. What is known to be stuck here is left
+   * alone, but for a cancel, which needs no code.
    */
   #leavesToOthers(row: Candidate, insist: boolean): boolean {
     const { registry, store } = this.#engine
     const id = row.id as RunId
     const known = this.#lacking.get(id) === registry
-    if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined)) return false
+    if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined))
+      return false
     if (known && row.stuck !== null && row.word !== 'cancel') return true
     if (insist || store.isPrivate) return false
     setTimeout(() => this.wake([id], true), patienceMs).unref()
     return true
   }
 
-  /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
+  /**
+   * A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in
+   * a moment.
+   */
   unreadable(run: Run, thrown: unknown): void {
     const error = this.#engine.store.errorOf(thrown)
     this.drop(run.id, error.retryable ? undefined : 'parked')
@@ -364,7 +387,10 @@ export class RunCache {
     this.#engine.schedule()
   }
 
-  /** No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is void. */
+  /**
+   * No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is
+   * void.
+   */
   setAside(id: RunId, epoch: number, failure: Failure): void {
     const { batch, runs } = this.#engine
     const run = runs.get(id)

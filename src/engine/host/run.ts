@@ -8,7 +8,10 @@ import type { Activation } from '../replay/activation.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { InboxRow, Past } from '../store.ts'
 
-/** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. `human`: as `next`, and a human has the run. */
+/**
+ * Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end.
+ * `after-tools`: tools may still start. `human`: as `next`, and a human has the run.
+ */
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
 
 /** What one process holds of a run that it drives. */

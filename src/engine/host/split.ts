@@ -1,14 +1,17 @@
 /**
  * Splitting a batch that the store refuses, so that only what it refuses is left out.
  *
- * Owns: which parts of a batch stand for themselves (a run; a row or a value from outside), and putting their results together. Plain data, pure.
+ * Owns: which parts of a batch stand for themselves (a run; a row or a value from outside), and putting their results
+ * together. Plain data, pure.
  * Does not own: applying them (the store), what becomes of a run whose part is refused (driver.ts).
  */
 import { runOf, type RunId } from '../../core/index.ts'
 import type { PostResult } from '../port.ts'
 import { emptyBatch, type Batch, type BatchResult, type ValueResult } from '../store.ts'
 
-/** A part of a batch that can be written without the others, with the places that its rows and values have in the whole. */
+/**
+ * A part of a batch that can be written without the others, with the places that its rows and values have in the whole.
+ */
 export interface Part {
   readonly batch: Batch
   /** Whose it is. Absent: what somebody outside of all runs wants to write. */
@@ -60,7 +63,9 @@ export function split(batch: Batch): Part[] {
   return [...parts.values(), ...outside]
 }
 
-/** What became of the whole, where every part was written or refused. Rows and values of a refused part have no result. */
+/**
+ * What became of the whole, where every part was written or refused. Rows and values of a refused part have no result.
+ */
 export interface SplitResult extends Omit<BatchResult, 'posts' | 'values'> {
   readonly posts: readonly (PostResult | undefined)[]
   readonly values: readonly (ValueResult | undefined)[]

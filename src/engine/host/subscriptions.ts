@@ -1,10 +1,20 @@
 /**
  * Subscriptions: who in this process waits for something to happen to a run, and hears of it.
  *
- * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store), which parts are heard twice (part-filter.ts).
- * Holds: K9 (readers own nothing; a listener that leaves changes nothing). An outcome is waited for as long as the store may yet tell it: failures that pass are waited out.
+ * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the
+ * store), which parts are heard twice (part-filter.ts).
+ * Holds: K9 (readers own nothing; a listener that leaves changes nothing). An outcome is waited for as long as the
+ * store may yet tell it: failures that pass are waited out.
  */
-import { andThen, detached, oneAtATime, type Now, type Redactor, type ReeveError, type RunId } from '../../core/index.ts'
+import {
+  andThen,
+  detached,
+  oneAtATime,
+  type Now,
+  type Redactor,
+  type ReeveError,
+  type RunId,
+} from '../../core/index.ts'
 import { unknownRun, type LivePart, type RunEnd } from '../port.ts'
 import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
 import { PartFilter } from './part-filter.ts'
@@ -78,7 +88,10 @@ export class Subscriptions {
     this.#options.onWaiting(this.#outcomes.size + this.#watchers.size > 0)
   }
 
-  /** Resolves when the run has ended. Rejects with `run.unknown`, and with what is wrong with the store unless it may pass. */
+  /**
+   * Resolves when the run has ended. Rejects with `run.unknown`, and with what is wrong with the store unless it may
+   * pass.
+   */
   outcome(run: RunId): Promise<RunEnd> {
     const outcome = new Promise<RunEnd>((resolve, reject) => {
       const waiting = this.#outcomes.get(run)
@@ -105,7 +118,10 @@ export class Subscriptions {
     return andThen(this.#reader.run(run), look)
   }
 
-  /** What the store could not write or say of these runs may have come to pass all the same: it is asked when it answers again. Where it will not, whoever waits is told. */
+  /**
+   * What the store could not write or say of these runs may have come to pass all the same: it is asked when it answers
+   * again. Where it will not, whoever waits is told.
+   */
   storeFailed(error: ReeveError, runs: Iterable<RunId>, warn?: (error: ReeveError) => void): void {
     if (!this.#options.mayPass(error)) return this.#failed(error, runs)
     warn?.(error)
@@ -195,10 +211,15 @@ export class Subscriptions {
     if (listening?.filter.admits(part) === true) for (const hear of listening.hear) hear(part)
     // a run that is out of memory may be another process's by now
     if (this.#parts === undefined || part.epoch === 0) return
-    this.#parts.publish(run, this.#options.redact === undefined ? part : { ...part, part: this.#options.redact(part.part, 'payload') })
+    this.#parts.publish(
+      run,
+      this.#options.redact === undefined ? part : { ...part, part: this.#options.redact(part.part, 'payload') },
+    )
   }
 
-  /** Something was written: by this process for these runs, which tells their ends itself (`own`), or by another one. */
+  /**
+   * Something was written: by this process for these runs, which tells their ends itself (`own`), or by another one.
+   */
   changed(runs: ReadonlySet<RunId> | 'all', by: 'own' | 'another'): void {
     for (const watcher of this.#watchers) {
       if (runs === 'all') this.#look(watcher)

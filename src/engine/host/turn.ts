@@ -1,8 +1,9 @@
 /**
  * A turn: which of the activations that are ready are given an arrival next.
  *
- * Holds: K3: where a part of a run has a past to go through, the other parts hear nothing new until it has. Else what comes in together, after a run was read again, would be heard in an
- * order that depends on what was in memory (team C18).
+ * Holds: K3: where a part of a run has a past to go through, the other parts hear nothing new until it has. Else what
+ * comes in together, after a run was read again, would be heard in an order that depends on what was in memory (team
+ * C18).
  */
 import { runOf } from '../../core/index.ts'
 import type { Activation } from '../replay/activation.ts'

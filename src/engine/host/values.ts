@@ -1,5 +1,6 @@
 /**
- * Values: small shared state on streams that may outlive runs (K1). Reads come from the store, writes are compare-and-set.
+ * Values: small shared state on streams that may outlive runs (K1). Reads come from the store, writes are
+ * compare-and-set.
  */
 import { delay, ReeveError, type Json, type Now, type RunId } from '../../core/index.ts'
 import { encode, valueShape } from '../../journal/index.ts'
@@ -25,7 +26,10 @@ const once =
     }
   }
 
-/** For an effect of a run: a store that fails for a while, as one that fails over does, uses up no attempt of a step, also if the run is read again meanwhile. Given up when the effect is nobody's any more. */
+/**
+ * For an effect of a run: a store that fails for a while, as one that fails over does, uses up no attempt of a step,
+ * also if the run is read again meanwhile. Given up when the effect is nobody's any more.
+ */
 export const patiently =
   (engine: Pick<EngineState, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): Asking =>
   async (ask) => {
@@ -40,16 +44,28 @@ export const patiently =
     }
   }
 
-export async function readValue(engine: Pick<EngineState, 'store'>, stream: string, key: string, asking = once(engine)): Promise<Json> {
+export async function readValue(
+  engine: Pick<EngineState, 'store'>,
+  stream: string,
+  key: string,
+  asking = once(engine),
+): Promise<Json> {
   mustBeWellFormed(key, 'the key of a value')
   return (await asking(() => engine.store.reader.value(stream, key))).value
 }
 
-export function valueKeys(engine: Pick<EngineState, 'store'>, stream: string, asking = once(engine)): Promise<readonly string[]> {
+export function valueKeys(
+  engine: Pick<EngineState, 'store'>,
+  stream: string,
+  asking = once(engine),
+): Promise<readonly string[]> {
   return asking(() => engine.store.reader.valueKeys(stream))
 }
 
-/** A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
+/**
+ * A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers
+ * are faster.
+ */
 export async function updateValue(
   engine: Pick<EngineState, 'store' | 'options' | 'clock' | 'writeValue'>,
   stream: string,
@@ -75,7 +91,9 @@ export async function updateValue(
       const written = await engine.writeValue(write)
       if (written.status !== 'lost') return written
       // Another holder of the run writes it, or this process as soon as it has read the run again.
-      throw new ReeveError('store.busy', `the run ${by?.run ?? ''} is not this process’s own at the moment`, { retryable: true })
+      throw new ReeveError('store.busy', `the run ${by?.run ?? ''} is not this process’s own at the moment`, {
+        retryable: true,
+      })
     })
     if (result.status === 'written') return changed
     if (result.status === 'repeated') return await asking(() => engine.store.reader.written(stream, result.seq))

@@ -1,8 +1,10 @@
 /**
  * Migration: an event store of the Restate engine of 0.1 becomes a store of today.
  *
- * Owns: the order of the work, what is there already, and what is told. Does not own: reading the old rows (source.ts, old-run.ts, old-stream.ts), how a store writes (its `commit`).
- * Holds: K1 (a run, or a stream, is written whole in one transaction or not at all, and never twice). The source is only read.
+ * Owns: the order of the work, what is there already, and what is told. Does not own: reading the old rows (source.ts,
+ * old-run.ts, old-stream.ts), how a store writes (its `commit`).
+ * Holds: K1 (a run, or a stream, is written whole in one transaction or not at all, and never twice). The source is
+ * only read.
  */
 import { existsSync } from 'node:fs'
 import { ReeveError, type ErrorCode, type RunId } from '../../core/index.ts'
@@ -52,8 +54,9 @@ const commitCap = 2_000
 const runsAtOnce = 100
 
 /**
- * Writes everything that an event store of 0.1 holds into a store of today, where its runs go on. May be broken off and repeated: what is there is left alone. Workers of the source must have stopped;
- * rejects with `store.busy` where it shows that they have not, with `store.foreign` for a source that is none, and with `store.*`.
+ * Writes everything that an event store of 0.1 holds into a store of today, where its runs go on. May be broken off and
+ * repeated: what is there is left alone. Workers of the source must have stopped; rejects with `store.busy` where it
+ * shows that they have not, with `store.foreign` for a source that is none, and with `store.*`.
  */
 export async function migrateStore({ from, to, check = false, onProgress = () => {} }: Migration): Promise<Migrated> {
   const places = { from: placeOf(from), to: placeOf(to) }
@@ -65,7 +68,12 @@ export async function migrateStore({ from, to, check = false, onProgress = () =>
   try {
     await mustBeIdle(source)
     const marked =
-      (await source.rows('SELECT 1 AS marked FROM value WHERE stream = $1 AND key = $2', [storeMark.stream, storeMark.key])).length > 0
+      (
+        await source.rows('SELECT 1 AS marked FROM value WHERE stream = $1 AND key = $2', [
+          storeMark.stream,
+          storeMark.key,
+        ])
+      ).length > 0
     const target = check && !(await isThere(places.to)) ? undefined : openTarget(places.to, marked)
     try {
       if (!marked) target?.mustHaveRules()
@@ -92,7 +100,10 @@ const busy = (source: Source, why: string): ReeveError =>
 
 const marksOf = new WeakMap<Source, string>()
 
-/** Whoever writes to the source writes what nobody will read: said before anything is migrated, and after it if something has been written meanwhile. */
+/**
+ * Whoever writes to the source writes what nobody will read: said before anything is migrated, and after it if
+ * something has been written meanwhile.
+ */
 async function mustBeIdle(source: Source): Promise<void> {
   const users = await source.users()
   if (users !== undefined) throw busy(source, users)
@@ -108,7 +119,9 @@ async function isThere(place: Place): Promise<boolean> {
   const client = made(() => new loaded.Client(configOf(place, loaded)))
   try {
     await client.connect()
-    const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [`"${place.schema}".meta`])
+    const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+      `"${place.schema}".meta`,
+    ])
     return rows[0]!.there
   } finally {
     await client.end().catch(() => undefined)
@@ -141,14 +154,21 @@ class Work {
   #there = 0
   #streams = 0
 
-  constructor(source: Source, target: Store | undefined, check: boolean, onProgress: NonNullable<Migration['onProgress']>) {
+  constructor(
+    source: Source,
+    target: Store | undefined,
+    check: boolean,
+    onProgress: NonNullable<Migration['onProgress']>,
+  ) {
     this.#source = source
     this.#target = target
     this.#check = check
     this.#onProgress = onProgress
   }
 
-  /** Streams first: a run that goes on finds its values. What a run has written and not noted is written with the run. */
+  /**
+   * Streams first: a run that goes on finds its values. What a run has written and not noted is written with the run.
+   */
   async done(): Promise<Migrated> {
     this.#runs = (await this.#source.rows<{ n: number }>('SELECT count(*) AS n FROM run'))[0]!.n
     const open = await openWrites(this.#source)
@@ -158,7 +178,13 @@ class Work {
     for (const { runs, streams } of bound) await this.#bundle(runs, streams, open)
     const bundled = new Set(bound.flatMap(({ runs }) => [...runs]))
     await this.#rest(bundled)
-    return { runs: this.#runs, written: this.#written, there: this.#there, streams: this.#streams, refused: this.#refused }
+    return {
+      runs: this.#runs,
+      written: this.#written,
+      there: this.#there,
+      streams: this.#streams,
+      refused: this.#refused,
+    }
   }
 
   /** All runs that nothing binds to a stream, the oldest first. */
@@ -171,7 +197,10 @@ class Work {
       entries = 0
     }
     for (let last = 0; ;) {
-      const rows = await this.#source.rows<RunRow>(`SELECT ${runColumns} FROM run WHERE num > $1 ORDER BY num LIMIT ${runsAtOnce}`, [last])
+      const rows = await this.#source.rows<RunRow>(
+        `SELECT ${runColumns} FROM run WHERE num > $1 ORDER BY num LIMIT ${runsAtOnce}`,
+        [last],
+      )
       if (rows.length === 0) break
       for (const row of rows) {
         last = row.num
@@ -191,7 +220,9 @@ class Work {
   }
 
   async #bundle(ids: ReadonlySet<RunId>, streams: ReadonlySet<string>, open: readonly OpenWrite[]): Promise<void> {
-    const rows = await Promise.all([...ids].map((id) => this.#source.rows<RunRow>(`SELECT ${runColumns} FROM run WHERE id = $1`, [id])))
+    const rows = await Promise.all(
+      [...ids].map((id) => this.#source.rows<RunRow>(`SELECT ${runColumns} FROM run WHERE id = $1`, [id])),
+    )
     const missing: OldRun[] = []
     for (const row of rows.flat()) {
       const run = await this.#missing(row)
@@ -226,7 +257,8 @@ class Work {
   async #missingStream(id: string, open: readonly OpenWrite[]): Promise<OldStream | undefined> {
     try {
       const stream = await oldStream(this.#source, id, open)
-      return stream.writes.length === 0 || (this.#target !== undefined && (await isStreamThere(this.#target.reader, stream)))
+      return stream.writes.length === 0 ||
+        (this.#target !== undefined && (await isStreamThere(this.#target.reader, stream)))
         ? undefined
         : stream
     } catch (thrown) {
@@ -262,7 +294,8 @@ class Work {
     for (const run of runs) addRun(batch, run)
     for (const { writes } of streams) batch.values.push(...writes)
     const { existed, posts, values } = await target.commit(batch)
-    const lost = posts.filter((post) => post !== 'accepted').length + values.filter(({ status }) => status !== 'written').length
+    const lost =
+      posts.filter((post) => post !== 'accepted').length + values.filter(({ status }) => status !== 'written').length
     if (existed.length + lost > 0)
       throw new ReeveError('store.busy', `${target.name} was written to by another process meanwhile`, {
         retryable: true,
@@ -297,12 +330,21 @@ function bundles(open: readonly OpenWrite[]): readonly { readonly runs: Set<RunI
   return all
 }
 
-/** Throws `run.conflict` where the target holds another run of this id: the journal of this one does not stand at the beginning of its journal. */
+/**
+ * Throws `run.conflict` where the target holds another run of this id: the journal of this one does not stand at the
+ * beginning of its journal.
+ */
 async function mustBeSameRun(reader: StoreReader, { row, entries }: OldRun): Promise<void> {
   const feed = await reader.feed(row.id, 0)
   const differs = entries.findIndex(({ act, seq, at, event }, i) => {
     const there = feed[i]
-    return there === undefined || there.activation !== act || there.seq !== seq || there.at !== at || encode(there.event) !== encode(event)
+    return (
+      there === undefined ||
+      there.activation !== act ||
+      there.seq !== seq ||
+      there.at !== at ||
+      encode(there.event) !== encode(event)
+    )
   })
   if (differs < 0) return
   throw new ReeveError('run.conflict', `the target has another run of this id: entry ${differs + 1} differs`, {

@@ -1,9 +1,12 @@
 /**
- * A run as the event store of 0.1 keeps it, and what it is in a store of today. There, every activation had a place of its own: a log, mail from its leader and its workers, a pause that each looked at.
- * Today one process holds the run with all of them.
+ * A run as the event store of 0.1 keeps it, and what it is in a store of today. There, every activation had a place of
+ * its own: a log, mail from its leader and its workers, a pause that each looked at. Today one process holds the run
+ * with all of them.
  *
- * Owns: reading its rows, what is wrong with them, and their translation into one commit (`runBatch`, pure). Does not own: values of streams (old-stream.ts), writing (migrate.ts).
- * Holds: K1 (every entry as it is, gapless, in its order; one transaction for a run), K2 (the epoch goes on above all that were given out), K11 (what was spent stays spent).
+ * Owns: reading its rows, what is wrong with them, and their translation into one commit (`runBatch`, pure). Does not
+ * own: values of streams (old-stream.ts), writing (migrate.ts).
+ * Holds: K1 (every entry as it is, gapless, in its order; one transaction for a run), K2 (the epoch goes on above all
+ * that were given out), K11 (what was spent stays spent).
  */
 import { isWithin, ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
@@ -22,7 +25,10 @@ export interface RunRow {
   readonly created: number
   readonly status: string | null
   readonly ended: number | null
-  /** Its pause, and for whom: `next`, `now`, `after-model`, `after-tools`; `human`, `human-now`; `cancelled` while it was paused. */
+  /**
+   * Its pause, and for whom: `next`, `now`, `after-model`, `after-tools`; `human`, `human-now`; `cancelled` while it
+   * was paused.
+   */
   readonly control: string | null
   readonly reached: number
 }
@@ -75,7 +81,11 @@ export interface OldRun {
   readonly entries: readonly OldEntry[]
   readonly inbox: readonly InboxRow[]
   readonly questions: readonly QuestionRow[]
-  readonly accounts: readonly { readonly act: ActivationId; readonly state: AccountState; readonly since: number | null }[]
+  readonly accounts: readonly {
+    readonly act: ActivationId
+    readonly state: AccountState
+    readonly since: number | null
+  }[]
 }
 
 export const runColumns = 'num, id, agent, version, caller, position, created, status, ended, control, reached'
@@ -88,9 +98,15 @@ interface EntryRow {
   readonly blobs: string | null
 }
 
-/** The entries of a run or of a stream. Throws `store.corrupt` where a long string is missing, and what `decode` says of an event. */
+/**
+ * The entries of a run or of a stream. Throws `store.corrupt` where a long string is missing, and what `decode` says of
+ * an event.
+ */
 export async function entriesOf(source: Source, run: string): Promise<readonly OldEntry[]> {
-  const rows = await source.rows<EntryRow>('SELECT act, seq, at, body, blobs FROM entry WHERE run = $1 ORDER BY position', [run])
+  const rows = await source.rows<EntryRow>(
+    'SELECT act, seq, at, body, blobs FROM entry WHERE run = $1 ORDER BY position',
+    [run],
+  )
   const hashes = rows.some(({ blobs }) => blobs !== null)
     ? await source.rows<{ hash: string; body: string }>(
         'SELECT b.hash, b.body FROM blob_use u JOIN blob b ON b.hash = u.hash WHERE u.run = $1',
@@ -101,7 +117,9 @@ export async function entriesOf(source: Source, run: string): Promise<readonly O
   const read = (hash: string): string => {
     const body = bodies.get(hash)
     if (body === undefined)
-      throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
+      throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, {
+        hint: 'Restore the store from a backup.',
+      })
     return body
   }
   return rows.map(({ act, seq, at, body, blobs }) => {
@@ -115,7 +133,9 @@ function whole(body: string, read: (hash: string) => string): string {
     return unpack(body, read)
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown
-    throw new ReeveError('store.corrupt', `an entry is not JSON: ${thrown.message}`, { hint: 'Restore the store from a backup.' })
+    throw new ReeveError('store.corrupt', `an entry is not JSON: ${thrown.message}`, {
+      hint: 'Restore the store from a backup.',
+    })
   }
 }
 
@@ -153,7 +173,8 @@ function mustBeWhole({ row, activations, entries }: OldRun): void {
     lengths.set(act, seq + 1)
   }
   const short = activations.find(({ id, seq }) => lengths.get(id) !== seq)
-  if (short !== undefined) throw hole(`the journal of ${short.id} has ${lengths.get(short.id) ?? 0} entries, not ${short.seq}`)
+  if (short !== undefined)
+    throw hole(`the journal of ${short.id} has ${lengths.get(short.id) ?? 0} entries, not ${short.seq}`)
   if (lengths.get(rootActivation(row.id)) === undefined) throw hole('it has no beginning')
 }
 
@@ -178,7 +199,11 @@ export function addRun(batch: Batch, old: OldRun): void {
   batch.acts.push(...activations.map(({ id }) => id))
   for (const { act, seq, at, text } of entries) batch.log.push({ act, run, seq, at, body: text })
   for (const { act, state, since } of old.accounts)
-    batch.accounts.push({ act, run, body: JSON.stringify(since === null ? state : stopped(state, since, act, activations)) })
+    batch.accounts.push({
+      act,
+      run,
+      body: JSON.stringify(since === null ? state : stopped(state, since, act, activations)),
+    })
   if (row.ended !== null) return void batch.ended.push({ run, status: row.status ?? 'failed', at: row.ended })
 
   batch.questions.push(...questions)
@@ -195,13 +220,15 @@ export function addRun(batch: Batch, old: OldRun): void {
 }
 
 /**
- * The mail of those at work. What was read stays, so that nothing else comes under its key. A worker's last word was mail once; today its leader finds it in the worker's log, and would hear it twice.
+ * The mail of those at work. What was read stays, so that nothing else comes under its key. A worker's last word was
+ * mail once; today its leader finds it in the worker's log, and would hear it twice.
  */
 function mailOf({ activations, entries, inbox }: OldRun): readonly InboxRow[] {
   const open = new Set(activations.flatMap(({ id, settled }) => (settled === 0 ? [id] : [])))
   const over = new Set(entries.flatMap(({ act, event }) => (event.type === 'activation.settled' ? [act] : [])))
   return inbox.filter(
-    ({ act, key }) => open.has(act) && !(key.startsWith('end:') && over.has(`${act}>${key.slice('end:'.length)}` as ActivationId)),
+    ({ act, key }) =>
+      open.has(act) && !(key.startsWith('end:') && over.has(`${act}>${key.slice('end:'.length)}` as ActivationId)),
   )
 }
 
@@ -210,10 +237,15 @@ const rests = ({ row, activations, inbox }: OldRun): boolean =>
   (row.control === null || row.reached === 1) &&
   inbox.every(({ taken }) => taken === 1) &&
   activations.every(
-    (each) => each.settled === 1 || (each.resting === 1 && each.working === 0 && each.notified === 0 && each.invocation !== null),
+    (each) =>
+      each.settled === 1 ||
+      (each.resting === 1 && each.working === 0 && each.notified === 0 && each.invocation !== null),
   )
 
-/** What of its pause the run's row says; the rest is in its root's log. One that was cancelled while it was paused is paused no more. */
+/**
+ * What of its pause the run's row says; the rest is in its root's log. One that was cancelled while it was paused is
+ * paused no more.
+ */
 function controlOf({ control, reached }: RunRow): string | null {
   if (control === null || control === 'cancelled') return null
   if (control === 'human' || control === 'human-now') return 'human_control'
@@ -221,7 +253,12 @@ function controlOf({ control, reached }: RunRow): string | null {
 }
 
 /** A clock that ran when its process died stands since that process was last heard of. */
-function stopped(state: AccountState, since: number, act: ActivationId, activations: readonly ActivationRow[]): AccountState {
+function stopped(
+  state: AccountState,
+  since: number,
+  act: ActivationId,
+  activations: readonly ActivationRow[],
+): AccountState {
   const working = activations.filter(({ id, working: works }) => works === 1 && isWithin(id, act))
   const heard = Math.max(since, ...working.map(({ touched }) => touched))
   return { ...state, ms: state.ms + heard - since }

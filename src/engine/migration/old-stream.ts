@@ -1,8 +1,10 @@
 /**
  * A stream of values as the event store of 0.1 keeps it, and its writes in a store of today.
  *
- * Owns: reading its log, what is wrong with it, and which of its writes a run may ask for again. Does not own: writing (migrate.ts).
- * Holds: K1 (every entry as it is, in its order), K6 (a run that wrote, and died before it noted that, does not write twice).
+ * Owns: reading its log, what is wrong with it, and which of its writes a run may ask for again. Does not own: writing
+ * (migrate.ts).
+ * Holds: K1 (every entry as it is, in its order), K6 (a run that wrote, and died before it noted that, does not write
+ * twice).
  */
 import { ReeveError, type Json, type RunId } from '../../core/index.ts'
 import type { ValueWrite } from '../store.ts'
@@ -24,9 +26,13 @@ export interface OpenWrite {
 }
 
 /** PostgreSQL has no texts with U+0000: in keys it stood as two other characters, and so did the first of these. */
-const readKey = (key: string): string => key.replace(/\u{10FFFF}([01])/gu, (_, which) => (which === '0' ? '\0' : '\u{10FFFF}'))
+const readKey = (key: string): string =>
+  key.replace(/\u{10FFFF}([01])/gu, (_, which) => (which === '0' ? '\0' : '\u{10FFFF}'))
 
-/** Those of runs that have not ended. Under `<activation>:<address>`; it is noted where the activation's log has the end of that step. */
+/**
+ * Those of runs that have not ended. Under `<activation>:<address>`; it is noted where the activation's log has the end
+ * of that step.
+ */
 export async function openWrites(source: Source): Promise<readonly OpenWrite[]> {
   const rows = await source.rows<{ run: RunId; stream: string; once: string; body: string }>(
     'SELECT d.run, d.stream, d.once, d.body FROM done d JOIN run r ON r.id = d.run WHERE r.ended IS NULL AND d.stream <> d.run ORDER BY d.run, d.stream, d.once',
@@ -44,7 +50,9 @@ export async function openWrites(source: Source): Promise<readonly OpenWrite[]> 
 /** The steps of a run that have ended. A journal that cannot be read says nothing: it is reported with its run. */
 async function notedBy(source: Source, run: RunId): Promise<ReadonlySet<string>> {
   const entries = await entriesOf(source, run).catch(() => [])
-  return new Set(entries.flatMap(({ act, event }) => (event.type === 'step.settled' ? [`${act}:${event.address}`] : [])))
+  return new Set(
+    entries.flatMap(({ act, event }) => (event.type === 'step.settled' ? [`${act}:${event.address}`] : [])),
+  )
 }
 
 /** Throws `journal.hole` where its log is not whole, `store.corrupt` where its values are not what its log says. */
@@ -75,10 +83,13 @@ export async function oldStream(source: Source, id: string, open: readonly OpenW
     versions.set(key, expected + 1)
     values.set(key, body)
   }
-  const kept = await source.rows<{ key: string; version: number; body: string }>('SELECT key, version, body FROM value WHERE stream = $1', [
-    id,
-  ])
-  const wrong = kept.find(({ key, version, body }) => versions.get(readKey(key)) !== version || values.get(readKey(key)) !== body)
+  const kept = await source.rows<{ key: string; version: number; body: string }>(
+    'SELECT key, version, body FROM value WHERE stream = $1',
+    [id],
+  )
+  const wrong = kept.find(
+    ({ key, version, body }) => versions.get(readKey(key)) !== version || values.get(readKey(key)) !== body,
+  )
   if (wrong !== undefined || kept.length !== values.size)
     throw new ReeveError('store.corrupt', `the values of the stream ${id} are not what its log says`, {
       hint: 'Restore the source from a backup.',

@@ -6,9 +6,13 @@ import { checkSchemaName } from '../postgres/schema.ts'
 import { placeNamed } from '../store-name.ts'
 
 export type Place =
-  { readonly kind: 'file'; readonly file: string } | { readonly kind: 'schema'; readonly address: string; readonly schema: string }
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'schema'; readonly address: string; readonly schema: string }
 
-/** `postgres://…`, with `?schema=name` at its end where it is not `reeve`; anything else is a path. Throws `config.invalid`. */
+/**
+ * `postgres://…`, with `?schema=name` at its end where it is not `reeve`; anything else is a path. Throws
+ * `config.invalid`.
+ */
 export function placeOf(store: string): Place {
   if (placeNamed(store, 'reeve migrate') === 'file') return { kind: 'file', file: store }
   const { url: address, schema = 'reeve' } = addressOf(store)

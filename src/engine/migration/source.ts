@@ -1,7 +1,9 @@
 /**
- * The source: an event store of the Restate engine of 0.1, in an SQLite file or in a schema of a PostgreSQL database, as it is at one moment.
+ * The source: an event store of the Restate engine of 0.1, in an SQLite file or in a schema of a PostgreSQL database,
+ * as it is at one moment.
  *
- * Owns: recognising it, reading its tables in one snapshot, and seeing whether its workers still run. Never writes to it. Does not own: what its rows mean (old-run.ts, old-stream.ts).
+ * Owns: recognising it, reading its tables in one snapshot, and seeing whether its workers still run. Never writes to
+ * it. Does not own: what its rows mean (old-run.ts, old-stream.ts).
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -30,16 +32,20 @@ export interface Source {
 }
 
 /** Throws `store.foreign` for what is no event store of 0.1, and `store.*` for what cannot be read. */
-export const openSource = (place: Place): Promise<Source> => (place.kind === 'file' ? openFile(place.file) : openSchema(place))
+export const openSource = (place: Place): Promise<Source> =>
+  place.kind === 'file' ? openFile(place.file) : openSchema(place)
 
-const foreign = (what: string, hint = 'Name the event store that the Restate engine of 0.1 wrote. Nothing was changed.'): ReeveError =>
-  new ReeveError('store.foreign', `${what} is not an event store of the Restate engine of 0.1`, { hint })
+const foreign = (
+  what: string,
+  hint = 'Name the event store that the Restate engine of 0.1 wrote. Nothing was changed.',
+): ReeveError => new ReeveError('store.foreign', `${what} is not an event store of the Restate engine of 0.1`, { hint })
 const isOfToday = 'It is a store of today and needs no migration: name it as the store. Nothing was changed.'
 
 const marks = `SELECT (SELECT count(*) FROM run) AS runs, (SELECT sum(position) FROM run) AS entries, (SELECT sum(seq) FROM stream) AS written,
   (SELECT count(*) FROM inbox) AS rows, (SELECT sum(taken) FROM inbox) AS taken, (SELECT sum(epoch) FROM activation) AS epochs, (SELECT max(num) FROM question) AS questions`
 
-// ---- SQLite ------------------------------------------------------------------------------------------------------------------------------
+// ---- SQLite
+// ------------------------------------------------------------------------------------------------------------------------------
 
 async function openFile(file: string): Promise<Source> {
   const guarded = <T>(work: () => T): T => {
@@ -50,7 +56,9 @@ async function openFile(file: string): Promise<Source> {
     }
   }
   if (!existsSync(file))
-    throw new ReeveError('store.unavailable', `there is no file at ${file}`, { hint: 'Check the path. Nothing was created.' })
+    throw new ReeveError('store.unavailable', `there is no file at ${file}`, {
+      hint: 'Check the path. Nothing was created.',
+    })
   const open = (): DatabaseSync => guarded(() => connect(file))
   const db = open()
   try {
@@ -78,7 +86,10 @@ async function openFile(file: string): Promise<Source> {
   }
 }
 
-/** A file that was closed in order has no log beside it and is opened as it is: even the companions that SQLite makes for reading are not made. */
+/**
+ * A file that was closed in order has no log beside it and is opened as it is: even the companions that SQLite makes
+ * for reading are not made.
+ */
 function connect(file: string): DatabaseSync {
   if (existsSync(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true })
   const url = pathToFileURL(file)
@@ -111,7 +122,8 @@ function usersOf(file: string): string | undefined {
   return pids.size === 0 ? undefined : `it is open in process ${[...pids].join(', ')}`
 }
 
-// ---- PostgreSQL --------------------------------------------------------------------------------------------------------------------------
+// ---- PostgreSQL
+// --------------------------------------------------------------------------------------------------------------------------
 
 const snapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
@@ -119,7 +131,9 @@ async function openSchema({ address, schema }: Extract<Place, { kind: 'schema' }
   const server = nameOf(address)
   const name = `the schema "${schema}" of ${server}`
   const loaded = await driver()
-  const client = made(() => new loaded.Client(configOf({ address, schema }, loaded, { application_name: 'reeve migrate' })))
+  const client = made(
+    () => new loaded.Client(configOf({ address, schema }, loaded, { application_name: 'reeve migrate' })),
+  )
   client.on('error', () => undefined)
   const ask = async <Row>(text: string, params: readonly (string | number)[] = []): Promise<readonly Row[]> => {
     try {
@@ -146,7 +160,9 @@ async function openSchema({ address, schema }: Extract<Place, { kind: 'schema' }
       const known = `SELECT pid, client_addr::text AS host FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`
       const found = await ask<{ pid: number; host: string | null }>(known, [`reeve ${schema}`.slice(0, 63)])
       const hosts = new Set(found.map(({ host }) => host ?? 'this host'))
-      return found.length === 0 ? undefined : `${found.length} connections to it are open, from ${[...hosts].join(', ')}`
+      return found.length === 0
+        ? undefined
+        : `${found.length} connections to it are open, from ${[...hosts].join(', ')}`
     },
     async mark() {
       await ask('COMMIT')
@@ -166,6 +182,8 @@ async function mustBeSchema(client: Client, schema: string, name: string): Promi
   const names = columns.map(({ name: column }) => column)
   if (names.includes('key')) throw foreign(name, isOfToday)
   if (!names.includes('program')) throw foreign(name)
-  const { rows } = await client.query<{ version: number }>(`SELECT version FROM "${schema}".meta WHERE program = 'reeve'`)
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT version FROM "${schema}".meta WHERE program = 'reeve'`,
+  )
   if (rows[0]?.version !== eventStoreVersion) throw foreign(name)
 }

@@ -1,9 +1,10 @@
 /**
  * Claiming runs (K2): many in one transaction, with everything that going on with them needs.
  *
- * Owns: which runs are taken, and what is read with them. Does not own: whether this process wants them (the host), its lease (lease.ts).
- * Rows are locked before anybody is asked for a run, and claimed in the same transaction; what is read with them is read after it, when nobody else can add to their logs any more. If
- * that goes wrong, they are let go again, sooner or later.
+ * Owns: which runs are taken, and what is read with them. Does not own: whether this process wants them (the host), its
+ * lease (lease.ts). Rows are locked before anybody is asked for a run, and claimed in the same transaction; what is
+ * read with them is read after it, when nobody else can add to their logs any more. If that goes wrong, they are let go
+ * again, sooner or later.
  */
 import type { Pool, PoolClient } from 'pg'
 import type { ActivationId, RunId } from '../../core/index.ts'
@@ -79,7 +80,9 @@ export class Claims {
     if (this.#undelivered.length === 0) return
     const pool = await this.#pool()
     const some = this.#undelivered.slice()
-    await pool.query(query(this.#sql.letGo, [some.map(({ id }) => id), some.map(({ epoch }) => epoch), this.#options.process]))
+    await pool.query(
+      query(this.#sql.letGo, [some.map(({ id }) => id), some.map(({ epoch }) => epoch), this.#options.process]),
+    )
     this.#undelivered = this.#undelivered.filter((each) => !some.includes(each))
   }
 
@@ -105,13 +108,22 @@ export class Claims {
     const more = this.#kinds.filter((kind) => !isAsked.has(`${kind.agent} ${kind.version}`) && wanted.drives(kind))
     const rows = more.length === 0 ? found : [...found, ...(await this.#ready(client, more, wanted))]
     return rows
-      .toSorted('lossesFrom' in wanted ? (a, b) => a.losses - b.losses || a.created - b.created : (a, b) => a.created - b.created)
+      .toSorted(
+        'lossesFrom' in wanted
+          ? (a, b) => a.losses - b.losses || a.created - b.created
+          : (a, b) => a.created - b.created,
+      )
       .slice(0, wanted.limit)
   }
 
-  async #ready(client: PoolClient, kinds: readonly Kind[], wanted: Exclude<Wanted, readonly RunId[]>): Promise<readonly CandidateRow[]> {
+  async #ready(
+    client: PoolClient,
+    kinds: readonly Kind[],
+    wanted: Exclude<Wanted, readonly RunId[]>,
+  ): Promise<readonly CandidateRow[]> {
     const names = [kinds.map(({ agent }) => agent), kinds.map(({ version }) => version)]
-    const [statement, losses] = 'lossesFrom' in wanted ? [this.#sql.suspects, wanted.lossesFrom] : [this.#sql.ready, wanted.lossesBelow]
+    const [statement, losses] =
+      'lossesFrom' in wanted ? [this.#sql.suspects, wanted.lossesFrom] : [this.#sql.ready, wanted.lossesBelow]
     return (await client.query<CandidateRow>(query(statement, [...names, losses, wanted.limit]))).rows
   }
 
@@ -132,9 +144,19 @@ export class Claims {
     for (const each of [grants, committed, ...asked]) each.catch(() => undefined)
     const granted = new Map((await grants).rows.map((row) => [row.id, row]))
     if ((await committed).command !== 'COMMIT') throw new Error('the claim was rolled back')
-    const [logs, accounts, questions, mail, children] = [await asked[0], await asked[1], await asked[2], await asked[3], await asked[4]]
+    const [logs, accounts, questions, mail, children] = [
+      await asked[0],
+      await asked[1],
+      await asked[2],
+      await asked[3],
+      await asked[4],
+    ]
     const entries = logs.rows
-    for (let last = entries.at(-1), count = entries.length; last !== undefined && count === page; last = entries.at(-1)) {
+    for (
+      let last = entries.at(-1), count = entries.length;
+      last !== undefined && count === page;
+      last = entries.at(-1)
+    ) {
       const { rows } = await client.query<EntryRow>(query(sql.logs, [runs, last.run, last.position, page]))
       for (const row of rows) entries.push(row)
       count = rows.length
@@ -225,7 +247,21 @@ export const isChildOf = (id: string, run: string): string => `${id} >= ${run} |
 
 /** The columns of a run as the contract has them. */
 export const runColumns = (r: string): string =>
-  ['id', 'agent', 'version', 'status', 'control', 'stuck', 'parked', 'epoch', 'owner', 'caller', 'created', 'ended', 'losses']
+  [
+    'id',
+    'agent',
+    'version',
+    'status',
+    'control',
+    'stuck',
+    'parked',
+    'epoch',
+    'owner',
+    'caller',
+    'created',
+    'ended',
+    'losses',
+  ]
     .map((each) => `${r}.${each}`)
     .join(', ')
 
@@ -284,7 +320,10 @@ function statements(s: string) {
     blobs: blobStatement(s),
     accounts: named('accounts', `SELECT run, act, body FROM ${s}.account WHERE run = ANY($1::text[])`),
     questions: named('asked', `SELECT run, id, kind FROM ${s}.question WHERE run = ANY($1::text[])`),
-    mail: named('mail', `SELECT run, position, act, key, body FROM ${s}.inbox WHERE run = ANY($1::text[]) AND NOT taken ORDER BY position`),
+    mail: named(
+      'mail',
+      `SELECT run, position, act, key, body FROM ${s}.inbox WHERE run = ANY($1::text[]) AND NOT taken ORDER BY position`,
+    ),
     children: named(
       'children',
       `SELECT x.run, u.id FROM unnest($1::text[]) x(run) JOIN ${s}.run u ON ${isChildOf('u.id', 'x.run')} AND u.ended IS NULL`,

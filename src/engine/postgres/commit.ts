@@ -1,11 +1,15 @@
 /**
- * One transaction on PostgreSQL: everything that one tick has learned and intends, over all runs (group commit, K5). Sent as a whole, without waiting for an answer in between.
+ * One transaction on PostgreSQL: everything that one tick has learned and intends, over all runs (group commit, K5).
+ * Sent as a whole, without waiting for an answer in between.
  *
- * Owns: applying a batch, what of it is tried again, and finding out what became of a commit whose answer was lost. Does not own: what a post means (posts.ts), the connection.
- * Holds: K2. Its first statement locks the rows of all runs that are written to or posted to, in the order of their ids, compares owner and epoch, and takes the next number of this process's
- * receipt. If one thing of this does not hold, it fails, and so does everything after it; then the runs that are another process's are found and the rest is sent again.
- * Because the receipt goes from n - 1 to n, a transaction whose answer was lost is either written (the receipt says n) or never will be (taking the number n + 1 stops it for good).
- * Rows of an inbox get their numbers while the run is locked, so that of one run they become visible in their order.
+ * Owns: applying a batch, what of it is tried again, and finding out what became of a commit whose answer was lost.
+ * Does not own: what a post means (posts.ts), the connection.
+ * Holds: K2. Its first statement locks the rows of all runs that are written to or posted to, in the order of their
+ * ids, compares owner and epoch, and takes the next number of this process's receipt. If one thing of this does not
+ * hold, it fails, and so does everything after it; then the runs that are another process's are found and the rest is
+ * sent again. Because the receipt goes from n - 1 to n, a transaction whose answer was lost is either written (the
+ * receipt says n) or never will be (taking the number n + 1 stops it for good). Rows of an inbox get their numbers
+ * while the run is locked, so that of one run they become visible in their order.
  */
 import type { Client } from 'pg'
 import { delay, jitter, ReeveError, runOf, stopwatch, type RunId } from '../../core/index.ts'
@@ -69,7 +73,9 @@ export class BatchWriter {
   #isClosed = false
   /** Since when the process is about to end. */
   #leftAt = Infinity
-  /** A commit was given up of which nobody knows whether it was written: with none after it nothing is written twice. */
+  /**
+   * A commit was given up of which nobody knows whether it was written: with none after it nothing is written twice.
+   */
   #gaveUp: ReeveError | undefined
   /** There may be a receipt of this process. */
   #hasBegun = false
@@ -129,7 +135,8 @@ export class BatchWriter {
 
   /** Sends what is not lost of a batch. */
   async #send(client: Client, batch: Batch, lost: Lost): Promise<Sent> {
-    const gone: ReadonlySet<RunId> = lost.fenced.size + lost.existed.size === 0 ? none : new Set([...lost.fenced, ...lost.existed])
+    const gone: ReadonlySet<RunId> =
+      lost.fenced.size + lost.existed.size === 0 ? none : new Set([...lost.fenced, ...lost.existed])
     const keep = (run: RunId): boolean => gone.size === 0 || !gone.has(run)
     const born = batch.runs.filter(({ id }) => keep(id))
     const isBorn = new Set(batch.runs.map(({ id }) => id))
@@ -157,10 +164,19 @@ export class BatchWriter {
     const p = new Pipeline(client)
     p.send(this.#sql.gate, [process, n, [...ids], held.map(([run]) => run), held.map(([, epoch]) => epoch)])
     if (born.length > 0) {
-      // In the order in which they begin: two processes that begin the same ones otherwise stand in each other's way, and one of them tries again.
+      // In the order in which they begin: two processes that begin the same ones otherwise stand in each other's way,
+      // and one of them tries again.
       this.#sql.runs.send(
         p,
-        born.flatMap(({ id, agent, version, owner, caller, at, epoch = 1 }) => [id, agent, version, owner, caller, at, epoch]),
+        born.flatMap(({ id, agent, version, owner, caller, at, epoch = 1 }) => [
+          id,
+          agent,
+          version,
+          owner,
+          caller,
+          at,
+          epoch,
+        ]),
       )
       p.send(this.#sql.floor, [this.#floor])
     }
@@ -176,7 +192,11 @@ export class BatchWriter {
   }
 
   /** Where the feeds of the runs stand that are written to. */
-  async #positionsFor(batch: Batch, keep: (run: RunId) => boolean, isBorn: ReadonlySet<RunId>): Promise<Map<RunId, number>> {
+  async #positionsFor(
+    batch: Batch,
+    keep: (run: RunId) => boolean,
+    isBorn: ReadonlySet<RunId>,
+  ): Promise<Map<RunId, number>> {
     const positions = new Map<RunId, number>()
     const unknown: RunId[] = []
     for (const { run } of batch.log) {
@@ -216,7 +236,17 @@ export class BatchWriter {
     if (questions.length > 0)
       this.#sql.questions.send(
         p,
-        questions.flatMap(({ id, act, address, key, kind, until, at, body }) => [id, runOf(act), act, address, key, kind, until, at, body]),
+        questions.flatMap(({ id, act, address, key, kind, until, at, body }) => [
+          id,
+          runOf(act),
+          act,
+          address,
+          key,
+          kind,
+          until,
+          at,
+          body,
+        ]),
       )
     const closed = batch.closed.filter(({ act }) => keep(runOf(act)))
     if (closed.length > 0) p.send(this.#sql.close, [closed.map(({ act }) => act), closed.map(({ address }) => address)])
@@ -241,20 +271,27 @@ export class BatchWriter {
       batch.control.filter(({ run }) => keep(run)),
       ({ run }) => run,
     )
-    if (control.length > 0) p.send(this.#sql.control, [control.map(({ run }) => run), control.map(({ state }) => state)])
+    if (control.length > 0)
+      p.send(this.#sql.control, [control.map(({ run }) => run), control.map(({ state }) => state)])
     const stuck = batch.stuck.filter(({ run }) => keep(run))
     if (stuck.length > 0) {
       const last = lastOf(stuck, ({ run }) => run)
       p.send(this.#sql.stuck, [last.map(({ run }) => run), last.map(({ reason }) => reason)])
-      for (const { run, words } of stuck) if (words !== undefined) p.send(this.#sql.forgetWords, [`act_${run}`, words.upTo, words.cancel])
+      for (const { run, words } of stuck)
+        if (words !== undefined) p.send(this.#sql.forgetWords, [`act_${run}`, words.upTo, words.cancel])
     }
     const parked = batch.parked.filter(({ run }) => keep(run))
     if (parked.length > 0)
-      p.send(this.#sql.park, [parked.map(({ run }) => run), parked.map(({ heard }) => heard)], (rows: { id: RunId }[]) => {
-        for (const { id } of rows) sent.parked.add(id)
-      })
+      p.send(
+        this.#sql.park,
+        [parked.map(({ run }) => run), parked.map(({ heard }) => heard)],
+        (rows: { id: RunId }[]) => {
+          for (const { id } of rows) sent.parked.add(id)
+        },
+      )
     const ended = batch.ended.filter(({ run }) => keep(run))
-    if (ended.length > 0) p.send(this.#sql.end, [ended.map(({ run }) => run), ended.map(({ status }) => status), ended.map(({ at }) => at)])
+    if (ended.length > 0)
+      p.send(this.#sql.end, [ended.map(({ run }) => run), ended.map(({ status }) => status), ended.map(({ at }) => at)])
   }
 
   #committed(batch: Batch, { fenced, existed }: Lost, sent: Sent): BatchResult {
@@ -263,14 +300,20 @@ export class BatchWriter {
     for (const [run, position] of sent.positions) if (born.get(run) !== null) this.#positions.set(run, position)
     for (const run of sent.parked) this.#positions.delete(run)
     for (const { run } of batch.ended) this.#positions.delete(run)
-    const awake = batch.parked.flatMap(({ run }) => (sent.parked.has(run) || fenced.has(run) || existed.has(run) ? [] : [run]))
+    const awake = batch.parked.flatMap(({ run }) =>
+      sent.parked.has(run) || fenced.has(run) || existed.has(run) ? [] : [run],
+    )
     const mailed = new Set<RunId>()
     for (const [i, { act, refusalTo, target }] of batch.rows.entries()) {
       if (sent.posts[i] === 'accepted' || (target === 'question' && sent.posts[i] === 'lost')) mailed.add(runOf(act))
       else if (refusalTo !== undefined) mailed.add(runOf(refusalTo))
     }
     this.#options.onCommit({
-      written: new Set([...sent.positions.keys(), ...batch.control.map(({ run }) => run), ...batch.stuck.map(({ run }) => run)]),
+      written: new Set([
+        ...sent.positions.keys(),
+        ...batch.control.map(({ run }) => run),
+        ...batch.stuck.map(({ run }) => run),
+      ]),
       mailed,
       born: batch.runs.flatMap(({ id, owner }) => (owner === null && !existed.has(id) ? [id] : [])),
       left: [...sent.parked, ...batch.ended.map(({ run }) => run), ...fenced],
@@ -295,7 +338,9 @@ export class BatchWriter {
     else if (state!.n < this.#n) throw this.#wentBack(state!.n)
     let found = state!.n === null || state!.floor > this.#floor
     this.#floor = Math.max(this.#floor, state!.floor)
-    const rows = await this.#line.ask<{ id: RunId; owner: string | null; epoch: number }>(this.#sql.owners, [[...held, ...isBorn]])
+    const rows = await this.#line.ask<{ id: RunId; owner: string | null; epoch: number }>(this.#sql.owners, [
+      [...held, ...isBorn],
+    ])
     const by = new Map(rows.map((row) => [row.id, row]))
     for (const run of held) {
       const row = by.get(run)
@@ -313,14 +358,19 @@ export class BatchWriter {
   }
 
   /**
-   * What became of a commit whose answer was lost: true if it was written. Waits for as long as nobody can say, but where the process is about to end. Locking the receipt waits for the transaction if the server is still at it, and
-   * taking its number away (n + 1, which no other question changes) keeps it from being written if the server has yet to begin.
+   * What became of a commit whose answer was lost: true if it was written. Waits for as long as nobody can say, but
+   * where the process is about to end. Locking the receipt waits for the transaction if the server is still at it, and
+   * taking its number away (n + 1, which no other question changes) keeps it from being written if the server has yet
+   * to begin.
    */
   async #becameOf(batch: Batch, sent: Sent): Promise<boolean> {
     const begun = stopwatch()
     for (let wait = soonest; ; wait = Math.min(latest, wait * 2)) {
       try {
-        const [row] = await this.#line.ask<{ was: number; answers: Kept | null }>(this.#sql.settle, [this.#options.process, sent.n])
+        const [row] = await this.#line.ask<{ was: number; answers: Kept | null }>(this.#sql.settle, [
+          this.#options.process,
+          sent.n,
+        ])
         if (row !== undefined && row.was < this.#n) throw this.#wentBack(row.was)
         if (row?.was !== sent.n) {
           this.#n = sent.n + 1
@@ -329,7 +379,9 @@ export class BatchWriter {
         this.#n = sent.n
         readAnswers(batch, sent, row.answers ?? [])
         if (batch.parked.length > 0) {
-          const owners = await this.#line.ask<{ id: RunId; owner: string | null }>(this.#sql.owners, [batch.parked.map(({ run }) => run)])
+          const owners = await this.#line.ask<{ id: RunId; owner: string | null }>(this.#sql.owners, [
+            batch.parked.map(({ run }) => run),
+          ])
           for (const { id, owner } of owners) if (owner !== batch.owner) sent.parked.add(id)
         }
         return true
@@ -344,7 +396,13 @@ export class BatchWriter {
   }
 
   #unknown(batch: Batch, n: number, cause: unknown): ReeveError {
-    const runs = [...new Set([...batch.epochs.keys(), ...batch.runs.map(({ id }) => id), ...batch.rows.map(({ act }) => runOf(act))])]
+    const runs = [
+      ...new Set([
+        ...batch.epochs.keys(),
+        ...batch.runs.map(({ id }) => id),
+        ...batch.rows.map(({ act }) => runOf(act)),
+      ]),
+    ]
     const named = runs.slice(0, 5).join(', ') + (runs.length > 5 ? ` and ${runs.length - 5} more` : '')
     return new ReeveError(
       'store.unavailable',
@@ -365,7 +423,11 @@ export class BatchWriter {
   async begin(client: Client, floor: number): Promise<void> {
     this.#floor = Math.max(this.#floor, floor)
     this.#hasBegun = true
-    await client.query({ name: this.#sql.receipt[0], text: this.#sql.receipt[1], values: [this.#options.process, this.#n] })
+    await client.query({
+      name: this.#sql.receipt[0],
+      text: this.#sql.receipt[1],
+      values: [this.#options.process, this.#n],
+    })
   }
 
   /** The receipt is not needed any more. */
@@ -402,7 +464,8 @@ function lastOf<T>(list: readonly T[], key: (item: T) => string): readonly T[] {
 function statements(s: string) {
   const named = (name: string, text: string): Named => [`reeve_${name}`, text]
   return {
-    // PostgreSQL reads of a SELECT in WITH what is asked of it: every row is counted, so that every row is locked, also where none is compared.
+    // PostgreSQL reads of a SELECT in WITH what is asked of it: every row is counted, so that every row is locked, also
+    // where none is compared.
     gate: named(
       'gate',
       `WITH mark AS (UPDATE ${s}.receipt SET n = $2, answers = NULL WHERE process = $1 AND n = $2::bigint - 1 RETURNING 1),
@@ -429,10 +492,18 @@ function statements(s: string) {
       `SELECT x.run, COALESCE((SELECT max(position) FROM ${s}.entry e WHERE e.run = x.run), 0) AS position FROM unnest($1::text[]) x(run)`,
     ),
     runs: new Insert('reeve_runs', `${s}.run(id, agent, version, owner, caller, created, epoch)`, 7),
-    floor: named('floor', `SELECT 1 / ((SELECT value::bigint FROM ${s}.meta WHERE key = 'floor') <= $1::bigint)::int AS ok`),
+    floor: named(
+      'floor',
+      `SELECT 1 / ((SELECT value::bigint FROM ${s}.meta WHERE key = 'floor') <= $1::bigint)::int AS ok`,
+    ),
     log: new Insert('reeve_log', `${s}.entry(run, position, act, seq, at, flags, body)`, 7),
     blobs: new Insert('reeve_blobs', `${s}.blob(run, hash, body)`, 3, 'ON CONFLICT DO NOTHING'),
-    questions: new Insert('reeve_ask', `${s}.question(id, run, act, address, key, kind, until, at, body)`, 9, 'ON CONFLICT DO NOTHING'),
+    questions: new Insert(
+      'reeve_ask',
+      `${s}.question(id, run, act, address, key, kind, until, at, body)`,
+      9,
+      'ON CONFLICT DO NOTHING',
+    ),
     close: named(
       'close',
       `DELETE FROM ${s}.question q USING unnest($1::text[], $2::text[]) x(act, address) WHERE q.act = x.act AND q.address = x.address`,
@@ -442,9 +513,20 @@ function statements(s: string) {
       'take',
       `UPDATE ${s}.inbox i SET taken = true, body = NULL FROM unnest($1::text[], $2::text[]) x(act, key) WHERE i.act = x.act AND i.key = x.key AND NOT i.taken`,
     ),
-    accounts: new Insert('reeve_account', `${s}.account(act, run, body)`, 3, 'ON CONFLICT (act) DO UPDATE SET body = excluded.body'),
-    control: named('control', `UPDATE ${s}.run r SET control = x.state FROM unnest($1::text[], $2::text[]) x(id, state) WHERE r.id = x.id`),
-    stuck: named('stuck', `UPDATE ${s}.run r SET stuck = x.reason FROM unnest($1::text[], $2::text[]) x(id, reason) WHERE r.id = x.id`),
+    accounts: new Insert(
+      'reeve_account',
+      `${s}.account(act, run, body)`,
+      3,
+      'ON CONFLICT (act) DO UPDATE SET body = excluded.body',
+    ),
+    control: named(
+      'control',
+      `UPDATE ${s}.run r SET control = x.state FROM unnest($1::text[], $2::text[]) x(id, state) WHERE r.id = x.id`,
+    ),
+    stuck: named(
+      'stuck',
+      `UPDATE ${s}.run r SET stuck = x.reason FROM unnest($1::text[], $2::text[]) x(id, reason) WHERE r.id = x.id`,
+    ),
     forgetWords: named(
       'forget_words',
       `DELETE FROM ${s}.inbox WHERE act = $1 AND NOT taken AND position <= $2 AND (starts_with(key, '!resume') OR ($3 AND key = '!cancel'))`,

@@ -1,8 +1,10 @@
 /**
  * Connections to PostgreSQL: how they are made, and one that comes back by itself when it was lost.
  *
- * Owns: the driver (loaded when it is needed), the address and what of it may be shown, checks of the server, and `Line`. Does not own: SQL, what errors mean (errors.ts).
- * Holds: no password in any name or message. Statements name the schema, so nothing but LISTEN, advisory locks and prepared statements depends on the session.
+ * Owns: the driver (loaded when it is needed), the address and what of it may be shown, checks of the server, and
+ * `Line`. Does not own: SQL, what errors mean (errors.ts).
+ * Holds: no password in any name or message. Statements name the schema, so nothing but LISTEN, advisory locks and
+ * prepared statements depends on the session.
  */
 import type pg from 'pg'
 import type { Client, ClientBase, ClientConfig } from 'pg'
@@ -41,10 +43,14 @@ const badAddress = (): ReeveError =>
   })
 
 /**
- * Everything here is found by an index, and a plan that is kept may be older than the table is large: made while it was empty, it would read it from one end to the other.
+ * Everything here is found by an index, and a plan that is kept may be older than the table is large: made while it was
+ * empty, it would read it from one end to the other.
  */
 const plans = 'SET enable_seqscan = off; SET jit = off'
-/** For how long a lock is waited for, and for how long a process may stand still in a transaction of its own before the server ends it. Milliseconds. */
+/**
+ * For how long a lock is waited for, and for how long a process may stand still in a transaction of its own before the
+ * server ends it. Milliseconds.
+ */
 const lockMs = 10_000
 const sessionSetup = `SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = ${lockMs + 5_000}; ${plans}`
 
@@ -61,7 +67,9 @@ export function configOf({ address, schema }: Target, { types }: Driver, more: C
     keepAliveInitialDelayMillis: 10_000,
     application_name: `reeve ${schema}`.slice(0, 63),
     // Numbers beyond 2^53 do not occur; the setting is these connections' alone.
-    types: { getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : (types.getTypeParser(oid, format) as never)) },
+    types: {
+      getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : (types.getTypeParser(oid, format) as never)),
+    },
     pipeline: true,
     ...more,
   }
@@ -114,8 +122,10 @@ export async function mustTakeWrites(client: ClientBase, name: string): Promise<
 }
 
 /**
- * Throws where a pooler between this process and the server gives every transaction another session (PgBouncer in transaction mode): locks, LISTEN and prepared statements would be
- * another client's. A pooler shows in that the server's process is not the one that was named at the beginning; whether it keeps sessions, in that what one connection has set is not seen by another.
+ * Throws where a pooler between this process and the server gives every transaction another session (PgBouncer in
+ * transaction mode): locks, LISTEN and prepared statements would be another client's. A pooler shows in that the
+ * server's process is not the one that was named at the beginning; whether it keeps sessions, in that what one
+ * connection has set is not seen by another.
  */
 export async function mustKeepSessions(
   first: ClientBase & { processID?: number | null },
@@ -156,12 +166,16 @@ interface Socket {
   unref(): void
   destroy(): void
 }
-const socketOf = (client: ClientBase): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream
+const socketOf = (client: ClientBase): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 /** Without a good-bye: what was asked fails. */
 export const hangUp = (client: ClientBase): void => socketOf(client).destroy()
 
-/** One connection that is made when it is needed and again after it was lost. It does not keep the process alive but while `busy`. */
+/**
+ * One connection that is made when it is needed and again after it was lost. It does not keep the process alive but
+ * while `busy`.
+ */
 export class Line {
   readonly #make: () => Promise<Client>
   readonly #name: string
@@ -273,9 +287,13 @@ export class Line {
 }
 
 /** How a transaction has ended. `unknown`: nobody has said so. */
-export type Ending = { readonly ended: 'committed' } | { readonly ended: 'failed' | 'unknown'; readonly thrown: unknown }
+export type Ending =
+  { readonly ended: 'committed' } | { readonly ended: 'failed' | 'unknown'; readonly thrown: unknown }
 
-/** A server that says nothing for so long in the middle of a transaction is given up, and asked on another connection what has become of it. Milliseconds. */
+/**
+ * A server that says nothing for so long in the middle of a transaction is given up, and asked on another connection
+ * what has become of it. Milliseconds.
+ */
 const patienceMs = 20_000
 
 interface Answer {
@@ -283,7 +301,10 @@ interface Answer {
   readonly command: string
 }
 
-/** One transaction, sent as a whole: nothing is waited for before COMMIT is on its way. What is asked is answered when `commit` has resolved. */
+/**
+ * One transaction, sent as a whole: nothing is waited for before COMMIT is on its way. What is asked is answered when
+ * `commit` has resolved.
+ */
 export class Pipeline {
   readonly #client: Client
   readonly #socket: Socket
@@ -326,7 +347,8 @@ export class Pipeline {
           const first = this.#thrown.thrown
           // What the server has said no to, or what it was never asked for, is not written by it.
           resolve({ ended: this.#isBroken || isAnswer(first) ? 'failed' : 'unknown', thrown: first })
-        } else if (thrown !== null && thrown !== undefined) resolve({ ended: isAnswer(thrown) ? 'failed' : 'unknown', thrown })
+        } else if (thrown !== null && thrown !== undefined)
+          resolve({ ended: isAnswer(thrown) ? 'failed' : 'unknown', thrown })
         else if (answer.command === 'COMMIT') resolve({ ended: 'committed' })
         else resolve({ ended: 'failed', thrown: new Error('the transaction was rolled back') })
       }

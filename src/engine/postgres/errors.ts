@@ -1,7 +1,8 @@
 /**
  * What PostgreSQL's errors mean: every one becomes a `store.*` error that says whether to try again and what to do.
  *
- * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does not own: what is tried again (commit.ts, claim.ts).
+ * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
+ * not own: what is tried again (commit.ts, claim.ts).
  */
 import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
 
@@ -16,7 +17,11 @@ const restore = 'Restore the store from a backup.'
 
 /** By the five or two first characters of what PostgreSQL says (SQLSTATE), or by the whole code of the network. */
 const meanings: Readonly<Record<string, Meaning>> = {
-  '08': meaning('store.unavailable', true, 'The connection to PostgreSQL broke. Check that the server runs and the network holds.'),
+  '08': meaning(
+    'store.unavailable',
+    true,
+    'The connection to PostgreSQL broke. Check that the server runs and the network holds.',
+  ),
   '0A000': meaning(
     'store.unavailable',
     false,
@@ -28,8 +33,16 @@ const meanings: Readonly<Record<string, Meaning>> = {
     'PostgreSQL cannot hold this value: an id, a key or an address has a character that it refuses (NUL).',
   ),
   '23': meaning('store.refused', false, 'What was to be recorded contradicts what is recorded.'),
-  '25006': meaning('store.read-only', false, 'The server takes no writes: name the primary, not a standby, as the store.'),
-  '25P03': meaning('store.busy', true, 'This process stood still in the middle of a transaction. Nothing was written; try again.'),
+  '25006': meaning(
+    'store.read-only',
+    false,
+    'The server takes no writes: name the primary, not a standby, as the store.',
+  ),
+  '25P03': meaning(
+    'store.busy',
+    true,
+    'This process stood still in the middle of a transaction. Nothing was written; try again.',
+  ),
   '26': meaning(
     'store.unavailable',
     false,
@@ -47,15 +60,31 @@ const meanings: Readonly<Record<string, Meaning>> = {
     false,
     'Grant this user CREATE on the database once, or let another one create the store; then USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables.',
   ),
-  '42P07': meaning('store.foreign', false, 'The schema holds tables of another program. Name another schema. Nothing was changed.'),
+  '42P07': meaning(
+    'store.foreign',
+    false,
+    'The schema holds tables of another program. Name another schema. Nothing was changed.',
+  ),
   '42P01': meaning('store.corrupt', false, `A table of the store is missing. ${restore}`),
   '42703': meaning('store.foreign', false, 'The schema holds tables of another program. Name another schema.'),
-  '53100': meaning('store.full', true, 'Free space on the disk of the server. Runs go on by themselves as soon as they can be recorded.'),
-  '53300': meaning('store.unavailable', true, 'The server has no connection left: raise max_connections, or run fewer processes.'),
+  '53100': meaning(
+    'store.full',
+    true,
+    'Free space on the disk of the server. Runs go on by themselves as soon as they can be recorded.',
+  ),
+  '53300': meaning(
+    'store.unavailable',
+    true,
+    'The server has no connection left: raise max_connections, or run fewer processes.',
+  ),
   '53': meaning('store.unavailable', true, 'The server is short of something. See its log.'),
   '54': meaning('store.refused', false, 'An id, a key or an address is too long for PostgreSQL.'),
   '55P03': meaning('store.busy', true, 'Another transaction holds a row for long. Find it in pg_stat_activity.'),
-  '57014': meaning('store.busy', true, 'The server broke the statement off: it took longer than statement_timeout allows.'),
+  '57014': meaning(
+    'store.busy',
+    true,
+    'The server broke the statement off: it took longer than statement_timeout allows.',
+  ),
   '57': meaning('store.unavailable', true, 'The server is starting, stopping or was restarted. Try again.'),
   '58': meaning('store.unavailable', true, 'The disk of the server reported an error. See its log.'),
   XX001: meaning('store.corrupt', false, restore),
@@ -70,7 +99,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
     false,
     'Name the authority of the server’s certificate (sslrootcert) in the address.',
   ),
-  ERR_TLS_CERT_ALTNAME_INVALID: meaning('store.unavailable', false, 'The server’s certificate is for another host. Check the address.'),
+  ERR_TLS_CERT_ALTNAME_INVALID: meaning(
+    'store.unavailable',
+    false,
+    'The server’s certificate is for another host. Check the address.',
+  ),
 }
 const unreachable = meaning(
   'store.unavailable',
@@ -85,22 +118,31 @@ const codeOf = (thrown: unknown): string => {
 
 const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code)
 
-const meaningOf = (code: string): Meaning => meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined) ?? unreachable
+const meaningOf = (code: string): Meaning =>
+  meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined) ?? unreachable
 
 /** Several addresses of one host fail as one error without words of its own. */
 const wordsOf = (thrown: unknown): string =>
-  thrown instanceof AggregateError && thrown.message === '' ? thrown.errors.map(messageOf).join('; ') : messageOf(thrown)
+  thrown instanceof AggregateError && thrown.message === ''
+    ? thrown.errors.map(messageOf).join('; ')
+    : messageOf(thrown)
 
 /** `name` names server and database, never a password. */
 export function storeError(thrown: unknown, name: string): ReeveError {
   if (ReeveError.is(thrown)) return thrown
   if (thrown instanceof SyntaxError)
-    return new ReeveError('store.corrupt', `${name}: a row is not JSON: ${thrown.message}`, { hint: restore, cause: thrown })
+    return new ReeveError('store.corrupt', `${name}: a row is not JSON: ${thrown.message}`, {
+      hint: restore,
+      cause: thrown,
+    })
   const { code, retryable, hint } = meaningOf(codeOf(thrown))
   return new ReeveError(code, `${name}: ${wordsOf(thrown)}`, { retryable, hint, cause: thrown })
 }
 
-/** The server itself has said no to a statement, and the connection goes on. Nothing of that transaction will be written. */
+/**
+ * The server itself has said no to a statement, and the connection goes on. Nothing of that transaction will be
+ * written.
+ */
 export function isAnswer(thrown: unknown): boolean {
   const { severity } = (thrown ?? {}) as { severity?: string }
   return isState(codeOf(thrown)) && severity !== 'FATAL' && severity !== 'PANIC' && !codeOf(thrown).startsWith('08')
@@ -111,10 +153,14 @@ export const isSaid = (thrown: unknown): boolean => isState(codeOf(thrown)) && !
 
 /** A process that is closing gave the server up: it takes connections, or none, and says nothing. */
 export const silentServer = (name: string): ReeveError =>
-  new ReeveError('store.unavailable', `${name}: the server has not answered for five seconds, and this process is closing`, {
-    retryable: true,
-    hint: 'Nothing that was written is lost: the process that opens the store next goes on from there.',
-  })
+  new ReeveError(
+    'store.unavailable',
+    `${name}: the server has not answered for five seconds, and this process is closing`,
+    {
+      retryable: true,
+      hint: 'Nothing that was written is lost: the process that opens the store next goes on from there.',
+    },
+  )
 
 /** Two transactions stood in each other's way: the same one begun again finds its way. */
 export const isConflict = (thrown: unknown): boolean => ['40001', '40P01'].includes(codeOf(thrown))

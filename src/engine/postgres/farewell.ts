@@ -1,8 +1,11 @@
 /**
- * Whether a server still answers that a process is about to leave, so that closing ends within a bound while the server is frozen or unreachable.
+ * Whether a server still answers that a process is about to leave, so that closing ends within a bound while the server
+ * is frozen or unreachable.
  *
- * Owns: asking on a connection of its own, for as long as the process closes. Does not own: what is broken off when the server is silent, and what is said of it (store.ts).
- * Holds: the process stays alive until `end`. A server is silent after a number of looks without an answer, so that an event loop that was blocked for a while condemns nobody.
+ * Owns: asking on a connection of its own, for as long as the process closes. Does not own: what is broken off when the
+ * server is silent, and what is said of it (store.ts).
+ * Holds: the process stays alive until `end`. A server is silent after a number of looks without an answer, so that an
+ * event loop that was blocked for a while condemns nobody.
  */
 import type { Client } from 'pg'
 import { hangUp } from './connection.ts'
@@ -23,14 +26,20 @@ export class Farewell {
   #isAsking = false
   #isOver = false
 
-  /** `onSilent` is called with each look while the server is silent. `mustWait`: something is under way that is yet to be recorded. */
+  /**
+   * `onSilent` is called with each look while the server is silent. `mustWait`: something is under way that is yet to
+   * be recorded.
+   */
   constructor(connect: () => Promise<Client>, onSilent: () => void, mustWait: () => boolean) {
     this.#connect = connect
     this.#onSilent = onSilent
     this.#mustWait = mustWait
   }
 
-  /** The server has said nothing for five seconds, and nothing is worth waiting longer. False again as soon as it answers. */
+  /**
+   * The server has said nothing for five seconds, and nothing is worth waiting longer. False again as soon as it
+   * answers.
+   */
   get isSilent(): boolean {
     return this.#looks >= patience && !this.#mustWait()
   }

@@ -1,5 +1,6 @@
 /**
- * Inserting many rows with few statements of few kinds: lists of VALUES of fixed lengths, so that the server knows the statement already.
+ * Inserting many rows with few statements of few kinds: lists of VALUES of fixed lengths, so that the server knows the
+ * statement already.
  */
 import type { Named, Params, Pipeline } from './connection.ts'
 

@@ -6,4 +6,5 @@
 export const encodedKey = (key: string): string =>
   key.replace(/[\0\u{10FFFF}]/gu, (char) => (char === '\0' ? '\u{10FFFF}0' : '\u{10FFFF}1'))
 
-export const decodedKey = (key: string): string => key.replace(/\u{10FFFF}([01])/gu, (_, which) => (which === '0' ? '\0' : '\u{10FFFF}'))
+export const decodedKey = (key: string): string =>
+  key.replace(/\u{10FFFF}([01])/gu, (_, which) => (which === '0' ? '\0' : '\u{10FFFF}'))

@@ -1,14 +1,17 @@
 /**
- * Leases: which process holds which run (K2), by the server's clock. A process keeps one heartbeat for all its runs; a run names its owner.
+ * Leases: which process holds which run (K2), by the server's clock. A process keeps one heartbeat for all its runs; a
+ * run names its owner.
  *
- * Owns: this process's row, finding processes that are dead, counting how often a run was lost with its owner. Does not own: the heartbeat's thread (pulse.ts), fencing (commit.ts), claiming (claim.ts).
+ * Owns: this process's row, finding processes that are dead, counting how often a run was lost with its owner. Does not
+ * own: the heartbeat's thread (pulse.ts), fencing (commit.ts), claiming (claim.ts).
  *
- * A lease is over when the server's clock says so. Here it counts from before its heartbeat was sent, by a clock that nobody sets, so that it ends here before it ends there, whatever clock
- * this host has.
- * A process that has died is noticed before that: it holds an advisory lock for as long as its session with the server lives, and its row says so. If the lock is free while the server that it was
- * taken on still runs, and the row does not change for a moment, the process is gone. A process whose session was lost lets nothing out until it has taken the lock again, or has
- * said that it has none (`fresh`).
- * With another clock than the system's there is neither a thread nor a lock: leases begin and end by that clock.
+ * A lease is over when the server's clock says so. Here it counts from before its heartbeat was sent, by a clock that
+ * nobody sets, so that it ends here before it ends there, whatever clock this host has. A process that has died is
+ * noticed before that: it holds an advisory lock for as long as its session with the server lives, and its row says so.
+ * If the lock is free while the server that it was taken on still runs, and the row does not change for a moment, the
+ * process is gone. A process whose session was lost lets nothing out until it has taken the lock again, or has said
+ * that it has none (`fresh`). With another clock than the system's there is neither a thread nor a lock: leases begin
+ * and end by that clock.
  */
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
@@ -18,7 +21,10 @@ import { beatStatements, lockOf, Memory, noteBeat, Pulse, type BeatRow } from '.
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
 const stretchLimit = 4
-/** A process that is silent is given this long to say something after it was noticed: the server, or the network, may have kept it from it. Milliseconds. */
+/**
+ * A process that is silent is given this long to say something after it was noticed: the server, or the network, may
+ * have kept it from it. Milliseconds.
+ */
 const graceMs = 500
 /** Owners that are in no list are looked for so often. Milliseconds. */
 const straysEveryMs = 1_000
@@ -134,7 +140,10 @@ export class Lease implements StoreLease {
     return this.freshen()
   }
 
-  /** There are runs to lose: from now on a thread says that this process lives. True: it has just been started, and takes a moment. */
+  /**
+   * There are runs to lose: from now on a thread says that this process lives. True: it has just been started, and
+   * takes a moment.
+   */
   hold(): boolean {
     return !this.#ownClock && this.#pulse.start()
   }
@@ -160,7 +169,11 @@ export class Lease implements StoreLease {
     const held = [...runs]
     await this.beat()
     this.#memory.set('stoodStill', 0)
-    const rows = await this.#line.ask<{ id: RunId }>(this.#sql.held, [held.map(([run]) => run), held.map(([, epoch]) => epoch), this.id])
+    const rows = await this.#line.ask<{ id: RunId }>(this.#sql.held, [
+      held.map(([run]) => run),
+      held.map(([, epoch]) => epoch),
+      this.id,
+    ])
     return new Set(rows.map(({ id }) => id))
   }
 
@@ -171,7 +184,9 @@ export class Lease implements StoreLease {
   async buryDead(): Promise<Buried> {
     const aside: Buried['aside'][number][] = []
     let owners = 0
-    const others = await this.#line.ask<{ id: string; until: number; over: boolean; gone: boolean }>(this.#sql.others, [this.id])
+    const others = await this.#line.ask<{ id: string; until: number; over: boolean; gone: boolean }>(this.#sql.others, [
+      this.id,
+    ])
     for (const row of others) {
       if (!this.#isDead(row)) continue
       this.#silent.delete(row.id)
@@ -194,7 +209,9 @@ export class Lease implements StoreLease {
     return { owners, aside }
   }
 
-  /** Whether a process is dead: it is silent, and has said nothing since that was noticed although this process could. */
+  /**
+   * Whether a process is dead: it is silent, and has said nothing since that was noticed although this process could.
+   */
   #isDead({ id, until, over, gone }: { id: string; until: number; over: boolean; gone: boolean }): boolean {
     if (this.#ownClock) return this.#clock.now() > until
     if (!over && !gone) {
@@ -256,7 +273,9 @@ function statements(s: string) {
       `SELECT id, until, until < ${now} AS over, CASE WHEN session = ${incarnation} AND until >= ${now} THEN pg_try_advisory_xact_lock_shared(lock) ELSE false END AS gone
       FROM ${s}.process WHERE id <> $1`,
     ),
-    // Its receipt stays for a day: it may only have stood still, and ask what became of its last commit. Runs that were lost too often are set aside in the same transaction. What an operator said to them was heard by a process that died on it.
+    // Its receipt stays for a day: it may only have stood still, and ask what became of its last commit. Runs that were
+    // lost too often are set aside in the same transaction. What an operator said to them was heard by a process that
+    // died on it.
     bury: named(
       'bury',
       `WITH dead AS (DELETE FROM ${s}.process WHERE id = $1 AND until = $2 RETURNING id),

@@ -1,10 +1,12 @@
 /**
- * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by LISTEN. Live parts go the same way (parts.ts), before the news that
- * are told with them: who hears that something was recorded has heard what was shown before.
+ * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by
+ * LISTEN. Live parts go the same way (parts.ts), before the news that are told with them: who hears that something was
+ * recorded has heard what was shown before.
  *
- * Owns: what waits to be told, what was heard and not yet asked for, and the channels. Does not own: what is made of it (the host); it may be lost, and is never needed.
- * A transaction that tells holds a lock of the whole database until its commit is on disk, so that with news in it no two commits of all runs are written together. So it is told afterwards,
- * by a statement that waits for no disk. A gap in hearing is heard as `all`.
+ * Owns: what waits to be told, what was heard and not yet asked for, and the channels. Does not own: what is made of it
+ * (the host); it may be lost, and is never needed. A transaction that tells holds a lock of the whole database until
+ * its commit is on disk, so that with news in it no two commits of all runs are written together. So it is told
+ * afterwards, by a statement that waits for no disk. A gap in hearing is heard as `all`.
  */
 import type { Client } from 'pg'
 import { stopwatch, type RunId } from '../../core/index.ts'
@@ -27,7 +29,10 @@ const latest = 5_000
 /** A connection whose other end has vanished says nothing: it is asked. Milliseconds. */
 const askEveryMs = 10_000
 
-/** A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was written; `h`: a process has begun; `l`: it listens to their live parts. */
+/**
+ * A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was
+ * written; `h`: a process has begun; `l`: it listens to their live parts.
+ */
 const all = '*'
 
 export interface NewsOptions {
@@ -79,7 +84,8 @@ export class News {
     })
   }
 
-  // ---- hearing ---------------------------------------------------------------------------------------------------------------------
+  // ---- hearing
+  // ---------------------------------------------------------------------------------------------------------------------
 
   /** Everything every now and then: news may be lost. */
   moved(): ReadonlySet<RunId> | 'all' | undefined {
@@ -89,7 +95,10 @@ export class News {
     return moved
   }
 
-  /** Which runs may have mail: those that are named, and, if `all`, any other that is held. Undefined: nobody has heard of any. */
+  /**
+   * Which runs may have mail: those that are named, and, if `all`, any other that is held. Undefined: nobody has heard
+   * of any.
+   */
   takeMail(): { readonly runs: ReadonlySet<RunId>; readonly all: boolean } | undefined {
     const isFull = this.#isMailUnknown || stopwatch() - this.#lastFull >= fullEveryMs
     if (!isFull && this.#mail.size + this.#own.size === 0) return undefined
@@ -186,7 +195,8 @@ export class News {
     this.#moved = new Set([...(this.#moved ?? []), ...runs])
   }
 
-  // ---- telling ---------------------------------------------------------------------------------------------------------------------
+  // ---- telling
+  // ---------------------------------------------------------------------------------------------------------------------
 
   /** This process has written. */
   note({ written, mailed, born, left }: Committed): void {
@@ -257,7 +267,8 @@ export class News {
     const payloads: string[] = []
     let payload = ''
     for (const run of runs) {
-      if (payload.length + run.length > longest || payload === '') payloads.push((payload = `${kind} ${this.#options.process}`))
+      if (payload.length + run.length > longest || payload === '')
+        payloads.push((payload = `${kind} ${this.#options.process}`))
       payloads[payloads.length - 1] = payload = `${payload} ${run}`
     }
     return payloads

@@ -1,8 +1,11 @@
 /**
- * Live parts between processes, by NOTIFY: a process that listens to runs says so every two seconds, and whoever drives one of them sends what it shows to the channel of that process.
+ * Live parts between processes, by NOTIFY: a process that listens to runs says so every two seconds, and whoever drives
+ * one of them sends what it shows to the channel of that process.
  *
- * Owns: who listens to what, what waits to be sent, how it is cut into messages and put together again. Does not own: the connection, when it is sent (news.ts).
- * Holds: K9. Nothing is gathered for a run to which nobody listens; what waits has bounded bytes, and what is above the bound is lost; nothing of it is ever on a disk of ours.
+ * Owns: who listens to what, what waits to be sent, how it is cut into messages and put together again. Does not own:
+ * the connection, when it is sent (news.ts).
+ * Holds: K9. Nothing is gathered for a run to which nobody listens; what waits has bounded bytes, and what is above the
+ * bound is lost; nothing of it is ever on a disk of ours.
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes } from '../live-part.ts'
@@ -64,7 +67,8 @@ export class Parts implements StoreParts {
     this.#options = options
   }
 
-  // ---- listening -------------------------------------------------------------------------------------------------------------------
+  // ---- listening
+  // -------------------------------------------------------------------------------------------------------------------
 
   overhear(run: RunId, hear: (published: PublishedParts) => void): () => void {
     const hearing = this.#hearing.get(run) ?? new Set()
@@ -100,7 +104,8 @@ export class Parts implements StoreParts {
     for (const hear of this.#hearing.get(run) ?? []) hear({ from, n: Number(n), parts })
   }
 
-  // ---- being listened to -----------------------------------------------------------------------------------------------------------
+  // ---- being listened to
+  // -----------------------------------------------------------------------------------------------------------
 
   /** Another process listens to these runs. */
   heardOf(process: string, runs: readonly RunId[]): void {
@@ -187,4 +192,5 @@ function sentIn(text: string): Sent | undefined {
 }
 
 /** The same JSON, in one byte for each character, so that it may be cut anywhere and every database can hold it. */
-const ascii = (json: string): string => json.replace(/[\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const ascii = (json: string): string =>
+  json.replace(/[\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,8 +1,11 @@
 /**
- * Posts and values of a batch: who is given a row, who is first, and what a stream becomes. Decided by the server, in the transaction, in the order of the batch.
+ * Posts and values of a batch: who is given a row, who is first, and what a stream becomes. Decided by the server, in
+ * the transaction, in the order of the batch.
  *
- * Owns: these statements and what their answers mean. Does not own: locking (the rows of the runs concerned are held before, commit.ts).
- * Holds: K2 (unique keys name the winner of a post); what was answered stays with the receipt, in case the answer to COMMIT is lost.
+ * Owns: these statements and what their answers mean. Does not own: locking (the rows of the runs concerned are held
+ * before, commit.ts).
+ * Holds: K2 (unique keys name the winner of a post); what was answered stays with the receipt, in case the answer to
+ * COMMIT is lost.
  */
 import { runOf } from '../../core/index.ts'
 import { askKey } from '../question.ts'
@@ -11,7 +14,10 @@ import { deadlineBody, type NewRow, type Target, type ValueResult, type ValueWri
 import type { Named, Params, Pipeline } from './connection.ts'
 import { encodedKey } from './keys.ts'
 
-/** What the server says of one row: its place in the batch, then two or three words about it. Kept with the receipt as it is. */
+/**
+ * What the server says of one row: its place in the batch, then two or three words about it. Kept with the receipt as
+ * it is.
+ */
 type Answer = readonly (number | boolean | null)[]
 
 /** Every answer of a batch, by what it is about. */
@@ -37,7 +43,8 @@ export function postStatements(s: string): PostStatements {
   const put = `INSERT INTO ${s}.inbox(run, act, key, body)`
   const kept = (answer: string): string => `kept AS (
     UPDATE ${s}.receipt SET answers = COALESCE(answers, '[]'::jsonb) || (SELECT jsonb_agg(${answer} ORDER BY i) FROM said) WHERE process = $1 AND EXISTS (SELECT 1 FROM said))`
-  // The gate of the commit has locked them (commit.ts). One that has begun since then is locked here: no row gets its number before.
+  // The gate of the commit has locked them (commit.ts). One that has begun since then is locked here: no row gets its
+  // number before.
   const held = `held AS MATERIALIZED (SELECT id, ended FROM ${s}.run WHERE id = ANY($3::text[]) ORDER BY id FOR NO KEY UPDATE)`
   return {
     run: [
@@ -65,7 +72,8 @@ export function postStatements(s: string): PostStatements {
       ${kept('jsonb_build_array(i, known, over)')}
       SELECT i, known, over FROM said`,
     ],
-    // Of several questions at one address the first counts that is of one of the kinds. In any case it rings no more: a deadline that stayed behind would ring for ever.
+    // Of several questions at one address the first counts that is of one of the kinds. In any case it rings no more: a
+    // deadline that stayed behind would ring for ever.
     question: [
       'reeve_post_question',
       `WITH v AS (SELECT * FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -136,10 +144,17 @@ function notePost(batch: { readonly rows: readonly NewRow[] }, into: Answers, an
 
 function noteValue(into: Answers, [i, written, seq]: Answer): void {
   into.values[i as number] =
-    written === true ? { status: 'written' } : typeof seq === 'number' ? { status: 'repeated', seq } : { status: 'moved' }
+    written === true
+      ? { status: 'written' }
+      : typeof seq === 'number'
+        ? { status: 'repeated', seq }
+        : { status: 'moved' }
 }
 
-/** Sends the rows of a batch whose places are given. Rows of one kind that follow each other go together: the order of the batch is the order in which they are read. */
+/**
+ * Sends the rows of a batch whose places are given. Rows of one kind that follow each other go together: the order of
+ * the batch is the order in which they are read.
+ */
 export function sendPosts(
   pipeline: Pipeline,
   statements: PostStatements,
@@ -154,7 +169,13 @@ export function sendPosts(
     while (to < places.length && batch.rows[places[to]!]!.target === target) to++
     const some = places.slice(from, to)
     const rows = some.map((i) => batch.rows[i]!)
-    const head = [by.process, some, rows.map(({ act }) => runOf(act)), rows.map(({ act }) => act), rows.map(({ key }) => key)] as const
+    const head = [
+      by.process,
+      some,
+      rows.map(({ act }) => runOf(act)),
+      rows.map(({ act }) => act),
+      rows.map(({ key }) => key),
+    ] as const
     const params: Params =
       target === 'run'
         ? [...head, rows.map(({ body }) => body)]
@@ -190,7 +211,9 @@ export function sendPosts(
 /** The refusal is in the sender's inbox in the same transaction: a crash does not lose it. */
 const refusal = (id: string, reason: 'unknown' | 'closed'): string => JSON.stringify({ type: 'refused', id, reason })
 
-/** Sends the writes of a batch whose places are given, one after the other: each sees what the one before has written. */
+/**
+ * Sends the writes of a batch whose places are given, one after the other: each sees what the one before has written.
+ */
 export function sendValues(
   pipeline: Pipeline,
   statements: PostStatements,

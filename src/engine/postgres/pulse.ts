@@ -1,7 +1,9 @@
 /**
- * The heartbeat of a process, in a thread of its own with a connection of its own: users' code may block the event loop for as long as it likes, and the process still says that it lives.
+ * The heartbeat of a process, in a thread of its own with a connection of its own: users' code may block the event loop
+ * for as long as it likes, and the process still says that it lives.
  *
- * Owns: what the two threads share, the heartbeat's statements, the session and its lock, starting and ending the thread. Does not own: what a missed heartbeat means (lease.ts).
+ * Owns: what the two threads share, the heartbeat's statements, the session and its lock, starting and ending the
+ * thread. Does not own: what a missed heartbeat means (lease.ts).
  */
 import { Worker } from 'node:worker_threads'
 import type { Client } from 'pg'
@@ -10,7 +12,10 @@ import { sha256 } from '../embedded/digests.ts'
 import { stopThread } from '../embedded/stop-thread.ts'
 import { connect, type Named } from './connection.ts'
 
-/** An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that it lives. Milliseconds. */
+/**
+ * An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that
+ * it lives. Milliseconds.
+ */
 const hungMs = 600_000
 /** A heartbeat that is not answered for so long is given up, and its connection with it. Milliseconds. */
 const answerMs = 2_000
@@ -18,7 +23,10 @@ const answerMs = 2_000
 const soonest = 50
 const latest = 1_000
 
-/** Where the values that both threads see stand in their common memory. `begun`: 1 the thread has its code. `session`: 1 it is said to live by its lock, 0 by its lease alone, -1 the lock is lost. */
+/**
+ * Where the values that both threads see stand in their common memory. `begun`: 1 the thread has its code. `session`: 1
+ * it is said to live by its lock, 0 by its lease alone, -1 the lock is lost.
+ */
 const places = {
   until: 0,
   wallUntil: 1,
@@ -137,7 +145,10 @@ export interface PulseData {
   readonly memory: SharedArrayBuffer
 }
 
-/** Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and `failed` is told. */
+/**
+ * Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and
+ * `failed` is told.
+ */
 export class Pulse {
   readonly #data: PulseData
   readonly #failed: (message: string) => void

@@ -1,7 +1,8 @@
 /**
  * Reading the store: feeds, runs, questions, values, and what there is to do. Never writes.
  *
- * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views), what a claim reads (claim.ts).
+ * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views), what a
+ * claim reads (claim.ts).
  */
 import type { Pool, PoolClient } from 'pg'
 import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
@@ -88,9 +89,18 @@ export class Reader implements StoreReader {
 
   async summaries(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
     const { status, agent, limit = many, childrenOf } = filter
-    const [over, open] = [status?.filter((each) => ends.has(each)) ?? [], status?.filter((each) => !ends.has(each)) ?? []]
-    const which = status === undefined ? this.#sql.summaries : over.length === 0 ? this.#sql.summariesOpen : this.#sql.summariesOf
-    const params: Params = [agent ?? null, limit, childrenOf ?? null, ...(status === undefined ? [] : [over.length === 0 ? open : status])]
+    const [over, open] = [
+      status?.filter((each) => ends.has(each)) ?? [],
+      status?.filter((each) => !ends.has(each)) ?? [],
+    ]
+    const which =
+      status === undefined ? this.#sql.summaries : over.length === 0 ? this.#sql.summariesOpen : this.#sql.summariesOf
+    const params: Params = [
+      agent ?? null,
+      limit,
+      childrenOf ?? null,
+      ...(status === undefined ? [] : [over.length === 0 ? open : status]),
+    ]
     return (await this.#rows<SummaryRow>(which, params)).map(summaryOf)
   }
 
@@ -109,7 +119,9 @@ export class Reader implements StoreReader {
     return new Map(
       rows.flatMap((row) => {
         const event = eventOf(row, blobs)
-        return event.type === 'activation.settled' ? [[row.run, { outcome: event.outcome, usage: event.usage ?? [] }] as const] : []
+        return event.type === 'activation.settled'
+          ? [[row.run, { outcome: event.outcome, usage: event.usage ?? [] }] as const]
+          : []
       }),
     )
   }
@@ -121,7 +133,14 @@ export class Reader implements StoreReader {
   async #feed(run: RunId, from: number, on?: Asking): Promise<Recorded[]> {
     const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from], on)
     const blobs = await this.#blobsFor(rows, on)
-    return rows.map((row) => ({ position: row.position, run, activation: row.act, seq: row.seq, at: row.at, event: eventOf(row, blobs) }))
+    return rows.map((row) => ({
+      position: row.position,
+      run,
+      activation: row.act,
+      seq: row.seq,
+      at: row.at,
+      event: eventOf(row, blobs),
+    }))
   }
 
   async hasNews(run: RunId, from: number): Promise<boolean> {
@@ -179,7 +198,12 @@ export class Reader implements StoreReader {
     }
   }
 
-  async #origin(client: PoolClient, run: RunId, at: number, stream: (caller: Caller) => string): Promise<StoredOrigin | undefined> {
+  async #origin(
+    client: PoolClient,
+    run: RunId,
+    at: number,
+    stream: (caller: Caller) => string,
+  ): Promise<StoredOrigin | undefined> {
     const [row] = await this.#rows<StoredRun>(this.#sql.run, [run], client)
     if (row === undefined) return undefined
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
@@ -202,7 +226,9 @@ export class Reader implements StoreReader {
 
   async value(stream: string, key: string): Promise<{ readonly version: number; readonly value: Json }> {
     const [row] = await this.#rows<{ version: number; body: string }>(this.#sql.value, [stream, encodedKey(key)])
-    return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
+    return row === undefined
+      ? { version: 0, value: null }
+      : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
   async valueKeys(stream: string): Promise<readonly string[]> {
@@ -244,11 +270,20 @@ export class Reader implements StoreReader {
 
 function summaryOf(row: SummaryRow): RunSummary {
   const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-  const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: row.shown, caller, createdAt: row.created }
+  const base = {
+    run: row.id as RunId,
+    agent: row.agent,
+    version: row.version,
+    status: row.shown,
+    caller,
+    createdAt: row.created,
+  }
   if (row.ended !== null) return { ...base, endedAt: row.ended }
   if (row.stuck === null) return base
   const failure = asideFor(row)
-  return failure === undefined ? { ...base, reason: row.stuck } : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
+  return failure === undefined
+    ? { ...base, reason: row.stuck }
+    : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
 }
 
 function statements(s: string) {
@@ -285,7 +320,10 @@ function statements(s: string) {
       `SELECT NOT EXISTS (SELECT 1 FROM ${s}.run WHERE id = $1 AND ended IS NULL) OR EXISTS (SELECT 1 FROM ${s}.entry WHERE run = $1 AND position > $2) AS news`,
     ),
     question: named('question', `SELECT ${question} FROM ${s}.question q WHERE q.id = $1`),
-    questions: named('questions', `SELECT ${question} FROM ${s}.question q WHERE q.kind <> 'timer' ORDER BY q.at, q.num`),
+    questions: named(
+      'questions',
+      `SELECT ${question} FROM ${s}.question q WHERE q.kind <> 'timer' ORDER BY q.at, q.num`,
+    ),
     questionsOfRun: named(
       'questions_of',
       `SELECT ${question} FROM ${s}.question q WHERE (q.run = $1 OR ${isChildOf('q.run', '$1')}) AND q.kind <> 'timer' ORDER BY q.at, q.num`,
@@ -294,9 +332,15 @@ function statements(s: string) {
       'below',
       `SELECT ${entryColumns} FROM ${s}.entry WHERE (run = $1 AND position >= ${since} OR ${isChildOf('run', '$1')}) AND (act = $2 OR starts_with(act, $2 || '>')) ORDER BY run, position`,
     ),
-    log: named('log_of', `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND act = $2 ORDER BY position`),
+    log: named(
+      'log_of',
+      `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND act = $2 ORDER BY position`,
+    ),
     blobs: blobStatement(s),
-    unreadOfRun: named('unread_of', `SELECT position, act, key, body FROM ${s}.inbox WHERE run = $1 AND NOT taken ORDER BY position`),
+    unreadOfRun: named(
+      'unread_of',
+      `SELECT position, act, key, body FROM ${s}.inbox WHERE run = $1 AND NOT taken ORDER BY position`,
+    ),
     accounts: named('accounts_of', `SELECT act, body FROM ${s}.account WHERE run = $1`),
     stream: named('stream', `SELECT at, body FROM ${s}.value_log WHERE stream = $1 ORDER BY seq`),
     value: named('value_of', `SELECT version, body FROM ${s}.value WHERE stream = $1 AND key = $2`),
@@ -319,7 +363,10 @@ function statements(s: string) {
       `SELECT id FROM ${s}.run WHERE ended IS NULL AND stuck IS NOT NULL
       UNION SELECT r.id FROM ${s}.inbox i JOIN ${s}.run r ON r.id = i.run WHERE i.key = '!cancel' AND i.taken AND i.act = 'act_' || i.run AND r.ended IS NULL AND r.parked = 1`,
     ),
-    withoutCode: named('without_code', `SELECT id FROM ${s}.run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE $1`),
+    withoutCode: named(
+      'without_code',
+      `SELECT id FROM ${s}.run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE $1`,
+    ),
     kinds: readyKinds(s),
     ready: named(
       'ready_ids',
@@ -330,6 +377,9 @@ function statements(s: string) {
       'with_mail',
       `SELECT r.id FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL`,
     ),
-    endedBefore: named('ended_before', `SELECT id FROM ${s}.run WHERE ended < $1 AND strpos(id, '>') = 0 ORDER BY ended LIMIT $2`),
+    endedBefore: named(
+      'ended_before',
+      `SELECT id FROM ${s}.run WHERE ended < $1 AND strpos(id, '>') = 0 ORDER BY ended LIMIT $2`,
+    ),
   } as const
 }

@@ -30,10 +30,14 @@ const mark = /"\$reeve\.blob":"([0-9a-f]{64})"/g
 /** Puts back what was taken out, where something was. `ask` reads the long strings of these runs with these hashes. */
 export async function blobsFor(
   rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[],
-  ask: (runs: string[], hashes: string[]) => Promise<readonly { readonly run: string; readonly hash: string; readonly body: string }[]>,
+  ask: (
+    runs: string[],
+    hashes: string[],
+  ) => Promise<readonly { readonly run: string; readonly hash: string; readonly body: string }[]>,
 ): Promise<Blobs> {
   const wanted = new Set<string>()
-  for (const row of rows) if (isPacked(row)) for (const [, hash] of row.body.matchAll(mark)) wanted.add(`${row.run} ${hash}`)
+  for (const row of rows)
+    if (isPacked(row)) for (const [, hash] of row.body.matchAll(mark)) wanted.add(`${row.run} ${hash}`)
   if (wanted.size === 0) return noBlobs
   const pairs = [...wanted].map((each) => each.split(' ') as [string, string])
   const found = await ask(
@@ -55,7 +59,9 @@ export function eventOf(row: Pick<EntryRow, 'run' | 'flags' | 'body'>, blobs: Bl
     unpack(row.body, (hash) => {
       const body = blobs.get(`${row.run} ${hash}`)
       if (body === undefined)
-        throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
+        throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, {
+          hint: 'Restore the store from a backup.',
+        })
       return body
     }),
   )

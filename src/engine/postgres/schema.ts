@@ -1,9 +1,11 @@
 /**
  * The tables in a schema of a PostgreSQL database: made by the process that comes first, recognised by all others.
  *
- * Owns: the tables and their version, how they come to be there (with the first process that writes), and what is said when they are not this store's. Does not own: what is written when (commit.ts).
- * `entry` is the truth of runs, `value_log` that of streams (K1). Everything else is an index over them or what processes must agree on, kept in the same transactions.
- * The rows of a run are found by `run`. Positions of its feed are its own, without gaps; `floor` (in meta) is above every position of a run that was removed.
+ * Owns: the tables and their version, how they come to be there (with the first process that writes), and what is said
+ * when they are not this store's. Does not own: what is written when (commit.ts). `entry` is the truth of runs,
+ * `value_log` that of streams (K1). Everything else is an index over them or what processes must agree on, kept in the
+ * same transactions. The rows of a run are found by `run`. Positions of its feed are its own, without gaps; `floor` (in
+ * meta) is above every position of a run that was removed.
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '../../core/index.ts'
@@ -77,8 +79,9 @@ export function checkSchemaName(schema: string): void {
 }
 
 /**
- * Makes the tables where there are none. Several processes may do so at once: the lock is held around the transaction, not inside it, since one that begins after it was
- * waited for is certain to see what the other process has made. A user who may not create anything is enough where they are there.
+ * Makes the tables where there are none. Several processes may do so at once: the lock is held around the transaction,
+ * not inside it, since one that begins after it was waited for is certain to see what the other process has made. A
+ * user who may not create anything is enough where they are there.
  */
 export async function prepareSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta> {
   const { where, s } = placeOf(schema, name)
@@ -117,10 +120,10 @@ async function build(client: ClientBase, schema: string, s: string, where: strin
       // Asked first: where it exists, this user may not be allowed to create one.
       if (rowCount === 0) await client.query(`CREATE SCHEMA ${s}`)
       await client.query(tables(s))
-      await client.query(`INSERT INTO ${s}.meta VALUES('program', 'reeve'), ('version', $1), ('id', $2), ('floor', '0')`, [
-        String(schemaVersion),
-        newId('sto'),
-      ])
+      await client.query(
+        `INSERT INTO ${s}.meta VALUES('program', 'reeve'), ('version', $1), ('id', $2), ('floor', '0')`,
+        [String(schemaVersion), newId('sto')],
+      )
     } else {
       for (let version = found + 1; version <= schemaVersion; version++) await client.query(upgrades[version]!(s))
       await client.query(`UPDATE ${s}.meta SET value = $1 WHERE key = 'version'`, [String(schemaVersion)])
@@ -132,7 +135,10 @@ async function build(client: ClientBase, schema: string, s: string, where: strin
   }
 }
 
-/** The version of the store in this schema; undefined if there is none and no table that is in the way. Throws `store.foreign` and `store.newer`. */
+/**
+ * The version of the store in this schema; undefined if there is none and no table that is in the way. Throws
+ * `store.foreign` and `store.newer`.
+ */
 async function versionIn(client: ClientBase, s: string, where: string): Promise<number | undefined> {
   const { rows: columns } = await client.query<{ name: string }>(
     'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped',
@@ -144,23 +150,30 @@ async function versionIn(client: ClientBase, s: string, where: string): Promise<
   const meta =
     names.has('key') && names.has('value')
       ? new Map(
-          (await client.query<{ key: string; value: string }>(`SELECT key, value::text FROM ${s}.meta`)).rows.map((row) => [
-            row.key,
-            row.value,
-          ]),
+          (await client.query<{ key: string; value: string }>(`SELECT key, value::text FROM ${s}.meta`)).rows.map(
+            (row) => [row.key, row.value],
+          ),
         )
       : new Map<string, string>()
   if (meta.get('program') !== 'reeve') throw foreign(where)
   const version = Number(meta.get('version'))
   if (version <= schemaVersion) return version
-  throw new ReeveError('store.newer', `${where} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, {
-    hint: 'Upgrade Reeve in this process. Nothing was changed.',
-  })
+  throw new ReeveError(
+    'store.newer',
+    `${where} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`,
+    {
+      hint: 'Upgrade Reeve in this process. Nothing was changed.',
+    },
+  )
 }
 
 const foreign = (where: string): ReeveError =>
-  new ReeveError('store.foreign', `${where} holds tables of another program`, { hint: 'Name another schema. Nothing was changed.' })
+  new ReeveError('store.foreign', `${where} holds tables of another program`, {
+    hint: 'Name another schema. Nothing was changed.',
+  })
 
 /** The tables that the Restate engine of 0.1 keeps its events in. */
 const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, s: string, where: string): ReeveError =>
-  rows.some(({ program }) => program === 'reeve') ? olderStore(where, `'postgres://…?schema=${s.slice(1, -1)}'`) : foreign(where)
+  rows.some(({ program }) => program === 'reeve')
+    ? olderStore(where, `'postgres://…?schema=${s.slice(1, -1)}'`)
+    : foreign(where)

@@ -1,11 +1,23 @@
 /**
  * The store in a PostgreSQL database: opens it and puts its parts together.
  *
- * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and what is done with the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts).
- * It connects when it is first asked for anything, and again whenever a connection was lost. What is read creates nothing: a database without tables is an empty store.
+ * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and what is done
+ * with the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts). It connects when it is first
+ * asked for anything, and again whenever a connection was lost. What is read creates nothing: a database without tables
+ * is an empty store.
  */
 import type { Client, Pool, PoolClient } from 'pg'
-import { delay, newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
+import {
+  delay,
+  newId,
+  redactor,
+  stopwatch,
+  systemClock,
+  type Clock,
+  type Now,
+  type ReeveError,
+  type RunId,
+} from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
 import { storeIsRedacted, storeMark } from '../redaction-mark.ts'
@@ -49,13 +61,21 @@ import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './sc
 
 /** How a database is kept. Of what the host is told, it has to know these. */
 export interface PostgresOptions extends Pick<HostOptions, 'clock' | 'lossLimit' | 'onWarning' | 'redact'> {
-  /** `postgres://user:password@host:5432/database`, as libpq and pg read it. Of PostgreSQL 14 or newer; a pooler between must pool sessions, not transactions. */
+  /**
+   * `postgres://user:password@host:5432/database`, as libpq and pg read it. Of PostgreSQL 14 or newer; a pooler between
+   * must pool sessions, not transactions.
+   */
   readonly postgres: string
-  /** Where its tables are; made if it is not there. Stores in different schemas know nothing of each other. Default `reeve`. */
+  /**
+   * Where its tables are; made if it is not there. Stores in different schemas know nothing of each other. Default
+   * `reeve`.
+   */
   readonly schema?: string
   /**
-   * After this long without a heartbeat a process counts as dead. A thread of its own writes the heartbeat, so code that blocks the event loop does not stop it, for ten minutes. A process that has
-   * died is found within a second; this time counts where it stands still, or the network between it and the server does. With another `clock` than the system's there is no thread. Milliseconds, default 3,000.
+   * After this long without a heartbeat a process counts as dead. A thread of its own writes the heartbeat, so code
+   * that blocks the event loop does not stop it, for ten minutes. A process that has died is found within a second;
+   * this time counts where it stands still, or the network between it and the server does. With another `clock` than
+   * the system's there is no thread. Milliseconds, default 3,000.
    */
   readonly leaseMs?: number
   /** How many connections read and claim; two or three more commit, listen and keep the lease. Default 4. */
@@ -174,7 +194,8 @@ export class PostgresStore implements Store {
     this.parts = this.#news.parts
   }
 
-  // ---- opening ---------------------------------------------------------------------------------------------------------------------
+  // ---- opening
+  // ---------------------------------------------------------------------------------------------------------------------
 
   /** For what is written: there are tables. */
   async #open(): Promise<Pool> {
@@ -246,11 +267,13 @@ export class PostgresStore implements Store {
 
   async #found(meta: StoreMeta | undefined, client: PoolClient): Promise<void> {
     if (meta === undefined) return
-    if (this.#meta !== undefined && this.#meta.id !== meta.id) throw (this.#changed = replaced(`${this.name} holds another store`))
+    if (this.#meta !== undefined && this.#meta.id !== meta.id)
+      throw (this.#changed = replaced(`${this.name} holds another store`))
     this.#ownClock = meta.ownClock
     const marks = redactor(this.#options.redact) !== undefined
     if (marks) await client.query(query(this.#sql.mark, [storeMark.stream, storeMark.key]))
-    this.#isRedacted = marks || (await client.query(query(this.#sql.isMarked, [storeMark.stream, storeMark.key]))).rows.length > 0
+    this.#isRedacted =
+      marks || (await client.query(query(this.#sql.isMarked, [storeMark.stream, storeMark.key]))).rows.length > 0
     this.#meta = meta
     this.#appear()
   }
@@ -264,7 +287,8 @@ export class PostgresStore implements Store {
     return this.#meta!.id
   }
 
-  // ---- runs ------------------------------------------------------------------------------------------------------------------------
+  // ---- runs
+  // ------------------------------------------------------------------------------------------------------------------------
 
   commit(batch: Batch): Promise<BatchResult> {
     if (this.#isStopped) return Promise.reject(closedStore(this.name))
@@ -324,7 +348,8 @@ export class PostgresStore implements Store {
     if (this.#listens && this.#meta !== undefined) this.#lease.appear().catch(() => undefined)
   }
 
-  // ---- what goes wrong -------------------------------------------------------------------------------------------------------------
+  // ---- what goes wrong
+  // -------------------------------------------------------------------------------------------------------------
 
   errorOf(thrown: unknown): ReeveError {
     return storeError(thrown, this.name)
@@ -338,7 +363,8 @@ export class PostgresStore implements Store {
 
   /** Asked ten times a second: looked at once a second. */
   changed(): Now<ReeveError | undefined> {
-    if (this.#changed !== undefined || this.#meta === undefined || stopwatch() - this.#lastLook < lookEveryMs) return this.#changed
+    if (this.#changed !== undefined || this.#meta === undefined || stopwatch() - this.#lastLook < lookEveryMs)
+      return this.#changed
     this.#lastLook = stopwatch()
     return this.#lookAgain()
   }
@@ -361,7 +387,8 @@ export class PostgresStore implements Store {
     if (this.#options.redact === undefined && this.#isRedacted) throw storeIsRedacted(this.name)
   }
 
-  // ---- time ------------------------------------------------------------------------------------------------------------------------
+  // ---- time
+  // ------------------------------------------------------------------------------------------------------------------------
 
   time(): number {
     const now = this.#clock.now()
@@ -374,7 +401,8 @@ export class PostgresStore implements Store {
     this.#ownClock = true
   }
 
-  // ---- upkeep ----------------------------------------------------------------------------------------------------------------------
+  // ---- upkeep
+  // ----------------------------------------------------------------------------------------------------------------------
 
   async remove(run: RunId): Promise<void> {
     const client = await (await this.#open()).connect()
@@ -397,7 +425,8 @@ export class PostgresStore implements Store {
     return false
   }
 
-  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+  // ---- the end
+  // ---------------------------------------------------------------------------------------------------------------------
 
   leave(mustWait: () => boolean = () => false): void {
     this.#writer.leave()
@@ -454,7 +483,10 @@ function statements(s: string) {
   // a run and its child runs
   const within = (column: string): string => `(${column} = $1 OR ${isChildOf(column, '$1')})`
   return {
-    mark: named('mark', `INSERT INTO ${s}.value(stream, key, version, body) VALUES($1, $2, 1, 'true') ON CONFLICT DO NOTHING`),
+    mark: named(
+      'mark',
+      `INSERT INTO ${s}.value(stream, key, version, body) VALUES($1, $2, 1, 'true') ON CONFLICT DO NOTHING`,
+    ),
     isMarked: named('is_marked', `SELECT 1 FROM ${s}.value WHERE stream = $1 AND key = $2`),
     look: named(
       'look',
@@ -468,7 +500,8 @@ function statements(s: string) {
       JOIN ${s}.inbox i ON i.run = x.run AND NOT i.taken AND i.position > x.last ORDER BY i.position`,
     ),
     lockRun: named('lock_run', `SELECT ended FROM ${s}.run WHERE id = $1 FOR UPDATE`),
-    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
+    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its
+    // own.
     remove: [
       named(
         'raise_floor',
@@ -483,6 +516,8 @@ function statements(s: string) {
       ),
       named('remove_run', `DELETE FROM ${s}.run WHERE ${within('id')}`),
     ],
-    removeStream: ['value', 'value_log'].map((table) => named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE stream = $1`)),
+    removeStream: ['value', 'value_log'].map((table) =>
+      named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE stream = $1`),
+    ),
   }
 }

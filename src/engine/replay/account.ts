@@ -1,9 +1,10 @@
 /**
- * Accounts: hard limits of a tree (DESIGN §3.3). Reserve before an effect starts, settle when its end is known: spent + reserved + x <= limit.
+ * Accounts: hard limits of a tree (DESIGN §3.3). Reserve before an effect starts, settle when its end is known: spent +
+ * reserved + x <= limit.
  *
  * Owns: the arithmetic, for turns, tokens and US dollars, and the working-time clock for minutes.
- * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates (edge/budget).
- * Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
+ * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates
+ * (edge/budget). Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
  */
 import { failure, type ActivationId, type Failure, type Outcome } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
@@ -12,7 +13,10 @@ import type { AccountLimits } from '../context.ts'
 const dimensions = ['turns', 'tokens', 'usd'] as const
 type Dimension = (typeof dimensions)[number]
 
-/** What is stored of an account. `ms` is working time, `unknown` counts calls that settled without saying what they used. */
+/**
+ * What is stored of an account. `ms` is working time, `unknown` counts calls that settled without saying what they
+ * used.
+ */
 export interface AccountState {
   readonly limits: AccountLimits
   readonly spent: Readonly<Record<Dimension, number>>
@@ -51,7 +55,10 @@ export class Account {
     return dimensions.find((d) => this.#isOver(d, charge, this.#reserved[d]))
   }
 
-  /** Whether a charge would fit if everything that is set aside were to end without having used any of it. Turns that are set aside count as used: a call is one. */
+  /**
+   * Whether a charge would fit if everything that is set aside were to end without having used any of it. Turns that
+   * are set aside count as used: a call is one.
+   */
   mayFit(charge: Charge): boolean {
     return !dimensions.some((d) => this.#isOver(d, charge, d === 'turns' ? this.#reserved[d] : 0))
   }
@@ -73,7 +80,10 @@ export class Account {
     this.onChange?.(this)
   }
 
-  /** `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as reserved, too. */
+  /**
+   * `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as
+   * reserved, too.
+   */
   settle(reserved: Charge, actual: Charge | undefined): void {
     for (const d of dimensions) {
       this.#reserved[d] -= reserved[d] ?? 0
@@ -83,7 +93,10 @@ export class Account {
     this.#changed()
   }
 
-  /** An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the first and there is a limit. */
+  /**
+   * An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the
+   * first and there is a limit.
+   */
   enter(now: number): number | undefined {
     if (this.#working++ > 0 || this.limits.minutes === undefined) return undefined
     this.#since = now
@@ -119,17 +132,28 @@ export class Account {
   /** How many minutes of working time are left; undefined: as many as it takes. */
   minutesLeft(now: number): number | undefined {
     const running = this.#working > 0 ? now - this.#since : 0
-    return this.limits.minutes === undefined ? undefined : Math.max(0, this.limits.minutes - (this.#ms + running) / 60_000)
+    return this.limits.minutes === undefined
+      ? undefined
+      : Math.max(0, this.limits.minutes - (this.#ms + running) / 60_000)
   }
 
   state(): AccountState {
     this.dirty = false
-    return { limits: this.limits, spent: { ...this.#spent }, reserved: { ...this.#reserved }, ms: this.#ms, unknown: this.#unknown }
+    return {
+      limits: this.limits,
+      spent: { ...this.#spent },
+      reserved: { ...this.#reserved },
+      ms: this.#ms,
+      unknown: this.#unknown,
+    }
   }
 }
 
 /** Sets a charge aside on all accounts, or on none: then says which limit of whose account stands in the way. */
-export function reserveAll(accounts: readonly Account[], charge: Charge): { account: Account; limit: Dimension } | undefined {
+export function reserveAll(
+  accounts: readonly Account[],
+  charge: Charge,
+): { account: Account; limit: Dimension } | undefined {
   for (const account of accounts) {
     const limit = account.refusal(charge)
     if (limit !== undefined) return { account, limit }
@@ -139,10 +163,15 @@ export function reserveAll(accounts: readonly Account[], charge: Charge): { acco
 }
 
 /**
- * Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way. `later` among the details: only for now, because of what is set aside for effects
- * that are out. Whoever waits for it waits for nobody who waits: what is set aside is held by effects, which wait for no account.
+ * Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way.
+ * `later` among the details: only for now, because of what is set aside for effects that are out. Whoever waits for it
+ * waits for nobody who waits: what is set aside is held by effects, which wait for no account.
  */
-export function reserveFor(activation: ActivationId, accounts: readonly Account[], charge: Charge): Failure | undefined {
+export function reserveFor(
+  activation: ActivationId,
+  accounts: readonly Account[],
+  charge: Charge,
+): Failure | undefined {
   const refused = reserveAll(accounts, charge)
   if (refused === undefined) return undefined
   const { account, limit } = refused
@@ -157,12 +186,16 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
   return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
 }
 
-/** A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so there is room for the next one, however many there are. */
+/**
+ * A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so
+ * there is room for the next one, however many there are.
+ */
 const parts = 10
 
 /**
- * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every limit above it its own limit; a tenth of what is free where least is, if it
- * has none or one that would leave nothing, but at least one model call. Undefined: there is no limit above it.
+ * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every
+ * limit above it its own limit; a tenth of what is free where least is, if it has none or one that would leave nothing,
+ * but at least one model call. Undefined: there is no limit above it.
  */
 export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
   const slice: { -readonly [D in Dimension]?: number } = {}
@@ -178,7 +211,9 @@ export function sliceOf(accounts: readonly Account[], own: AccountLimits | undef
 
 /** Whether it is only for now that there is no room for a step (`reserveFor`). */
 export const isForNow = (outcome: Outcome): boolean =>
-  outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' && outcome.failure.details?.['later'] === true
+  outcome.status === 'failed' &&
+  outcome.failure.code === 'budget.exceeded' &&
+  outcome.failure.details?.['later'] === true
 
 /** What a refused charge says, and so the outcome of the activation that it ends. */
 const limitReached = (max: number, limit: Dimension, isOwn: boolean): string =>

@@ -1,9 +1,12 @@
 /**
- * An activation in memory: an async function fed by one queue: recorded arrivals first, then live ones, recorded as they are delivered. There is one loop: run and resume are the same code.
+ * An activation in memory: an async function fed by one queue: recorded arrivals first, then live ones, recorded as
+ * they are delivered. There is one loop: run and resume are the same code.
  *
  * Owns: delivery, what the code asks for, cancel and compensation, the end.
- * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
- * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
+ * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects
+ * (host.ts).
+ * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what
+ * was recorded).
  */
 import {
   addUsage,
@@ -101,7 +104,8 @@ export class Activation implements Owner, Verbs {
     this.#earlier = birth.earlier && new EarlierWork(birth.agent, birth.earlier)
   }
 
-  // ---- what the host sees ------------------------------------------------------------------------------------------------------------
+  // ---- what the host sees
+  // ------------------------------------------------------------------------------------------------------------
 
   /** Folds one entry of the log into memory, in order. Throws `journal.hole`. */
   restore(seq: number, at: number, event: JournalEvent): void {
@@ -167,11 +171,19 @@ export class Activation implements Owner, Verbs {
       }
       this.#log.cancelled = true
     }
-    this.#live.push({ event, text, row, place: event.type === 'worker.settled' ? this.operations.get(event.address)?.place : undefined })
+    this.#live.push({
+      event,
+      text,
+      row,
+      place: event.type === 'worker.settled' ? this.operations.get(event.address)?.place : undefined,
+    })
     this.host.ready(this)
   }
 
-  /** Delivers arrivals until one resumes the code. True if it did: then the microtask queue must run dry before the next delivery. */
+  /**
+   * Delivers arrivals until one resumes the code. True if it did: then the microtask queue must run dry before the next
+   * delivery.
+   */
   advance(): boolean {
     if (this.discarded || this.outcome !== undefined || this.stuck !== undefined) return false
     if (this.#abandoned) this.fail(cancelled(this.#cancellation.reason!))
@@ -203,13 +215,19 @@ export class Activation implements Owner, Verbs {
     this.discarded = true
   }
 
-  /** The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back (K3). */
+  /**
+   * The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back
+   * (K3).
+   */
   get awaitsForeign(): boolean {
     if (!this.#started || this.#bodyless || this.discarded || this.stuck !== undefined) return false
     return this.#main === undefined && this.outcome === undefined && this.#waits.pending === 0
   }
 
-  /** Cancelled code that rests on something foreign would keep its activation for ever: it has a grace to end, then the activation ends without it (K8). */
+  /**
+   * Cancelled code that rests on something foreign would keep its activation for ever: it has a grace to end, then the
+   * activation ends without it (K8).
+   */
   leaveCode(clock: Clock): void {
     if (this.#cancellation.reason === undefined) return
     clock.timer(clock.now() + abandonAfterMs, () => {
@@ -225,7 +243,8 @@ export class Activation implements Owner, Verbs {
     this.#settleIfDone()
   }
 
-  // ---- delivery --------------------------------------------------------------------------------------------------------------------
+  // ---- delivery
+  // --------------------------------------------------------------------------------------------------------------------
 
   #deliverLive(live: Live): boolean {
     const at = Math.max(this.host.now(), this.clock)
@@ -233,7 +252,10 @@ export class Activation implements Owner, Verbs {
     return recorded !== undefined && this.#deliver(recorded, at)
   }
 
-  /** Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any more. */
+  /**
+   * Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any
+   * more.
+   */
   #record({ event, text, row }: Live, at: number): ArrivalEvent | undefined {
     if (row !== undefined) this.taken.push(row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
@@ -246,7 +268,10 @@ export class Activation implements Owner, Verbs {
     return recorded
   }
 
-  /** An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or there is none. */
+  /**
+   * An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or
+   * there is none.
+   */
   #takeEnd(address: string): { readonly reserved: Charge | undefined; readonly holds: Shape } | undefined {
     const operation = this.operations.get(address)
     if (operation === undefined) {
@@ -279,7 +304,8 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
-  // ---- what scopes ask for ---------------------------------------------------------------------------------------------------------
+  // ---- what scopes ask for
+  // ---------------------------------------------------------------------------------------------------------
 
   blocked(undoing: Undoing | undefined): Error | undefined {
     if (this.#restarting !== undefined) return new RestartRequested()
@@ -290,14 +316,23 @@ export class Activation implements Owner, Verbs {
   wait(match: Matcher | undefined): Promise<Arrival> {
     const kept = this.#waits.take(
       match,
-      (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(addressOf(this, arrival.id)),
+      (arrival) =>
+        arrival.type === 'message' ||
+        arrival.type === 'message.refused' ||
+        this.operations.has(addressOf(this, arrival.id)),
     )
-    if (kept === undefined) return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
+    if (kept === undefined)
+      return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
     this.operations.delete(addressOf(this, kept.id))
     return Promise.resolve(kept)
   }
 
-  open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined {
+  open(
+    address: string,
+    command: Command,
+    scopePath: string,
+    options: StepOptions<never> | undefined,
+  ): Operation | undefined {
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
@@ -310,7 +345,10 @@ export class Activation implements Owner, Verbs {
     return operation
   }
 
-  /** Adds to a new event what it is known by. Where redaction is on, no plain digest tells what was given: a short secret could be guessed from it. */
+  /**
+   * Adds to a new event what it is known by. Where redaction is on, no plain digest tells what was given: a short
+   * secret could be guessed from it.
+   */
   #identified(event: CommandEvent, options: Pick<StepOptions<never>, 'content' | 'equalBy'> | undefined): CommandEvent {
     const { digests, redacts } = this.host
     if (digests === undefined) return event
@@ -388,7 +426,8 @@ export class Activation implements Owner, Verbs {
     throw new RestartRequested()
   }
 
-  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+  // ---- the end
+  // ---------------------------------------------------------------------------------------------------------------------
 
   #runMain(): void {
     const orchestration = (this.#code = this.host.orchestration(this))
@@ -404,7 +443,8 @@ export class Activation implements Owner, Verbs {
     const body = new Promise<Outcome>((resolve) => resolve(orchestration.run(context, this.birth.input)))
     const end = (outcome: Outcome): void => {
       if (this.discarded || this.stuck !== undefined) return
-      if (this.#restarting !== undefined && this.#cancellation.reason === undefined) return this.#nextSegment(this.#restarting.state)
+      if (this.#restarting !== undefined && this.#cancellation.reason === undefined)
+        return this.#nextSegment(this.#restarting.state)
       this.#main ??= outcome
       this.#settleIfDone()
     }
@@ -416,7 +456,8 @@ export class Activation implements Owner, Verbs {
     if (this.operations.has(known.event.address)) return
     const operation = openOperation(this, known.event, known, undefined)
     this.operations.set(operation.address, operation)
-    if (!operation.endRecorded && known.event.type === 'worker.started') this.host.startWorker(operation, known.event.agent, null, {})
+    if (!operation.endRecorded && known.event.type === 'worker.started')
+      this.host.startWorker(operation, known.event.agent, null, {})
   }
 
   #nextSegment(state: Json): void {
@@ -427,7 +468,14 @@ export class Activation implements Owner, Verbs {
       .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
       .filter((event) => !('address' in event) || this.operations.has(event.address))
     const { abandoned, segment } = this.#log
-    const written = writeSegment(this.host, this, this.clock, { segment: segment + 1, state, open, unread }, steps, abandoned)
+    const written = writeSegment(
+      this.host,
+      this,
+      this.clock,
+      { segment: segment + 1, state, open, unread },
+      steps,
+      abandoned,
+    )
     if ('status' in written) return this.fail(written)
     this.usage = addUsage(this.usage, written.lost ?? [])
     dropSteps(this.host, this, steps, abandoned)
@@ -448,7 +496,8 @@ export class Activation implements Owner, Verbs {
     for (const operation of this.operations.values()) this.stop(operation.id, reason, cause)
     this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
-    // Where the code has returned and its end was held back, nobody but this ends it: what still waits belongs to none of its verbs.
+    // Where the code has returned and its end was held back, nobody but this ends it: what still waits belongs to none
+    // of its verbs.
     this.#settleIfDone()
     return true
   }
@@ -476,11 +525,15 @@ export class Activation implements Owner, Verbs {
     this.outcome = outcome
     const ending = (this.#ending = new Ending(this.operations.values(), this.#log.outcome !== undefined))
     for (const { kind, id } of ending.open) if (kind !== 'ask') this.stop(id, 'its leader has ended')
-    for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#afterEnd(live.event, live.row)
+    for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
+      this.#afterEnd(live.event, live.row)
     this.#lastWord()
   }
 
-  /** After its end only the ends of workers count: they are not recorded here, but an activation's last word comes after theirs (K7). */
+  /**
+   * After its end only the ends of workers count: they are not recorded here, but an activation's last word comes after
+   * theirs (K7).
+   */
   #afterEnd(event: ArrivalEvent, row: string | undefined): void {
     if (row !== undefined) this.taken.push(row)
     if (this.over || this.#ending?.leaves(event) !== true) return
@@ -489,7 +542,10 @@ export class Activation implements Owner, Verbs {
     this.#lastWord()
   }
 
-  /** What was set aside for a worker that is placed apart is settled with what it used, also where its end is not recorded any more. */
+  /**
+   * What was set aside for a worker that is placed apart is settled with what it used, also where its end is not
+   * recorded any more.
+   */
   #settleApart({ address, charge }: WorkerSettled): void {
     const operation = this.operations.get(address)
     if (operation?.reserved === undefined) return

@@ -1,7 +1,8 @@
 /**
  * Cancellation of one activation: why, what undoes its work, and what it ends as.
  *
- * Owns: the reason, the compensations, their order and their deadlines. Holds: K8 (last registered first, each once, each in its own time).
+ * Owns: the reason, the compensations, their order and their deadlines. Holds: K8 (last registered first, each once,
+ * each in its own time).
  */
 import { cancelled, failed, failure, failureFrom, timedOut, type Outcome } from '../../core/index.ts'
 import type { CancelReceived } from '../../journal/index.ts'
@@ -55,7 +56,11 @@ export class Cancellation {
     return true
   }
 
-  /** Undoes everything, unless a human has finished the work: then it stands; or what was done is to stay: then only what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
+  /**
+   * Undoes everything, unless a human has finished the work: then it stands; or what was done is to stay: then only
+   * what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure
+   * is thrown at the end.
+   */
   async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
     if (this.#cause?.outcome !== undefined) return
     const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
@@ -66,7 +71,9 @@ export class Cancellation {
       const scope = base.scope(name, undoing)
       try {
         const work = new Promise<void>((resolve) => resolve(undo(scope)))
-        const late = (await outOfTime(activation, log, work, scope.path, index)) ? `"${name}" was not undone in time` : undefined
+        const late = (await outOfTime(activation, log, work, scope.path, index))
+          ? `"${name}" was not undone in time`
+          : undefined
         if (late === undefined) continue
         undoing.expired = late
         for (const operation of below(activation, scope.path)) activation.stop(operation.id, late)
@@ -85,7 +92,10 @@ export class Cancellation {
     return failed(failure('orchestration.threw', why, 'internal'))
   }
 
-  /** A cancel by a limit ends as `limited`, one by a leader whose time is up as `timed-out`, any other as `cancelled`, or as whoever finished it says. */
+  /**
+   * A cancel by a limit ends as `limited`, one by a leader whose time is up as `timed-out`, any other as `cancelled`,
+   * or as whoever finished it says.
+   */
   get outcome(): Outcome {
     const { reason, limit, timedOutMs, outcome } = this.#cause!
     if (outcome !== undefined) return outcome
@@ -98,11 +108,19 @@ const below = (activation: Undoable, path: string): Operation[] =>
   [...activation.operations.values()].filter(({ address }) => address.startsWith(path))
 
 /** Waits for a compensation, but not for ever. True: nobody waits any longer. Throws what it throws. */
-async function outOfTime(activation: Undoable, log: RecordedLog, work: Promise<void>, path: string, index: number): Promise<boolean> {
+async function outOfTime(
+  activation: Undoable,
+  log: RecordedLog,
+  work: Promise<void>,
+  path: string,
+  index: number,
+): Promise<boolean> {
   const clock = new Scope(activation, clockPath, { expired: undefined }, activation.version)
   const withinMs = activation.host.undoWithinMs ?? defaultUndoWithinMs
   for (let round = 0; ; round++) {
-    const timer = clock.ask(round === 0 ? `${index}` : `${index}.${round}`, { until: new Date(clock.now().getTime() + withinMs) })
+    const timer = clock.ask(round === 0 ? `${index}` : `${index}.${round}`, {
+      until: new Date(clock.now().getTime() + withinMs),
+    })
     // One arrival resumes one waiter, so this is no race: whichever is recorded first is first on replay, too.
     const rang = clock.next(timer).then(() => true)
     const done = work.then(() => false)
@@ -122,7 +140,10 @@ async function outOfTime(activation: Undoable, log: RecordedLog, work: Promise<v
   }
 }
 
-/** Whether the engine makes the code leave by this: it was cancelled, or begins anew. Then it is no failure of the code, and not to be held up. */
+/**
+ * Whether the engine makes the code leave by this: it was cancelled, or begins anew. Then it is no failure of the code,
+ * and not to be held up.
+ */
 export const isLeaving = (thrown: unknown): boolean => thrown instanceof Cancelled || thrown instanceof RestartRequested
 
 /** How code that threw has ended. It is not tried again: the same code would throw the same. */

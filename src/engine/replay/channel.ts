@@ -1,10 +1,13 @@
 /**
  * Message channels: one kind of message between activations each, declared once.
  *
- * Owns: how a message of a channel is written and sent, whether an arrival is one, and whose; requests and their replies. Does not own: what the messages say (the room that declares a channel),
- * how they travel and how long they may be (the engine).
- * Holds: K3: both sides wait for arrivals, so replay hears them in the recorded order. K4: a channel's name and members are persistent format. A body was written by others: only its own
- * members are read, as the channel says, and a body that does not fit is no message of the channel. Whoever waits for a reply is refused if the other side is gone, and never hangs.
+ * Owns: how a message of a channel is written and sent, whether an arrival is one, and whose; requests and their
+ * replies. Does not own: what the messages say (the room that declares a channel), how they travel and how long they
+ * may be (the engine).
+ * Holds: K3: both sides wait for arrivals, so replay hears them in the recorded order. K4: a channel's name and members
+ * are persistent format. A body was written by others: only its own members are read, as the channel says, and a body
+ * that does not fit is no message of the channel. Whoever waits for a reply is refused if the other side is gone, and
+ * never hangs.
  */
 import { isObject, own, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { Arrival, Context } from '../context.ts'
@@ -17,7 +20,10 @@ export interface ChannelMessage<Body> {
   readonly body: Body
 }
 
-/** Who must have sent a message. `outside`: no activation. `anyone`: default. An activation: that one; `below`: or any of its workers. */
+/**
+ * Who must have sent a message. `outside`: no activation. `anyone`: default. An activation: that one; `below`: or any
+ * of its workers.
+ */
 export type Sender = 'anyone' | 'outside' | { readonly activation: ActivationId; readonly below?: true }
 
 /** One own member of a body; undefined if it is not there. */
@@ -28,7 +34,10 @@ export class Channel<Body, Sent extends object = Body & object> {
   readonly #name: string
   readonly #read: (member: Member, body: JsonObject) => Body | undefined
 
-  /** `name`: the `type` of its messages. `read`: the body, from its own members; undefined: it is no message of this channel. */
+  /**
+   * `name`: the `type` of its messages. `read`: the body, from its own members; undefined: it is no message of this
+   * channel.
+   */
   constructor(name: string, read: (member: Member, body: JsonObject) => Body | undefined) {
     this.#name = name
     this.#read = read
@@ -83,7 +92,9 @@ export class RequestChannel<Request, Reply, Sent extends object = Request & obje
 
   /** Waits for the reply to a request. Rejects only with `Cancelled`. */
   async reply(ctx: Context, to: ActivationId, request: MessageId): Promise<Reply> {
-    return this.replyIn(await ctx.next((each) => this.replyIn(each, to, request) !== undefined), to, request) ?? this.#gone
+    return (
+      this.replyIn(await ctx.next((each) => this.replyIn(each, to, request) !== undefined), to, request) ?? this.#gone
+    )
   }
 
   /** Sends a request and waits for its reply. */

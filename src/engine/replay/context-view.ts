@@ -1,7 +1,8 @@
 /**
  * View: a context that passes everything on to another, for whoever changes one thing of it.
  *
- * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: what is changed (whoever extends it).
+ * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: what is changed
+ * (whoever extends it).
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
 import type {

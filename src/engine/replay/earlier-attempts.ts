@@ -1,14 +1,26 @@
 /**
- * Earlier attempts: what an activation knows of those that tried the same work before it, and which of their effects are its own (DESIGN §3.2; decision 0009).
+ * Earlier attempts: what an activation knows of those that tried the same work before it, and which of their effects
+ * are its own (DESIGN §3.2; decision 0009).
  *
- * Owns: reading from the logs of an attempt what the next one must know, finding the counterparts of an effect and of a worker. Pure. Does not own: who counts as an attempt (whoever
- * starts it says so), asking about a doubt (origin.ts).
- * Holds: K6: a `once` effect of an earlier attempt is not made again without an operator's word; `idempotent` effects have the key that they had in the first attempt that had them.
+ * Owns: reading from the logs of an attempt what the next one must know, finding the counterparts of an effect and of a
+ * worker. Pure. Does not own: who counts as an attempt (whoever starts it says so), asking about a doubt (origin.ts).
+ * Holds: K6: a `once` effect of an earlier attempt is not made again without an operator's word; `idempotent` effects
+ * have the key that they had in the first attempt that had them.
  *
- * A step of code is the same if it has the same address in the same agent. A call of a tool is the same if tool and arguments are; of equal calls the first is the first, the second the second.
- * Arguments are compared by a digest that is not recorded where redaction is on: there every repeated `once` call of a tool asks.
+ * A step of code is the same if it has the same address in the same agent. A call of a tool is the same if tool and
+ * arguments are; of equal calls the first is the first, the second the second. Arguments are compared by a digest that
+ * is not recorded where redaction is on: there every repeated `once` call of a tool asks.
  */
-import { andThen, childActivation, parentOf, present, runOf, type ActivationId, type Now, type Outcome } from '../../core/index.ts'
+import {
+  andThen,
+  childActivation,
+  parentOf,
+  present,
+  runOf,
+  type ActivationId,
+  type Now,
+  type Outcome,
+} from '../../core/index.ts'
 import {
   isNotice,
   type DoneElsewhere,
@@ -36,7 +48,10 @@ interface Trace {
   outcome: Outcome | undefined
 }
 
-/** What a worker is born with. `read`: everything in the logs of a worker and of those below it, in the order of each log. */
+/**
+ * What a worker is born with. `read`: everything in the logs of a worker and of those below it, in the order of each
+ * log.
+ */
 export function earlierOf(
   op: Pick<Operation, 'earlier'>,
   options: Pick<StartOptions, 'after'>,
@@ -57,7 +72,10 @@ export function earlierOf(
 
 /** What the next attempt has to know of an attempt, and of everything that this one knew of those before it. */
 function earlierIn(attempt: ActivationId, entries: Iterable<Logged>): Earlier {
-  const logs = new Map<ActivationId, { agent: string; earlier?: Earlier; traces: Map<string, Trace>; workers: WorkerStarted[] }>()
+  const logs = new Map<
+    ActivationId,
+    { agent: string; earlier?: Earlier; traces: Map<string, Trace>; workers: WorkerStarted[] }
+  >()
   let undone = false
   for (const { activation, event } of entries) {
     if (activation !== attempt && !activation.startsWith(`${attempt}>`)) continue
@@ -70,7 +88,8 @@ function earlierIn(attempt: ActivationId, entries: Iterable<Logged>): Earlier {
     if (log === undefined || !('address' in event)) continue
     // what undoes an attempt is of that attempt alone
     if (event.address.startsWith(undoPath)) undone ||= 'op' in event && event.op === 'step'
-    else if ('op' in event && event.op === 'step') log.traces.set(event.address, { event, held: false, outcome: undefined })
+    else if ('op' in event && event.op === 'step')
+      log.traces.set(event.address, { event, held: false, outcome: undefined })
     else if (event.type === 'worker.started') log.workers.push(event)
     else note(log.traces.get(event.address), event)
   }
@@ -133,7 +152,8 @@ export interface Met {
   readonly done?: DoneElsewhere
 }
 
-const keyOf = ({ activation, address }: Pick<EarlierEffect, 'activation' | 'address'>): string => `${activation}:${address}`
+const keyOf = ({ activation, address }: Pick<EarlierEffect, 'activation' | 'address'>): string =>
+  `${activation}:${address}`
 
 /** The address of a worker, without what says that it is placed apart: the next attempt may place it elsewhere. */
 const addressIn = (address: string): string => (address.startsWith('>') ? address.slice(1) : address)
@@ -170,7 +190,9 @@ export class EarlierWork {
     return nth
   }
 
-  /** What an effect has of its counterparts. To be asked for every step, in the order in which the code asks for them. */
+  /**
+   * What an effect has of its counterparts. To be asked for every step, in the order in which the code asks for them.
+   */
   step(event: StepOpened): Met {
     const { address, effect } = event
     if ((effect !== 'once' && effect !== 'idempotent') || address.startsWith(undoPath)) return {}
@@ -180,7 +202,8 @@ export class EarlierWork {
     const first = same[0]
     const key = first === undefined ? {} : { key: keyOf({ activation: first.activation, address }) }
     if (effect !== 'once') return key
-    const isSame = (each: EarlierEffect): boolean => each.tool === undefined && each.agent === this.#agent && each.address === address
+    const isSame = (each: EarlierEffect): boolean =>
+      each.tool === undefined && each.agent === this.#agent && each.address === address
     const own = effects.findLast((each) => isSame(each) && isOf(same, each))
     return { ...key, ...found(own, attempts.length > 0 ? undefined : effects.findLast(isSame)) }
   }
@@ -200,10 +223,15 @@ export class EarlierWork {
     })
     const first = own[0]
     const key = first === undefined ? {} : { key: keyOf(first) }
-    return effect === 'once' ? { ...key, ...found(own.at(-1), unknown ?? (attempts.length > 0 ? undefined : equal.at(-1))) } : key
+    return effect === 'once'
+      ? { ...key, ...found(own.at(-1), unknown ?? (attempts.length > 0 ? undefined : equal.at(-1))) }
+      : key
   }
 
-  /** What a worker that is begun now has to know; undefined if it is none that is known. To be asked for every worker, in the order in which the code starts them. */
+  /**
+   * What a worker that is begun now has to know; undefined if it is none that is known. To be asked for every worker,
+   * in the order in which the code starts them.
+   */
   worker({ agent, address, callId, inputHash, purpose }: WorkerStarted): Earlier | undefined {
     if (purpose !== undefined) return undefined
     const { attempts, effects, workers } = this.#earlier
@@ -212,12 +240,17 @@ export class EarlierWork {
       const of = workers.filter((each) => each.leader === leader && each.agent === agent)
       const first = of.filter(
         (each) =>
-          (inputHash === undefined ? callId === undefined && addressIn(each.address) === address : each.inputHash === inputHash) &&
+          (inputHash === undefined
+            ? callId === undefined && addressIn(each.address) === address
+            : each.inputHash === inputHash) &&
           each.attempts?.some((before) => parentOf(before)?.parent === leader) !== true,
       )[nth]
       if (first === undefined) return []
       const id = `${leader}>${first.address}` as ActivationId
-      return [id, ...of.filter((each) => each.attempts?.includes(id)).map((each) => `${leader}>${each.address}` as ActivationId)]
+      return [
+        id,
+        ...of.filter((each) => each.attempts?.includes(id)).map((each) => `${leader}>${each.address}` as ActivationId),
+      ]
     })
     return { attempts: [...new Set(same)].map((activation) => ({ activation, agent })), effects, workers }
   }
@@ -226,7 +259,10 @@ export class EarlierWork {
 const isOf = (attempts: readonly EarlierAttempt[], { activation }: EarlierEffect): boolean =>
   attempts.some((each) => each.activation === activation)
 
-/** `own`: of an earlier attempt at the same work. `other`: an equal one of a worker of whom nobody can say whether it was the same. */
+/**
+ * `own`: of an earlier attempt at the same work. `other`: an equal one of a worker of whom nobody can say whether it
+ * was the same.
+ */
 function found(own: EarlierEffect | undefined, other: EarlierEffect | undefined): Met {
   if (own?.outcome !== undefined) return { made: { by: own.activation, outcome: own.outcome } }
   const open = own ?? other

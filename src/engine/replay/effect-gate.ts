@@ -1,21 +1,29 @@
 /**
- * Leaving: what the journal says of an effect between the intent and the moment at which it is let out, and how one ends that never was.
+ * Leaving: what the journal says of an effect between the intent and the moment at which it is let out, and how one
+ * ends that never was.
  *
  * Owns: the notes `effect.held` and `effect.released`. Does not own: when effects leave (the engine).
- * Holds: K6 (a `once` effect is in doubt only if it may have left: a pause or an orderly close puts none in doubt), K11 (what never left used nothing).
+ * Holds: K6 (a `once` effect is in doubt only if it may have left: a pause or an orderly close puts none in doubt), K11
+ * (what never left used nothing).
  */
 import type { StepSettled } from '../../journal/index.ts'
 import type { Host } from '../host.ts'
 import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
-/** An effect stays here for now. Of a `once` effect the journal says so: whoever goes on need not ask whether it happened. */
+/**
+ * An effect stays here for now. Of a `once` effect the journal says so: whoever goes on need not ask whether it
+ * happened.
+ */
 export function noteHeld(host: Host, op: Operation): void {
   if (op.effect !== 'once' || op.held || op.left || op.owner.outcome !== undefined || host.inFlight(op)) return
   op.held = true
   host.append(op.owner, { type: 'effect.held', address: op.address }, host.now())
 }
 
-/** An effect is about to leave. False: the journal says that it is held; the word that it leaves has to be durable first. */
+/**
+ * An effect is about to leave. False: the journal says that it is held; the word that it leaves has to be durable
+ * first.
+ */
 export function mayLeave(host: Host, op: Operation): boolean {
   if (!op.held) return true
   op.held = false

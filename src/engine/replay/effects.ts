@@ -1,8 +1,11 @@
 /**
- * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (DESIGN §3.3; spec team R-10).
+ * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (DESIGN §3.3; spec team
+ * R-10).
  *
- * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is recorded (the host); how many calls of a model may be under way (governor.ts).
- * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run again).
+ * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is
+ * recorded (the host); how many calls of a model may be under way (governor.ts).
+ * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run
+ * again).
  */
 import {
   cancelled,
@@ -52,13 +55,19 @@ export interface EffectsHost {
   part(op: Operation, attempt: number, part: Json, offset?: number): void
 }
 
-/** How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it takes. */
+/**
+ * How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it
+ * takes.
+ */
 export interface Deadlines {
   /** A call of a model, streams to their end. Default 1,800,000: 30 minutes. */
   readonly modelMs?: number
   /** A call of a tool whose `timeoutMs` is not set; not of one with `effect: 'once'`. Default 3,600,000: an hour. */
   readonly toolMs?: number
-  /** A function of yours that Reeve asks: a hook, a scorer, a policy, a planner, `synthesize`, `assess`, a memory. Default 300,000: 5 minutes. */
+  /**
+   * A function of yours that Reeve asks: a hook, a scorer, a policy, a planner, `synthesize`, `assess`, a memory.
+   * Default 300,000: 5 minutes.
+   */
   readonly functionMs?: number
 }
 
@@ -76,18 +85,26 @@ function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | und
 function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines | undefined): FailureError {
   const what = address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
   const message = `${JSON.stringify(what)} of ${JSON.stringify(owner.birth.agent)} gave no answer within ${ms} ms`
-  const hint = by && `This is the default deadline ${by}. Another one: createRuntime({ deadlines: { ${by}: … } }); Infinity lifts it.`
+  const hint =
+    by &&
+    `This is the default deadline ${by}. Another one: createRuntime({ deadlines: { ${by}: … } }); Infinity lifts it.`
   const late = new FailureError(failure('effect.timed-out', message, 'timeout', hint === undefined ? {} : { hint }))
   late.name = 'TimeoutError'
   return late
 }
 
-/** After an abort, an effect that does not listen is given this long before its end is recorded without it. Milliseconds. */
+/**
+ * After an abort, an effect that does not listen is given this long before its end is recorded without it.
+ * Milliseconds.
+ */
 const abortGraceMs = 2_000
 /** A closing engine waits this long for `once` effects, then aborts them; the grace follows. Milliseconds. */
 const closeWithinMs = 4_000
 
-const codes: Partial<Record<Operation['type'], ErrorCode>> = { 'model.requested': 'model.unavailable', 'tool.called': 'tool.failed' }
+const codes: Partial<Record<Operation['type'], ErrorCode>> = {
+  'model.requested': 'model.unavailable',
+  'tool.called': 'tool.failed',
+}
 
 /** Why a `once` effect is aborted that does not end in time for the closing engine. */
 const givenUp = new Cancelled('the engine is closing')
@@ -119,7 +136,8 @@ const lost = (op: Operation): Used => {
   const usage = lostUsage(op)
   return usage.length === 0 ? {} : { usage }
 }
-type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
+type Told =
+  { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
 
 export class Effects {
   readonly #host: EffectsHost
@@ -141,14 +159,16 @@ export class Effects {
 
   /** Whether a `once` effect is out whose end is not known: only its record keeps it from being in doubt. */
   get hasOnceOut(): boolean {
-    for (const { op, event, givenUp } of this.#flights.values()) if (op.effect === 'once' && event === undefined && !givenUp) return true
+    for (const { op, event, givenUp } of this.#flights.values())
+      if (op.effect === 'once' && event === undefined && !givenUp) return true
     return false
   }
 
   /** How many of them are under way: neither ended, nor waiting for their next attempt or their turn. */
   get working(): number {
     let count = 0
-    for (const { event, backingOff } of this.#flights.values()) if (event === undefined && backingOff === undefined) count++
+    for (const { event, backingOff } of this.#flights.values())
+      if (event === undefined && backingOff === undefined) count++
     return count
   }
 
@@ -157,7 +177,10 @@ export class Effects {
     return `${op.owner.id}:${op.address}`
   }
 
-  /** The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the same work. */
+  /**
+   * The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the
+   * same work.
+   */
   static given(op: Operation): string {
     return op.key ?? Effects.key(op)
   }
@@ -217,7 +240,10 @@ export class Effects {
     }
   }
 
-  /** Aborts an effect that is out. Its end follows, at the latest after a grace. `requeue`: it is to run again later instead of ending (pause). */
+  /**
+   * Aborts an effect that is out. Its end follows, at the latest after a grace. `requeue`: it is to run again later
+   * instead of ending (pause).
+   */
   abort(op: Operation, reason: string, requeue = false): boolean {
     const flight = this.#flights.get(Effects.key(op))
     if (flight === undefined || flight.event !== undefined) return false
@@ -254,9 +280,14 @@ export class Effects {
     this.#host.calledBack(flight.op)
   }
 
-  /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not in time. */
+  /**
+   * Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not
+   * in time.
+   */
   async drain(): Promise<void> {
-    const repeatable = [...this.#flights.values()].filter(({ event, op }) => event === undefined && op.effect !== 'once')
+    const repeatable = [...this.#flights.values()].filter(
+      ({ event, op }) => event === undefined && op.effect !== 'once',
+    )
     for (const flight of repeatable) flight.backingOff?.()
     for (const flight of repeatable) {
       flight.grace?.()
@@ -271,7 +302,10 @@ export class Effects {
     callOff()
   }
 
-  /** What listens ends now, what does not is left behind: both are in doubt, since an effect that was called off half-way may have happened. */
+  /**
+   * What listens ends now, what does not is left behind: both are in doubt, since an effect that was called off
+   * half-way may have happened.
+   */
   #giveUp(): void {
     for (const flight of this.#flights.values()) {
       if (flight.event !== undefined || flight.op.effect !== 'once') continue
@@ -341,7 +375,8 @@ export class Effects {
     }
     const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
     const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
-    const callOff = timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
+    const callOff =
+      timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
     let result: unknown
     try {
       result = op.run!(io)
@@ -407,7 +442,10 @@ export class Effects {
     if (op.stopped !== undefined || thrown instanceof Cancelled)
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
     const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
-    const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
+    const what = failureFrom(
+      reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown,
+      codes[op.type] ?? 'agent.failed',
+    )
     flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
     const policy = op.options?.retry ?? {}
     const limit = op.effect === 'once' ? 1 : (policy.attempts ?? retryDefaults.attempts)
@@ -430,13 +468,24 @@ export class Effects {
     })
   }
 
-  #end(flight: Flight, outcome: Outcome, attempts: number, used: Used = outcome.status === 'cancelled' ? lost(flight.op) : {}): void {
+  #end(
+    flight: Flight,
+    outcome: Outcome,
+    attempts: number,
+    used: Used = outcome.status === 'cancelled' ? lost(flight.op) : {},
+  ): void {
     if (flight.event !== undefined) return
     flight.backingOff?.()
     flight.backingOff = undefined
     flight.grace?.()
     flight.pass?.end('other')
-    const event: StepSettled = { type: 'step.settled', address: flight.op.address, outcome, ...(attempts > 1 ? { attempts } : {}), ...used }
+    const event: StepSettled = {
+      type: 'step.settled',
+      address: flight.op.address,
+      outcome,
+      ...(attempts > 1 ? { attempts } : {}),
+      ...used,
+    }
     flight.event = event
     this.#host.ended(flight.op, event)
     if (this.#drained !== undefined) this.#checkDrained()
@@ -454,7 +503,10 @@ export function withinEntry(what: string, write: () => string): string | Failure
 }
 
 /** The stored text of a step's end; if the result is not JSON, or too large, the step has failed instead. */
-export function encodeEnd(event: StepSettled, encode: (event: StepSettled) => string): { event: StepSettled; text: string } {
+export function encodeEnd(
+  event: StepSettled,
+  encode: (event: StepSettled) => string,
+): { event: StepSettled; text: string } {
   const what = `the result of "${event.address}"`
   const problem = resultProblem(event)
   const text =

@@ -1,6 +1,7 @@
 /**
- * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival. Ends of workers that come in together, with nothing else between them, are
- * delivered in the order in which the workers began (team C18): how many microtasks the code of each takes to return is nobody's business.
+ * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival. Ends of
+ * workers that come in together, with nothing else between them, are delivered in the order in which the workers began
+ * (team C18): how many microtasks the code of each takes to return is nobody's business.
  */
 import type { ArrivalEvent } from '../../journal/index.ts'
 

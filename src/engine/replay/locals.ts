@@ -1,8 +1,10 @@
 /**
  * Locals: what one run of the code of an activation keeps in memory, where every part of that code finds it.
  *
- * Owns: one value for each maker. Does not own: when a run of the code begins (activation.ts; agent/edge-override.ts, where work is done again).
- * Holds: K3: nothing here is recorded. Every run of the code makes its values anew, so a replay makes the same ones from the same arrivals.
+ * Owns: one value for each maker. Does not own: when a run of the code begins (activation.ts; agent/edge-override.ts,
+ * where work is done again).
+ * Holds: K3: nothing here is recorded. Every run of the code makes its values anew, so a replay makes the same ones
+ * from the same arrivals.
  */
 import type { Context } from '../context.ts'
 import { ContextView } from './context-view.ts'

@@ -15,7 +15,16 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import type { ArrivalEvent, Charge, CommandEvent, Copied, DoneElsewhere, Earlier, EffectClass, StepOpened } from '../../journal/index.ts'
+import type {
+  ArrivalEvent,
+  Charge,
+  CommandEvent,
+  Copied,
+  DoneElsewhere,
+  Earlier,
+  EffectClass,
+  StepOpened,
+} from '../../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from '../context.ts'
 
@@ -169,14 +178,19 @@ export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op
 export const nothingUsed: Charge = { turns: 0, tokens: 0, usd: 0 }
 
 /** Which model a step asks; undefined if it is no model call. */
-export const modelOf = (event: StepOpened): string | undefined => (event.type === 'model.requested' ? event.model : undefined)
+export const modelOf = (event: StepOpened): string | undefined =>
+  event.type === 'model.requested' ? event.model : undefined
 
-/** What a model call used that may have left and whose answer nobody has seen: a call was made, and more is not known (K11). */
+/**
+ * What a model call used that may have left and whose answer nobody has seen: a call was made, and more is not known
+ * (K11).
+ */
 export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
   model === undefined ? [] : [usageRow(birth.agent, model, undefined)]
 
 /** The same of an operation; nothing if it never left. */
-export const lostUsage = (op: Operation): Usage => (op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model))
+export const lostUsage = (op: Operation): Usage =>
+  op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model)
 
 /** How a worker has ended of whose agent there is no code. */
 export const notRegistered = (agent: string): Outcome =>
@@ -192,7 +206,10 @@ export const claimable = (effect: EffectClass | undefined): boolean => effect ==
 /** Where the addresses of compensations begin. Persistent. */
 export const undoPath = '!cancel/'
 
-/** What addresses are built with, and halves of surrogate pairs: stores keep UTF-8, in which all of these are one and the same. */
+/**
+ * What addresses are built with, and halves of surrogate pairs: stores keep UTF-8, in which all of these are one and
+ * the same.
+ */
 const special = /[%/>#!@]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
 /** A name as it stands in addresses: different names have different addresses, in every store. */

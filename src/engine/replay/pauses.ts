@@ -1,7 +1,9 @@
 /**
- * Pauses: when a run has stood still, because an operator paused it or a human had it. What measures working time leaves them out (DESIGN §3.3).
+ * Pauses: when a run has stood still, because an operator paused it or a human had it. What measures working time
+ * leaves them out (DESIGN §3.3).
  *
- * Owns: reading them from the log of the root, the arithmetic. Pure. Does not own: pausing (host/inbox.ts), what is measured (supervisor/worker/watch.ts).
+ * Owns: reading them from the log of the root, the arithmetic. Pure. Does not own: pausing (host/inbox.ts), what is
+ * measured (supervisor/worker/watch.ts).
  */
 import type { JournalEvent } from '../../journal/index.ts'
 
@@ -12,7 +14,10 @@ export interface Pause {
 }
 
 /** The pauses of a run by the log of its root; one that goes on lasts until now. Oldest first. */
-export function pausesIn(log: Iterable<{ readonly at: number; readonly event: JournalEvent }>, now: number): readonly Pause[] {
+export function pausesIn(
+  log: Iterable<{ readonly at: number; readonly event: JournalEvent }>,
+  now: number,
+): readonly Pause[] {
   const pauses: Pause[] = []
   let from: number | undefined
   for (const { at, event } of log) {

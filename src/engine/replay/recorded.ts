@@ -1,5 +1,6 @@
 /**
- * What a log already holds of an activation: commands that the code has yet to ask for again, and arrivals that it has yet to see.
+ * What a log already holds of an activation: commands that the code has yet to ask for again, and arrivals that it has
+ * yet to see.
  *
  * Owns: folding a log into memory, claiming by address, former names, what an operator decided about a divergence.
  * Does not own: delivery (activation.ts). Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
@@ -24,7 +25,14 @@ export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' 
 /** How and when a pause was asked for, whether nothing is out any more, and whether a human has the run. */
 export type Pausing = { readonly event: RunPausing; readonly at: number; reached: boolean; takenOver: boolean }
 
-const newKnown = (event: CommandEvent): Known => ({ event, ended: false, attempts: 0, held: false, doubt: undefined, rounds: 0 })
+const newKnown = (event: CommandEvent): Known => ({
+  event,
+  ended: false,
+  attempts: 0,
+  held: false,
+  doubt: undefined,
+  rounds: 0,
+})
 
 /** Why an activation is stuck at an address. */
 export const divergence = (address: string, obstacles: readonly string[]): string =>
@@ -52,7 +60,10 @@ export class RecordedLog {
   pausing: Pausing | undefined
   // made by what is folded: most activations live and end without having been read from a log
   #known: Map<string, Known> | undefined
-  /** Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many there are. */
+  /**
+   * Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many
+   * there are.
+   */
   readonly #plain: { fact?: Known; send?: Known } = {}
   #unclaimed = 0
   /** What an operator said nobody will ask for again. */
@@ -87,7 +98,10 @@ export class RecordedLog {
     this.endUnclaimed(event.address)
   }
 
-  /** Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is known. */
+  /**
+   * Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is
+   * known.
+   */
   endUnclaimed(address: string): Known | undefined {
     const known = this.#known?.get(address) ?? this.open.find((open) => open.event.address === address)
     if (known === undefined || known.ended) return undefined
@@ -131,7 +145,12 @@ export class RecordedLog {
         if (known !== undefined) known.held = event.type === 'effect.held'
         break
       case 'run.pausing':
-        this.pausing = { event, at, reached: false, takenOver: event.escalated === true && this.pausing?.takenOver === true }
+        this.pausing = {
+          event,
+          at,
+          reached: false,
+          takenOver: event.escalated === true && this.pausing?.takenOver === true,
+        }
         break
       case 'run.paused':
         if (this.pausing !== undefined) this.pausing.reached = true
@@ -151,7 +170,13 @@ export class RecordedLog {
   }
 
   /** Everything before is history; only what is still open and what was not read goes on. */
-  beginSegment(segment: number, state: Json, open: readonly Carried[], unread: readonly ArrivalEvent[], at: number): void {
+  beginSegment(
+    segment: number,
+    state: Json,
+    open: readonly Carried[],
+    unread: readonly ArrivalEvent[],
+    at: number,
+  ): void {
     const still = new Set([...open, ...unread].flatMap((item) => ('address' in item ? [item.address] : [])))
     this.open = [...this.open, ...(this.#known?.values() ?? [])].filter(({ event }) => still.has(event.address))
     this.segment = segment
@@ -231,8 +256,9 @@ export class RecordedLog {
   }
 
   /**
-   * Something new is asked for. What is recorded and stands in its way, if anything: what has its very address but is of another kind; for a new
-   * effect those that nobody has asked for, since nobody can tell whether it replaces one of them.
+   * Something new is asked for. What is recorded and stands in its way, if anything: what has its very address but is
+   * of another kind; for a new effect those that nobody has asked for, since nobody can tell whether it replaces one of
+   * them.
    */
   obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
     if (this.#conflicts(address, command.op)) return [address]

@@ -1,5 +1,6 @@
 /**
- * Scopes: the context that orchestration holds. A scope turns names into addresses: scope path + name + ordinal among equals (K4).
+ * Scopes: the context that orchestration holds. A scope turns names into addresses: scope path + name + ordinal among
+ * equals (K4).
  *
  * Owns: addressing and the verbs' small checks. Does not own: what becomes of a command (activation.ts).
  * Counters die with the scope, so a leader with a million turns holds none of them.
@@ -61,8 +62,16 @@ export interface Verbs extends Owner {
   readonly locals: Locals
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
-  /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
-  open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined
+  /**
+   * Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing
+   * will ever arrive.
+   */
+  open(
+    address: string,
+    command: Command,
+    scopePath: string,
+    options: StepOptions<never> | undefined,
+  ): Operation | undefined
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
   letOut(operation: Operation): void
   ask(operation: Operation, event: AskOpened): void
@@ -76,7 +85,10 @@ export interface Verbs extends Owner {
   restart(state: Json): never
 }
 
-/** What cannot be written down is refused before anything of it is recorded: else its other half would be missing for ever. */
+/**
+ * What cannot be written down is refused before anything of it is recorded: else its other half would be missing for
+ * ever.
+ */
 export function mustBeJson(value: Json, what: string): void {
   const problem = value === undefined ? undefined : writingProblem(value)
   if (problem !== undefined) throw new ReeveError('input.not-json', `${what} is not JSON: ${problem}`)
@@ -232,7 +244,10 @@ export class Scope implements Context {
       return version === undefined ? undefined : workerContent(agent, version, input)
     }
     const { equalBy } = options
-    const operation = this.#open(options.name ?? agent, command, { content, ...(equalBy === undefined ? {} : { equalBy }) })
+    const operation = this.#open(options.name ?? agent, command, {
+      content,
+      ...(equalBy === undefined ? {} : { equalBy }),
+    })
     if (typeof operation === 'string') return operation as unknown as ActivationId
     const { address, refused } = operation
     if (!operation.endRecorded && refused !== undefined)
@@ -241,7 +256,10 @@ export class Scope implements Context {
     return operation.id as ActivationId
   }
 
-  #apart(agent: string, { version: wanted, limits }: StartOptions): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
+  #apart(
+    agent: string,
+    { version: wanted, limits }: StartOptions,
+  ): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
     const { host, birth } = this.#activation
     const version = host.versionOf(agent, wanted)
     const reserve = sliceOf(birth.accounts, limits)
@@ -250,7 +268,10 @@ export class Scope implements Context {
 
   ask(name: string, options: AskOptions = {}): OpId {
     if (options.as !== undefined) mustBeJson(options.as as unknown as Json, `the question "${name}"`)
-    const until = options.until === undefined ? {} : { until: deadline(name, options.until) + (this.#activation.seeds?.shiftMs ?? 0) }
+    const until =
+      options.until === undefined
+        ? {}
+        : { until: deadline(name, options.until) + (this.#activation.seeds?.shiftMs ?? 0) }
     const command = { type: 'timer.set', ...options.as, op: 'ask', ...until } as Command
     const operation = this.#open(name, command)
     if (typeof operation === 'string') return operation
@@ -329,7 +350,8 @@ export class Scope implements Context {
     const read = async (key: string): Promise<Json> => activation.host.readValue(activation, stream, storable(key))
     const written = async (): Promise<Json> =>
       (await activation.host.valueKeys(activation, stream)).filter((key) => !key.startsWith('$')).toSorted()
-    const keys = (): Promise<readonly string[]> => this.#value(`${word}.keys`, 'read', written, 'kept') as Promise<readonly string[]>
+    const keys = (): Promise<readonly string[]> =>
+      this.#value(`${word}.keys`, 'read', written, 'kept') as Promise<readonly string[]>
     // under a key of this attempt alone: another one changes what it finds, also where this one has changed it
     const update = (key: string, change: (value: Json) => Json): Promise<Json> =>
       this.#value(
@@ -344,7 +366,9 @@ export class Scope implements Context {
     return {
       get: (key) => this.#value(`${word}.get:${key}`, 'read', () => read(key), valueShape(stream, key)),
       getAll: (keys) =>
-        this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read)), valuesShape(stream, keys)) as Promise<readonly Json[]>,
+        this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read)), valuesShape(stream, keys)) as Promise<
+          readonly Json[]
+        >,
       keys,
       has: async (key) => (await keys()).includes(key),
       update,
@@ -367,7 +391,12 @@ export class Scope implements Context {
   }
 
   /** `run` is given the idempotency key of the step in this attempt. */
-  async #value(name: string, effect: 'read' | 'idempotent', run: (own: string) => Promise<Json>, holds: Shape): Promise<Json> {
+  async #value(
+    name: string,
+    effect: 'read' | 'idempotent',
+    run: (own: string) => Promise<Json>,
+    holds: Shape,
+  ): Promise<Json> {
     const { id: activation } = this.#activation
     const more = effect === 'idempotent' ? { aliases: [] } : {}
     const id: OpId = this.begin(name, () => run(`${activation}:${id}`), { effect, holds, ...more })

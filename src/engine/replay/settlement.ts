@@ -1,15 +1,34 @@
 /**
- * Endings: what is open when an activation ends or begins a new segment, who has to leave before its last word, and what both leave in the accounts.
+ * Endings: what is open when an activation ends or begins a new segment, who has to leave before its last word, and
+ * what both leave in the accounts.
  *
  * Owns: telling open operations apart, writing both events. Does not own: stopping operations (activation.ts).
- * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the commit that records why; a model call whose end nobody
- * records is a call of unknown usage).
+ * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
+ * commit that records why; a model call whose end nobody records is a call of unknown usage).
  */
-import { addUsage, failed, failure, messageOf, writingProblem, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  addUsage,
+  failed,
+  failure,
+  messageOf,
+  writingProblem,
+  type Json,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
 import { encode, type ActivationRestarted, type ArrivalEvent, type StepOpened } from '../../journal/index.ts'
 import { withinEntry } from './effects.ts'
 import type { Host } from '../host.ts'
-import { lostCall, lostUsage, modelOf, neverLeft, nothingUsed, reserveOf, type Operation, type Owner } from './operation.ts'
+import {
+  lostCall,
+  lostUsage,
+  modelOf,
+  neverLeft,
+  nothingUsed,
+  reserveOf,
+  type Operation,
+  type Owner,
+} from './operation.ts'
 import type { Carried } from './recorded.ts'
 
 /** The end of an activation, from the moment it is certain to its last word. */
@@ -21,7 +40,9 @@ export class Ending {
   /** `recorded`: the last word is in the log already, so nobody has to be waited for. */
   constructor(operations: Iterable<Operation>, recorded: boolean) {
     this.open = [...operations].filter((operation) => !operation.ended && operation.type !== 'timer.set')
-    const workers = recorded ? [] : this.open.filter((operation) => operation.kind === 'worker' && !operation.endRecorded)
+    const workers = recorded
+      ? []
+      : this.open.filter((operation) => operation.kind === 'worker' && !operation.endRecorded)
     this.#leaving = new Set(workers.map(({ address }) => address))
   }
 
@@ -35,8 +56,18 @@ export class Ending {
     return event.type === 'worker.settled' && this.#leaving.delete(event.address)
   }
 
-  /** Records the end, and settles in the same commit what was set aside for effects whose end nobody will record. Returns what was recorded. */
-  write(host: Host, owner: Owner, at: number, outcome: Outcome, used: Usage, abandoned: readonly StepOpened[]): Settled {
+  /**
+   * Records the end, and settles in the same commit what was set aside for effects whose end nobody will record.
+   * Returns what was recorded.
+   */
+  write(
+    host: Host,
+    owner: Owner,
+    at: number,
+    outcome: Outcome,
+    used: Usage,
+    abandoned: readonly StepOpened[],
+  ): Settled {
     const lost = lostBy(owner, this.open, abandoned)
     const total = addUsage(used, lost)
     const usage = { ...(total.length === 0 ? {} : { usage: total }), ...(lost.length === 0 ? {} : { lost }) }
@@ -88,10 +119,14 @@ export function dropSteps(
   settleOpen(host, owner, steps, abandoned)
 }
 
-/** Settles what was set aside for steps whose ends nobody will record. What certainly was not let out used nothing; of the rest nobody knows. */
+/**
+ * Settles what was set aside for steps whose ends nobody will record. What certainly was not let out used nothing; of
+ * the rest nobody knows.
+ */
 function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly StepOpened[]): void {
   for (const op of operations)
-    if (op.reserved !== undefined && !op.endRecorded) host.settle(owner, op.reserved, neverLeft(op) ? nothingUsed : undefined)
+    if (op.reserved !== undefined && !op.endRecorded)
+      host.settle(owner, op.reserved, neverLeft(op) ? nothingUsed : undefined)
   for (const event of abandoned) {
     const reserved = reserveOf(event)
     if (reserved !== undefined) host.settle(owner, reserved, undefined)
@@ -119,11 +154,18 @@ export function writeSegment(
   const problem = writing(next.state)
   if (problem !== undefined) return notJson('what it restarts with', problem)
   const text = withinEntry('what it restarts with', () => encode(event))
-  return typeof text === 'string' ? (JSON.parse(host.append(owner, event, at, text)) as ActivationRestarted) : failed(text)
+  return typeof text === 'string'
+    ? (JSON.parse(host.append(owner, event, at, text)) as ActivationRestarted)
+    : failed(text)
 }
 
-/** At the end of a segment: workers and questions go on, steps are to be called off; what ended and was not read stays. */
-export function cutSegment(operations: Iterable<Operation>): { readonly carried: Carried[]; readonly steps: Operation[] } {
+/**
+ * At the end of a segment: workers and questions go on, steps are to be called off; what ended and was not read stays.
+ */
+export function cutSegment(operations: Iterable<Operation>): {
+  readonly carried: Carried[]
+  readonly steps: Operation[]
+} {
   const carried: Carried[] = []
   const steps: Operation[] = []
   for (const operation of operations) {

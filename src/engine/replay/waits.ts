@@ -1,7 +1,8 @@
 /**
  * Waits: who waits for what, and what came before anybody waited for it.
  *
- * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes one waiter).
+ * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
+ * one waiter).
  */
 import { childActivation, parentOf, ReeveError, type ActivationId, type OpId } from '../../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
@@ -23,7 +24,12 @@ export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: A
     case 'message.refused':
       return { type: event.type, id: event.id, reason: event.reason }
     case 'worker.settled':
-      return { type: event.type, id: childActivation(owner, event.address, event.apart), outcome: event.outcome, usage: event.usage ?? [] }
+      return {
+        type: event.type,
+        id: childActivation(owner, event.address, event.apart),
+        outcome: event.outcome,
+        usage: event.usage ?? [],
+      }
     default:
       return { type: event.type, id: event.address as OpId, outcome: event.outcome }
   }
@@ -33,7 +39,12 @@ export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: A
 export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
   switch (arrival.type) {
     case 'message':
-      return { type: 'message.received', id: arrival.id, ...(arrival.from === undefined ? {} : { from: arrival.from }), body: arrival.body }
+      return {
+        type: 'message.received',
+        id: arrival.id,
+        ...(arrival.from === undefined ? {} : { from: arrival.from }),
+        body: arrival.body,
+      }
     case 'message.refused':
       return arrival
     case 'worker.settled': {
@@ -59,7 +70,10 @@ export class Waits {
     return [...(this.#kept?.values() ?? [])]
   }
 
-  /** Gives an arrival to who waits for it, or keeps it. `offered`: predicates may have it, too. True: somebody was resumed. */
+  /**
+   * Gives an arrival to who waits for it, or keeps it. `offered`: predicates may have it, too. True: somebody was
+   * resumed.
+   */
   hand(arrival: Arrival, offered: boolean): boolean {
     const waiter = this.#byId.get(arrival.id)
     if (waiter !== undefined) {
@@ -92,11 +106,18 @@ export class Waits {
     return found
   }
 
-  /** `mayCome`: under this id something has been begun that has not ended, or whose end was not read. Else the code would wait for ever without a word. */
+  /**
+   * `mayCome`: under this id something has been begun that has not ended, or whose end was not read. Else the code
+   * would wait for ever without a word.
+   */
   wait(match: Matcher | undefined, mayCome: (id: string) => boolean): Promise<Arrival> {
     if (typeof match === 'string' && (this.#byId.has(match) || (!match.startsWith('msg_') && !mayCome(match)))) {
-      const why = this.#byId.has(match) ? 'the code waits for it already' : 'its end was read before, or it was never begun'
-      return Promise.reject(new ReeveError('orchestration.nothing-to-await', `nothing comes under "${match}": ${why}`, { hint: waitOnce }))
+      const why = this.#byId.has(match)
+        ? 'the code waits for it already'
+        : 'its end was read before, or it was never begun'
+      return Promise.reject(
+        new ReeveError('orchestration.nothing-to-await', `nothing comes under "${match}": ${why}`, { hint: waitOnce }),
+      )
     }
     return new Promise((resolve, reject) => {
       if (typeof match === 'string') this.#byId.set(match, { match: undefined, resolve, reject })

@@ -1,5 +1,6 @@
 /**
- * Earlier attempts in the journal: what an activation is born with that does work which was attempted before (K12: persistent format, optional everywhere).
+ * Earlier attempts in the journal: what an activation is born with that does work which was attempted before (K12:
+ * persistent format, optional everywhere).
  */
 import type { ActivationId, Outcome } from '../../core/index.ts'
 
@@ -22,7 +23,10 @@ export interface EarlierAttempt {
 export interface EarlierEffect extends EarlierAttempt {
   readonly address: string
   readonly effect: 'idempotent' | 'once'
-  /** Of a call of a tool: which one, and the SHA-256 of its canonical arguments. Without it, nobody can say which arguments it had. */
+  /**
+   * Of a call of a tool: which one, and the SHA-256 of its canonical arguments. Without it, nobody can say which
+   * arguments it had.
+   */
   readonly tool?: string
   readonly inputHash?: string
   /** How it completed. Absent: it is in doubt, or it is `idempotent`. */

@@ -1,20 +1,33 @@
 /**
  * What can have happened: the event union, by family. Past tense, JSON, append-only (K1).
  *
- * An activation's log holds three sorts of events, and replay treats them differently:
- *  - *commands* (they have `op` and `address`): what the code asked for. The same code asks again on replay and claims them (K4).
- *  - *arrivals*: what came in, in the order in which the code saw it. The only nondeterminism there is.
- *  - *notes*: what the engine did on its own. The code never sees them; views do.
+ * An activation's log holds three sorts of events, and replay treats them differently: - *commands* (they have `op` and
+ * `address`): what the code asked for. The same code asks again on replay and claims them (K4). - *arrivals*: what came
+ * in, in the order in which the code saw it. The only nondeterminism there is. - *notes*: what the engine did on its
+ * own. The code never sees them; views do.
  *
  * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
  */
-import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../../core/index.ts'
+import type {
+  ActivationId,
+  Failure,
+  Json,
+  JsonObject,
+  MessageId,
+  Outcome,
+  RunId,
+  SessionId,
+  Usage,
+} from '../../core/index.ts'
 import type { Earlier } from './earlier-events.ts'
 import type { FactEvent } from './facts.ts'
 import type { Copied, RunForked } from './fork-events.ts'
 import type { EscalationHit } from './oversight-facts.ts'
 
-/** How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid for. */
+/**
+ * How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid
+ * for.
+ */
 export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
 
 /** Who asked for a run and what the caller wants workers to know. Goes down the tree, copied and read-only. */
@@ -24,7 +37,8 @@ export interface Caller {
   readonly session?: SessionId
 }
 
-// ---- lifecycle --------------------------------------------------------------------------------------------------------------------
+// ---- lifecycle
+// --------------------------------------------------------------------------------------------------------------------
 
 /** First event of every activation. `caller` only on the root. */
 export interface ActivationStarted {
@@ -72,11 +86,14 @@ export interface ActivationSettled {
   readonly lost?: Usage
 }
 
-// ---- commands: steps ----------------------------------------------------------------------------------------------------------------
+// ---- commands: steps
+// ----------------------------------------------------------------------------------------------------------------
 
 /** What a recorded operation is known by. */
 interface Keyed {
-  /** Its content key: the same content has the same key, whenever it is done. Not in older journals; see `contentKeys`. */
+  /**
+   * Its content key: the same content has the same key, whenever it is done. Not in older journals; see `contentKeys`.
+   */
   readonly contentKey?: string
 }
 interface StepCommand {
@@ -92,7 +109,10 @@ interface StepCommand {
 export interface StepBegun extends StepCommand {
   readonly type: 'step.begun'
 }
-/** A model call. The prompt is not stored: its messages are elsewhere in the journal; the content key tells whether it was the same. */
+/**
+ * A model call. The prompt is not stored: its messages are elsewhere in the journal; the content key tells whether it
+ * was the same.
+ */
 export interface ModelRequested extends StepCommand, Keyed {
   readonly type: 'model.requested'
   readonly model: string
@@ -102,18 +122,27 @@ export interface ModelRequested extends StepCommand, Keyed {
   readonly messages: number
   /** What for, if not for the next turn of its agent: then the answer is nothing that the agent has said. */
   readonly purpose?: 'summary' | 'choice'
-  /** What middlewares of its agent may still change: this answer, the results of its calls, how the agent ends. Nobody is told of it before they had their word. */
+  /**
+   * What middlewares of its agent may still change: this answer, the results of its calls, how the agent ends. Nobody
+   * is told of it before they had their word.
+   */
   readonly changeable?: readonly Changeable[]
 }
 /** What a middleware may change of what is recorded before it is asked. */
 export type Changeable = 'answer' | 'results' | 'end'
-/** A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited, validated with defaults). */
+/**
+ * A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited,
+ * validated with defaults).
+ */
 export interface ToolCalled extends StepCommand, Keyed {
   readonly type: 'tool.called'
   readonly tool: string
   readonly callId?: string
   readonly input?: Json
-  /** SHA-256 of the canonical arguments that it is called with; not of calls that only read, and not where redaction is on. A later attempt at the same work knows it by that. */
+  /**
+   * SHA-256 of the canonical arguments that it is called with; not of calls that only read, and not where redaction is
+   * on. A later attempt at the same work knows it by that.
+   */
   readonly inputHash?: string
   /** The id of the capability that it is done with, where it needed an approval. */
   readonly capability?: string
@@ -127,7 +156,8 @@ export interface Charge {
   readonly usd?: number
 }
 
-// ---- commands: workers, questions, messages, facts -----------------------------------------------------------------------------------
+// ---- commands: workers, questions, messages, facts
+// -----------------------------------------------------------------------------------
 
 /** A worker was started. What crossed to it is the input of its own `activation.started`. */
 export interface WorkerStarted extends Keyed {
@@ -136,13 +166,22 @@ export interface WorkerStarted extends Keyed {
   readonly address: string
   readonly agent: string
   readonly callId?: string
-  /** SHA-256 of the canonical brief, where a model asked for it; not where redaction is on. A later attempt at the same work knows it by that. */
+  /**
+   * SHA-256 of the canonical brief, where a model asked for it; not where redaction is on. A later attempt at the same
+   * work knows it by that.
+   */
   readonly inputHash?: string
-  /** What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the conversation. */
+  /**
+   * What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the
+   * conversation.
+   */
   readonly purpose?: 'score' | 'summary' | 'notice'
   /** Of one that is placed apart: which version begins. */
   readonly version?: string
-  /** It is placed apart: as a run of its own, whose id is that of its activation without `act_`. Its events are in that run. */
+  /**
+   * It is placed apart: as a run of its own, whose id is that of its activation without `act_`. Its events are in that
+   * run.
+   */
   readonly apart?: true
   /** Of one that is placed apart: what the accounts above it set aside, which is all that it may use. */
   readonly reserve?: Charge
@@ -191,7 +230,10 @@ export interface ApprovalRequested extends AskCommand, Keyed {
   readonly hits?: readonly EscalationHit[]
   /** What whoever decides may want to see. */
   readonly context?: Json
-  /** Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief (of a long one the beginning, and how much is left out). */
+  /**
+   * Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief (of a long one
+   * the beginning, and how much is left out).
+   */
   readonly delegation?: string
   readonly brief?: string
   /** What may be decided. Absent: all of it. */
@@ -215,9 +257,13 @@ export interface MessageSent {
   readonly to: ActivationId
   readonly id: MessageId
 }
-// ---- arrivals -----------------------------------------------------------------------------------------------------------------------
+// ---- arrivals
+// -----------------------------------------------------------------------------------------------------------------------
 
-/** An effect has ended. `usage` and `charge` say what it used. Without a charge its reserve counts; a model call that was stopped after it had left is a call of unknown usage (K11). */
+/**
+ * An effect has ended. `usage` and `charge` say what it used. Without a charge its reserve counts; a model call that
+ * was stopped after it had left is a call of unknown usage (K11).
+ */
 export interface StepSettled {
   readonly type: 'step.settled'
   readonly address: string
@@ -272,7 +318,8 @@ export interface CancelReceived {
   readonly keeps?: true
 }
 
-// ---- notes --------------------------------------------------------------------------------------------------------------------------
+// ---- notes
+// --------------------------------------------------------------------------------------------------------------------------
 
 /** One try of an effect failed and another follows after `delayMs`. */
 export interface AttemptFailed {
@@ -299,12 +346,17 @@ export interface EffectCleared {
   readonly address: string
   readonly by?: string
 }
-/** A `once` effect that was asked for is known not to have left this process: whoever goes on lets it out and need not ask. */
+/**
+ * A `once` effect that was asked for is known not to have left this process: whoever goes on lets it out and need not
+ * ask.
+ */
 export interface EffectHeld {
   readonly type: 'effect.held'
   readonly address: string
 }
-/** A `once` effect that was held leaves now: from here on nobody knows whether it happened until its end is recorded. */
+/**
+ * A `once` effect that was held leaves now: from here on nobody knows whether it happened until its end is recorded.
+ */
 export interface EffectReleased {
   readonly type: 'effect.released'
   readonly address: string
@@ -405,7 +457,10 @@ export type NoteEvent =
 /** Everything that a journal can hold. */
 export type JournalEvent = LifecycleEvent | CommandEvent | ArrivalEvent | NoteEvent
 
-/** An event with its place: `seq` is gapless in its activation, `position` orders the feed of a run, `at` is milliseconds since 1970. */
+/**
+ * An event with its place: `seq` is gapless in its activation, `position` orders the feed of a run, `at` is
+ * milliseconds since 1970.
+ */
 export interface Recorded<E extends JournalEvent = JournalEvent> {
   readonly position: number
   readonly run: RunId
@@ -429,12 +484,18 @@ export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in
 /** True for what came in. */
 export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)
 
-/** What the names of those begin with who tell people that somebody asks: never an agent's name, and never that of an agent's tool. Persistent. */
+/**
+ * What the names of those begin with who tell people that somebody asks: never an agent's name, and never that of an
+ * agent's tool. Persistent.
+ */
 export const noticePrefix = 'notice:'
 /** Whether this is the name of one of them: part of how a question is put, and no member of any team. */
 export const isNotice = (agent: string): boolean => agent.startsWith(noticePrefix)
 
-/** Agents' names from the root to one that has begun: its own path if it was given one, else that of its leader and its name. */
+/**
+ * Agents' names from the root to one that has begun: its own path if it was given one, else that of its leader and its
+ * name.
+ */
 export const pathOf = (
   { agent, path, under }: Pick<ActivationStarted, 'agent' | 'path' | 'under'>,
   leader: readonly string[] | undefined,

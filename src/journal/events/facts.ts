@@ -1,7 +1,8 @@
 /**
  * Facts: what the code of an activation notes of its own, without waiting for an end.
  *
- * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their addresses, recorded once (K4).
+ * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their
+ * addresses, recorded once (K4).
  */
 import type { ActivationId, Failure, Json } from '../../core/index.ts'
 import type { OversightFactEvent } from './oversight-facts.ts'
@@ -43,7 +44,10 @@ export interface TextSaid extends Fact {
   readonly type: 'text.said'
   readonly text: string
 }
-/** Control was handed on: by the model's choice, by code, or by the rule of whoever leads. Recorded by that leader; `from` and `path` say who had it. */
+/**
+ * Control was handed on: by the model's choice, by code, or by the rule of whoever leads. Recorded by that leader;
+ * `from` and `path` say who had it.
+ */
 export interface AgentTransferred extends Fact {
   readonly type: 'agent.transferred'
   readonly from: string
@@ -97,7 +101,12 @@ export interface ApprovalGranted extends Fact {
 export interface ApprovalResolved extends Fact {
   readonly type: 'approval.resolved'
   readonly id: string
-  /** `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked. `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not, or it was not offered: it is asked again. Only a decision that reached the run is here; one that `decide` refuses changes nothing and leaves nothing. */
+  /**
+   * `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked.
+   * `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not, or it was not offered: it is
+   * asked again. Only a decision that reached the run is here; one that `decide` refuses changes nothing and leaves
+   * nothing.
+   */
   readonly resolution:
     | 'approved'
     | 'rejected'
@@ -134,7 +143,10 @@ export interface DelegationDeferred extends Fact {
   /** How the leader's model may name it: `d1`, `d2`, … */
   readonly delegation: string
 }
-/** Of several workers who were given the same brief, these were kept; the others were stopped, and are accounted for all the same. */
+/**
+ * Of several workers who were given the same brief, these were kept; the others were stopped, and are accounted for all
+ * the same.
+ */
 export interface DelegationDecided extends Fact {
   readonly type: 'delegation.decided'
   readonly callId?: string

@@ -7,7 +7,10 @@ import type { ActivationId, Json, Outcome, RunId } from '../../core/index.ts'
 export interface Copied {
   readonly seed: ActivationId
   readonly seq: number
-  /** How long the origin had stood still when it was forked: deadlines that are counted from a moment before move by this. Milliseconds. */
+  /**
+   * How long the origin had stood still when it was forked: deadlines that are counted from a moment before move by
+   * this. Milliseconds.
+   */
   readonly shiftMs: number
 }
 

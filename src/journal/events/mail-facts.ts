@@ -1,7 +1,8 @@
 /**
  * Facts of a team's mail and topics: what was taken, given up, read, published.
  *
- * Owns: these events. Does not own: who emits them (../team/mail, ../team/work), what is made of them (team-fold.ts). Spec team R-7.
+ * Owns: these events. Does not own: who emits them (../team/mail, ../team/work), what is made of them (team-fold.ts).
+ * Spec team R-7.
  */
 import type { Json, MessageId } from '../../core/index.ts'
 
@@ -89,4 +90,11 @@ export interface TopicRefused extends Fact {
 
 /** All of them. */
 export type MailFactEvent =
-  MailAccepted | MailRefused | MailTruncated | MailForwarded | MailDelivered | MailUnread | TopicPublished | TopicRefused
+  | MailAccepted
+  | MailRefused
+  | MailTruncated
+  | MailForwarded
+  | MailDelivered
+  | MailUnread
+  | TopicPublished
+  | TopicRefused

@@ -1,7 +1,8 @@
 /**
  * Facts of oversight: why a human is to look, what an agent says of its own result, who was told, what became of trust.
  *
- * Owns: these events. Does not own: who emits them (../oversight, ../agent), approvals themselves (facts.ts, events.ts). Spec team 1.14 to 1.18.
+ * Owns: these events. Does not own: who emits them (../oversight, ../agent), approvals themselves (facts.ts,
+ * events.ts). Spec team 1.14 to 1.18.
  */
 import type { Failure, Json } from '../../core/index.ts'
 
@@ -12,12 +13,16 @@ interface Fact {
 
 /** One reason why a human is to look (spec team R-14). */
 export interface EscalationHit {
-  readonly code: 'sensitive_action' | 'cost_limit' | 'low_confidence' | 'consecutive_failures' | 'decision_timeout' | 'out_of_scope'
+  readonly code:
+    'sensitive_action' | 'cost_limit' | 'low_confidence' | 'consecutive_failures' | 'decision_timeout' | 'out_of_scope'
   readonly priority: 'highest' | 'high' | 'medium' | 'low'
   readonly detail: string
 }
 
-/** Something is such that a human is to look: all that speaks for it, the weightiest first. `asks`: one is asked, an approval follows; otherwise it is only noted. */
+/**
+ * Something is such that a human is to look: all that speaks for it, the weightiest first. `asks`: one is asked, an
+ * approval follows; otherwise it is only noted.
+ */
 export interface EscalationRaised extends Fact {
   readonly type: 'escalation.raised'
   readonly subject: 'action' | 'task' | 'result' | 'work'

@@ -1,7 +1,9 @@
 /**
- * Facts of a team that is led by a plan: what it was decided to do, who joined, what became of each task, which mail was taken.
+ * Facts of a team that is led by a plan: what it was decided to do, who joined, what became of each task, which mail
+ * was taken.
  *
- * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in our words; docs/teams.md has the table of names.
+ * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in
+ * our words; docs/teams.md has the table of names.
  */
 import type { ActivationId, Failure, Json, Usage } from '../../core/index.ts'
 import type { MailFactEvent } from './mail-facts.ts'
@@ -111,7 +113,9 @@ export interface PlanAborted extends Fact {
   readonly failures: readonly { readonly task: string; readonly failure: Failure }[]
 }
 
-/** Everything that a task waited for is there. Not recorded for tasks that wait for nothing, or whose wait was in vain. */
+/**
+ * Everything that a task waited for is there. Not recorded for tasks that wait for nothing, or whose wait was in vain.
+ */
 export interface TaskUnblocked extends Fact {
   readonly type: 'task.unblocked'
   readonly task: string
@@ -133,7 +137,10 @@ export interface TaskRetried extends Fact {
   readonly failure: Failure
   readonly delayMs: number
 }
-/** A task that had ended is to be done again, because whoever decides on what comes after it wants it changed. No attempt of it, as failures count. */
+/**
+ * A task that had ended is to be done again, because whoever decides on what comes after it wants it changed. No
+ * attempt of it, as failures count.
+ */
 export interface TaskReopened extends Fact {
   readonly type: 'task.reopened'
   readonly task: string
@@ -184,7 +191,10 @@ export interface TeammateJoined extends Fact {
   readonly parent?: string
   readonly join?: 'parent' | 'run' | 'none'
 }
-/** Somebody gets no more work. Whoever is at work and retires `graceful` has left when its task settles, others have left now. */
+/**
+ * Somebody gets no more work. Whoever is at work and retires `graceful` has left when its task settles, others have
+ * left now.
+ */
 export interface TeammateRetired extends Fact {
   readonly type: 'teammate.retired'
   readonly member: string
@@ -238,8 +248,8 @@ export interface BudgetSet extends Fact {
   readonly raised?: { readonly of: 'tokens' | 'usd'; readonly by: number }
 }
 /**
- * Something was set aside for an attempt at a task, or it has ended and what it used is known: not recorded where that is nothing. Or a task waits, because it would fit only if others use less than
- * was set aside for them.
+ * Something was set aside for an attempt at a task, or it has ended and what it used is known: not recorded where that
+ * is nothing. Or a task waits, because it would fit only if others use less than was set aside for them.
  */
 export interface BudgetMoved extends Fact {
   readonly type: 'budget.moved'
@@ -302,7 +312,10 @@ export interface ResultsSynthesised extends Fact {
 export interface DeadlockFound extends Fact {
   readonly type: 'deadlock.found'
   readonly kind: 'deadlock' | 'livelock' | 'loop'
-  /** Tasks. Each waits for the next, the last for the first; of mail that goes round, those who take part, as they first replied. */
+  /**
+   * Tasks. Each waits for the next, the last for the first; of mail that goes round, those who take part, as they first
+   * replied.
+   */
   readonly cycle: readonly string[]
   readonly message: string
 }

@@ -1,13 +1,24 @@
 /**
  * Delegations as applications see them: one row for each, at any depth, out of a run's events.
  *
- * Owns: what a row says and how it is folded. Does not own: what agents said (transcript.ts), the state of activations and their usage (projection.ts); both are asked.
- * K1: the same events give the same rows. They hold what workers really answered and did, whatever their leaders' models were told of it.
+ * Owns: what a row says and how it is folded. Does not own: what agents said (transcript.ts), the state of activations
+ * and their usage (projection.ts); both are asked.
+ * K1: the same events give the same rows. They hold what workers really answered and did, whatever their leaders'
+ * models were told of it.
  *
- * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were begun in another way (members of flows, agents as tools, `delegate`
- * in code) have none, and no row.
+ * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were
+ * begun in another way (members of flows, agents as tools, `delegate` in code) have none, and no row.
  */
-import { isObject, parentOf, present, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  isObject,
+  parentOf,
+  present,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
 import type { ActivationStarted, JournalEvent, Recorded } from '../events/events.ts'
 import { foldRun, newRunFold, type RunFold } from './fold.ts'
 import { withTimeout } from '../older-journals.ts'
@@ -34,7 +45,10 @@ export interface DelegationView {
   readonly callId?: string
   /** The worker's; of the last attempt. Absent while there is none. */
   readonly activation?: ActivationId
-  /** `pending`: the worker has not begun. `waiting`: everything in it waits for somebody outside. `refused`: it never began, see `failure`. */
+  /**
+   * `pending`: the worker has not begun. `waiting`: everything in it waits for somebody outside. `refused`: it never
+   * began, see `failure`.
+   */
   readonly status: 'pending' | 'running' | 'waiting' | 'refused' | Outcome['status']
   /** How often it was begun. */
   readonly attempts: number
@@ -69,7 +83,10 @@ interface Doing {
   readonly tools: DelegatedToolResult[]
 }
 
-/** The state of the fold. Opaque: make one with `newDelegated`, feed it with `foldDelegated`, look at it with `delegationsIn`. */
+/**
+ * The state of the fold. Opaque: make one with `newDelegated`, feed it with `foldDelegated`, look at it with
+ * `delegationsIn`.
+ */
 export interface DelegatedFold {
   readonly run: RunFold
   readonly spoken: SpokenFold
@@ -128,7 +145,8 @@ function noted(fold: DelegatedFold, activation: ActivationId, event: JournalEven
         hookFailuresOf(fold, activation, event.delegation).push({ hook: event.hook, failure: event.failure })
       return
     case 'tool.called':
-      if (event.callId !== undefined && event.input !== undefined) doingOf(fold, activation).inputs.set(event.callId, event.input)
+      if (event.callId !== undefined && event.input !== undefined)
+        doingOf(fold, activation).inputs.set(event.callId, event.input)
       return
     default:
       return
@@ -143,7 +161,10 @@ function begun(fold: DelegatedFold, activation: ActivationId, { agent, input }: 
   const row = rowOf(fold, leader.parent, label, agent, at)
   const callId = fold.spoken.speakers.get(leader.parent)?.work?.open.get(leader.address)
   if (callId?.type === 'call' && callId.callId !== undefined) row.callId = callId.callId
-  const brief = isObject(input) && isObject(input['brief']) ? (input['brief']['instructions'] ?? input['brief']['input']) : undefined
+  const brief =
+    isObject(input) && isObject(input['brief'])
+      ? (input['brief']['instructions'] ?? input['brief']['input'])
+      : undefined
   if (brief !== undefined) row.brief = brief
   if (row.attempts === 0) row.startedAt = at
   row.attempts++
@@ -153,7 +174,8 @@ function begun(fold: DelegatedFold, activation: ActivationId, { agent, input }: 
 /** The row of this name: the newest one, unless another worker has it, or one that is still at work. */
 function rowOf(fold: DelegatedFold, leader: ActivationId, label: string | undefined, worker: string, at: number): Row {
   const known = label === undefined ? undefined : fold.named.get(nameOf(leader, label))
-  const works = known?.activation !== undefined && fold.run.activations.get(known.activation)?.view.outcome === undefined
+  const works =
+    known?.activation !== undefined && fold.run.activations.get(known.activation)?.view.outcome === undefined
   if (known?.worker === worker && !works) return known
   const hookFailures = label === undefined ? [] : (fold.early.get(nameOf(leader, label)) ?? [])
   const row: Row = {
@@ -190,7 +212,8 @@ function doingOf({ doing }: DelegatedFold, activation: ActivationId): Doing {
 }
 
 function heard(fold: DelegatedFold, said: Spoken): void {
-  if (said.type === 'assistant') doingOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
+  if (said.type === 'assistant')
+    doingOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
   if (said.type !== 'tool' || said.callId === undefined) return
   const { tools, inputs } = doingOf(fold, said.activation)
   const { tool, callId, content: result, isError = false } = said
@@ -211,7 +234,13 @@ export function delegationsIn(fold: DelegatedFold): readonly DelegationView[] {
       const notBegun = row.failure !== undefined ? 'refused' : isOver ? 'cancelled' : 'pending'
       return {
         leader,
-        ...present({ label: row.label, callId: row.callId, activation: row.activation, brief: row.brief, failure: row.failure }),
+        ...present({
+          label: row.label,
+          callId: row.callId,
+          activation: row.activation,
+          brief: row.brief,
+          failure: row.failure,
+        }),
         worker,
         status: outcome?.status ?? at?.state ?? notBegun,
         attempts,

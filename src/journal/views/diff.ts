@@ -1,9 +1,11 @@
 /**
  * Comparing two runs: where a fork went another way than its origin, or one run of a team than another.
  *
- * Owns: what counts as the same. Does not own: how a difference is shown (cli). Pure (K1).
- * Entries are compared by their place: the agent's place in its run, and the address of what it did (K4). What differs in any two runs is passed over: ids, moments, what was used, what an
- * engine noted on its own. An id is the same as another one that stands in its place: where each came up first in its run. So a run is told from another one by what it did, not by what it was called.
+ * Owns: what counts as the same. Does not own: how a difference is shown (cli). Pure (K1). Entries are compared by
+ * their place: the agent's place in its run, and the address of what it did (K4). What differs in any two runs is
+ * passed over: ids, moments, what was used, what an engine noted on its own. An id is the same as another one that
+ * stands in its place: where each came up first in its run. So a run is told from another one by what it did, not by
+ * what it was called.
  */
 import { canonical, isObject, rootActivation, type Json, type RunId } from '../../core/index.ts'
 import { isArrival, isCommand, type JournalEvent, type Recorded } from '../events/events.ts'
@@ -133,7 +135,8 @@ function textOf(event: JournalEvent, root: string, named: Named, key: string): s
   }
   for (const id of callIdsIn(told)) nameOf(id)
   // every activation is its path alone
-  const pathOf = (text: string): string => (text === root || text.startsWith(`${root}>`) ? text.slice(root.length) : text)
+  const pathOf = (text: string): string =>
+    text === root || text.startsWith(`${root}>`) ? text.slice(root.length) : text
   return canonical(withoutIds(told, (text) => named.get(text) ?? pathOf(text).replace(made, nameOf)))
 }
 
@@ -141,7 +144,8 @@ function textOf(event: JournalEvent, root: string, named: Named, key: string): s
 type Named = Map<string, string>
 
 /** Ids as Reeve makes them: random ones, derived ones. */
-const made = /(?<![A-Za-z0-9])(?:run|msg|int|apr|cap|gra|ses|req|call|turn|result)_(?:[0-9a-f]{20}|[0-9a-hjkmnp-tv-z]{16})(?![A-Za-z0-9])/g
+const made =
+  /(?<![A-Za-z0-9])(?:run|msg|int|apr|cap|gra|ses|req|call|turn|result)_(?:[0-9a-f]{20}|[0-9a-hjkmnp-tv-z]{16})(?![A-Za-z0-9])/g
 
 /** Ids of calls, however a provider writes them: where an answer makes a call, and where somebody speaks of one. */
 function callIdsIn(value: Json | undefined): readonly string[] {
@@ -151,7 +155,9 @@ function callIdsIn(value: Json | undefined): readonly string[] {
     if (name === 'callId' && typeof each === 'string' && each !== '') return [each]
     const calls = name === 'calls' && Array.isArray(each) ? (each as readonly Json[]) : []
     const own = calls.flatMap((call) =>
-      isObject(call) && typeof call['id'] === 'string' && call['id'] !== '' && typeof call['name'] === 'string' ? [call['id']] : [],
+      isObject(call) && typeof call['id'] === 'string' && call['id'] !== '' && typeof call['name'] === 'string'
+        ? [call['id']]
+        : [],
     )
     return [...own, ...callIdsIn(each)]
   })

@@ -2,8 +2,8 @@
  * The fold: takes a run's events in, one by one, and keeps what views need (K1).
  *
  * Owns: what each event changes. Does not own: the pictures made of it (projection.ts).
- * K1: the same events give the same fold. K7: an activation ends once, and what it had open is closed with it. K11: usage is the sum of the rows
- * recorded where they occurred; nothing is subtracted.
+ * K1: the same events give the same fold. K7: an activation ends once, and what it had open is closed with it. K11:
+ * usage is the sum of the rows recorded where they occurred; nothing is subtracted.
  */
 import {
   addUsage,
@@ -123,7 +123,11 @@ export function foldRun(fold: RunFold, recorded: Recorded): RunFold {
   return fold
 }
 
-function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<JournalEvent, { type: 'activation.started' }>): void {
+function begin(
+  fold: RunFold,
+  { run, activation, at }: Recorded,
+  event: Extract<JournalEvent, { type: 'activation.started' }>,
+): void {
   const born = parentOf(activation)
   const parent = born?.parent
   const above = parent === undefined ? undefined : fold.activations.get(parent)?.view
@@ -201,7 +205,8 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
       if (event.type === 'worker.recruited')
         fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
       if (event.type === 'approval.resolved') resolve(fold, event, recorded.at)
-      if (event.type === 'agent.transferred') fold.handed.set(handedKey(recorded.activation, [...event.path, event.to]), event.by)
+      if (event.type === 'agent.transferred')
+        fold.handed.set(handedKey(recorded.activation, [...event.path, event.to]), event.by)
       foldTeamFact(fold.teams, recorded, event)
   }
 }
@@ -217,7 +222,9 @@ function modelAsked(view: ActivationFold['view'], { refused }: StepOpened, since
 /** A receiver's log may be read before its sender's when both were committed at once. */
 function received(fold: RunFold, id: MessageId): Pick<MessageView, 'state' | 'body'> {
   const known = fold.messages.get(id)
-  return known === undefined ? { state: 'sent' } : { state: known.state, ...(known.body === undefined ? {} : { body: known.body }) }
+  return known === undefined
+    ? { state: 'sent' }
+    : { state: known.state, ...(known.body === undefined ? {} : { body: known.body }) }
 }
 
 const stepKind = (event: StepOpened): OpenOperation['kind'] =>
@@ -246,7 +253,11 @@ function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: R
   }
 }
 
-const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({ id, path, question })
+const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({
+  id,
+  path,
+  question,
+})
 
 function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
   const approval = fold.approvals.get(event.id)
@@ -259,7 +270,12 @@ function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
   if (event.capability !== undefined) approval.capability = event.capability
 }
 
-function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event: Exclude<JournalEvent, CommandEvent>): void {
+function foldRest(
+  fold: RunFold,
+  here: ActivationFold,
+  recorded: Recorded,
+  event: Exclude<JournalEvent, CommandEvent>,
+): void {
   const { activation, at } = recorded
   switch (event.type) {
     case 'step.settled':
@@ -268,7 +284,8 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
       return
     case 'worker.settled': {
       close(fold, here, activation, event.address)
-      const worker = event.apart === true ? fold.activations.get(childActivation(activation, event.address, true)) : undefined
+      const worker =
+        event.apart === true ? fold.activations.get(childActivation(activation, event.address, true)) : undefined
       if (worker?.isOutline !== true) return
       worker.usage = event.usage ?? []
       settle(fold, worker, worker.view.activation, event.outcome, at)
@@ -404,7 +421,8 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
 }
 
 /** @internal Names a place to which a leader's workers handed control. */
-export const handedKey = (leader: ActivationId | undefined, path: readonly string[]): string => JSON.stringify([leader ?? '', ...path])
+export const handedKey = (leader: ActivationId | undefined, path: readonly string[]): string =>
+  JSON.stringify([leader ?? '', ...path])
 
 const key = (activation: ActivationId, address: string): string => `${activation}|${address}`
 

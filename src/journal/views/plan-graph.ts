@@ -1,7 +1,8 @@
 /**
  * The plan as a graph, as text in the Mermaid language: for pages, pull requests and notes that draw it.
  *
- * Owns: what is a node, what is an arrow, that no text of a plan can break the graph. Does not own: the view (team-projection.ts), pictures in a terminal (cli). Pure.
+ * Owns: what is a node, what is an arrow, that no text of a plan can break the graph. Does not own: the view
+ * (team-projection.ts), pictures in a terminal (cli). Pure.
  */
 import type { TaskStatus } from '../../core/index.ts'
 import type { TaskView, TeamView } from './team-views.ts'
@@ -18,8 +19,10 @@ const colours: Readonly<Record<TaskStatus, string>> = {
 }
 
 /**
- * The plan of a team as a Mermaid flowchart, from left to right: a box for each task with its role and status, an arrow from each task to those that depend on it, a dotted arrow with the name of
- * the topic from whoever produces it to whoever consumes it; recruits have a dashed box, and a dotted arrow from the task of whoever asked for them. `team`: of `run.view()`, e.g. `view.teams[0]`.
+ * The plan of a team as a Mermaid flowchart, from left to right: a box for each task with its role and status, an arrow
+ * from each task to those that depend on it, a dotted arrow with the name of the topic from whoever produces it to
+ * whoever consumes it; recruits have a dashed box, and a dotted arrow from the task of whoever asked for them. `team`:
+ * of `run.view()`, e.g. `view.teams[0]`.
  */
 export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, 'plan' | 'members' | 'topics'>): string {
   const nodes = new Map(tasks.map(({ task }, i) => [task, `t${i}`]))
@@ -37,7 +40,9 @@ export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, '
   return [
     'flowchart LR',
     ...tasks.map((task) => `  ${nodes.get(task.task)}["${labelOf(task)}"]:::${task.status}`),
-    ...tasks.flatMap(({ task, dependencies, joined }) => [...dependencies, ...joined].flatMap((before) => edge(before, '-->', task))),
+    ...tasks.flatMap(({ task, dependencies, joined }) =>
+      [...dependencies, ...joined].flatMap((before) => edge(before, '-->', task)),
+    ),
     ...topics.flatMap(({ topic, producers, consumers }) =>
       producers.flatMap((from) => consumers.flatMap((to) => edge(from, `-.->|"${safe(topic)}"|`, to))),
     ),
@@ -45,7 +50,10 @@ export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, '
     ...statuses.map((status) => `  classDef ${status} ${colours[status]}`),
     ...(recruits.length === 0
       ? []
-      : ['  classDef recruited stroke-dasharray:5 5', `  class ${recruits.map(({ task }) => nodes.get(task)).join(',')} recruited`]),
+      : [
+          '  classDef recruited stroke-dasharray:5 5',
+          `  class ${recruits.map(({ task }) => nodes.get(task)).join(',')} recruited`,
+        ]),
     '',
   ].join('\n')
 }
@@ -70,9 +78,15 @@ const labelOf = (view: TaskView): string => {
   ].join('<br/>')
 }
 
-/** A text that is nothing but a text: whatever the language, or the Markdown in its labels, could read as its own is written as the number of its character. */
+/**
+ * A text that is nothing but a text: whatever the language, or the Markdown in its labels, could read as its own is
+ * written as the number of its character.
+ */
 const safe = (text: string): string =>
   text
     .replace(/\s+/gu, ' ')
     .replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}]/gu, '�')
-    .replace(/[^\p{L}\p{M}\p{N} _,/�-]|(?<![\p{L}\p{N}])[_-]|[_-](?![\p{L}\p{N}])/gu, (sign) => `#${sign.codePointAt(0)};`)
+    .replace(
+      /[^\p{L}\p{M}\p{N} _,/�-]|(?<![\p{L}\p{N}])[_-]|[_-](?![\p{L}\p{N}])/gu,
+      (sign) => `#${sign.codePointAt(0)};`,
+    )

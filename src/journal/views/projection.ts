@@ -1,8 +1,8 @@
 /**
  * The pictures: a run's view out of its fold.
  *
- * Owns: the status a journal shows, usage rolled up the tree, and that whatever is handed out is a copy. Does not own: what events change
- * (fold.ts). K1: a view says nothing that is not in the events before its position.
+ * Owns: the status a journal shows, usage rolled up the tree, and that whatever is handed out is a copy. Does not own:
+ * what events change (fold.ts). K1: a view says nothing that is not in the events before its position.
  */
 import { addUsage, parentOf, rootActivation, type ActivationId, type RunId, type Usage } from '../../core/index.ts'
 import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
@@ -23,7 +23,9 @@ export function viewOf(fold: RunFold): RunView {
   const root = fold.activations.get(rootActivation(run))
   const busy = busyTrees(fold)
   const usage = usageOfTrees(fold)
-  const activations = [...fold.activations].map(([id, each]) => activationView(fold, each, busy.has(id), usage.get(id) ?? []))
+  const activations = [...fold.activations].map(([id, each]) =>
+    activationView(fold, each, busy.has(id), usage.get(id) ?? []),
+  )
   const { pause, cancel } = fold
   const status = statusOf(fold, root, busy)
   const teams = teamViews(fold.teams, {
@@ -100,8 +102,12 @@ function busyTrees(fold: RunFold): ReadonlySet<ActivationId> {
     if (view.outcome !== undefined) continue
     if (view.parent !== undefined) withLiveWorkers.add(view.parent)
     const stopped = fold.doubts.size > 0 && [...fold.doubts.values()].some((each) => each.activation === id)
-    const works = [...open.values()].some((each) => ['model', 'tool', 'step', 'timer'].includes(each.kind) && !each.inDoubt)
-    const asks = [...open.values()].some((each) => each.kind === 'approval' || each.kind === 'interrupt' || each.inDoubt)
+    const works = [...open.values()].some(
+      (each) => ['model', 'tool', 'step', 'timer'].includes(each.kind) && !each.inDoubt,
+    )
+    const asks = [...open.values()].some(
+      (each) => each.kind === 'approval' || each.kind === 'interrupt' || each.inDoubt,
+    )
     const onWorkers = withLiveWorkers.has(id)
     if (works || !(asks || onWorkers || stopped)) busy.add(id)
     if (busy.has(id) && view.parent !== undefined) busy.add(view.parent)

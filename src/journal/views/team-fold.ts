@@ -1,15 +1,24 @@
 /**
  * The fold of planned teams: takes the facts of each in, and keeps what their views need (K1).
  *
- * Owns: what each fact changes. Does not own: the rest of a run (fold.ts), the pictures made of it (team-projection.ts).
- * Holds: K1: the same facts give the same fold. A task and a member end once; nothing leads out of an end. What has no end of its own, mail above all, is kept up to a bound, so a fold
- * grows with its plan and not with its mail.
+ * Owns: what each fact changes. Does not own: the rest of a run (fold.ts), the pictures made of it
+ * (team-projection.ts).
+ * Holds: K1: the same facts give the same fold. A task and a member end once; nothing leads out of an end. What has no
+ * end of its own, mail above all, is kept up to a bound, so a fold grows with its plan and not with its mail.
  */
 import { present, type ActivationId, type MessageId, type TaskStatus } from '../../core/index.ts'
 import type { Recorded } from '../events/events.ts'
 import type { FactEvent } from '../events/facts.ts'
 import type { MailAccepted } from '../events/mail-facts.ts'
-import type { PlanCreated, PlanEdited, PlannedTask, TaskSettled, TeamFactEvent, TeammateJoined, TeammateRetired } from '../events/team-facts.ts'
+import type {
+  PlanCreated,
+  PlanEdited,
+  PlannedTask,
+  TaskSettled,
+  TeamFactEvent,
+  TeammateJoined,
+  TeammateRetired,
+} from '../events/team-facts.ts'
 import {
   shownAtMost,
   type MailboxView,
@@ -50,7 +59,10 @@ export interface TeamFold {
   /** By member: what is in its inbox, unread. In the order of their numbers. */
   readonly unread: Map<string, Set<number>>
   readonly counts: { accepted: number; dropped: number; readonly refused: Draft<MailboxView['refused']> }
-  readonly topics: Map<string, { entries: number; bytes: number; refused: number; lastAt: number | undefined; readonly by: Set<string> }>
+  readonly topics: Map<
+    string,
+    { entries: number; bytes: number; refused: number; lastAt: number | undefined; readonly by: Set<string> }
+  >
   budget: Omit<TeamView['budget'], 'waiting' | 'crossed' | 'warned'>
   /** Tasks that wait for room in the budget. */
   readonly short: Set<string>
@@ -108,7 +120,11 @@ const newTeam = (): TeamFold => ({
 })
 
 type Takes = {
-  readonly [Type in TeamFactEvent['type']]: (team: TeamFold, event: Extract<TeamFactEvent, { readonly type: Type }>, at: number) => void
+  readonly [Type in TeamFactEvent['type']]: (
+    team: TeamFold,
+    event: Extract<TeamFactEvent, { readonly type: Type }>,
+    at: number,
+  ) => void
 }
 
 const takes: Takes = {
@@ -179,7 +195,8 @@ const takes: Takes = {
   'mail.truncated'(team, { member, from = Infinity, total }) {
     team.counts.dropped = total
     if (member === undefined) dropBelow(team.mail.keys(), from, (seq) => team.mail.delete(seq))
-    for (const [name, seqs] of team.unread) if (member === undefined || name === member) dropBelow(seqs, from, (seq) => seqs.delete(seq))
+    for (const [name, seqs] of team.unread)
+      if (member === undefined || name === member) dropBelow(seqs, from, (seq) => seqs.delete(seq))
   },
   'mail.forwarded'(team, { member, seqs }) {
     for (const seq of seqs) {
@@ -220,7 +237,10 @@ function noted<Event extends { readonly op: string; readonly address: string; re
   const { type: _type, op: _op, address: _address, ...rest } = event
   return rest
 }
-const notedAt = <Event extends TeamFactEvent>(event: Event, at: number): Omit<Event, 'type' | 'op' | 'address'> & { at: number } => ({
+const notedAt = <Event extends TeamFactEvent>(
+  event: Event,
+  at: number,
+): Omit<Event, 'type' | 'op' | 'address'> & { at: number } => ({
   ...noted(event),
   at,
 })
@@ -240,7 +260,11 @@ function dropBelow(seqs: Iterable<number>, from: number, drop: (seq: number) => 
 }
 
 /** What was removed is in the plan no more; what was replaced is what the edit says, and nobody has begun it. */
-function editPlan(team: TeamFold, { added, replaced, removed, maxFailures, concurrency }: PlanEdited, at: number): void {
+function editPlan(
+  team: TeamFold,
+  { added, replaced, removed, maxFailures, concurrency }: PlanEdited,
+  at: number,
+): void {
   for (const id of removed) team.tasks.delete(id)
   for (const { produces = [], consumes = [], critical, ...task } of replaced) {
     const known = team.tasks.get(task.task)
@@ -252,7 +276,11 @@ function editPlan(team: TeamFold, { added, replaced, removed, maxFailures, concu
   if (team.plan !== undefined) team.plan = { ...team.plan, ...present({ maxFailures, concurrency }) }
 }
 
-function addTask(team: TeamFold, { produces = [], consumes = [], critical, ...task }: PlannedTask, recruit?: TaskView['recruit']): void {
+function addTask(
+  team: TeamFold,
+  { produces = [], consumes = [], critical, ...task }: PlannedTask,
+  recruit?: TaskView['recruit'],
+): void {
   if (team.tasks.has(task.task)) return
   const fresh = { joined: [], missing: [], usage: [], attempts: 0, status: 'pending' as const }
   const asked = recruit === undefined ? undefined : { recruit }
@@ -324,7 +352,8 @@ function join(team: TeamFold, event: TeammateJoined, at: number): void {
 function describe(team: TeamFold, member: string | undefined): void {
   const task = member === undefined ? undefined : team.tasks.get(team.members.get(member)?.task ?? '')
   if (task?.recruit === undefined || task.description !== '') return
-  for (const wish of team.wishes.values()) if (wish.member === member && wish.duplicate !== true) task.description = wish.description
+  for (const wish of team.wishes.values())
+    if (wish.member === member && wish.duplicate !== true) task.description = wish.description
 }
 
 function retire(team: TeamFold, event: TeammateRetired, at: number): void {

@@ -1,8 +1,10 @@
 /**
  * Pictures of planned teams: their views out of their fold.
  *
- * Owns: what a task waits for now, that a pause, a human and the end of the team are seen at everybody they concern. Does not own: what facts change (team-fold.ts).
- * K1: a view says nothing that is not in the events before its position. Not copied here: whoever hands views out does that (projection.ts).
+ * Owns: what a task waits for now, that a pause, a human and the end of the team are seen at everybody they concern.
+ * Does not own: what facts change (team-fold.ts).
+ * K1: a view says nothing that is not in the events before its position. Not copied here: whoever hands views out does
+ * that (projection.ts).
  */
 import { isObject, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import type { MemberFold, TaskFold, TeamFold, TeamsFold } from './team-fold.ts'
@@ -37,7 +39,12 @@ export function teamViews({ teams }: TeamsFold, around: Surroundings): readonly 
   })
 }
 
-function teamView(team: TeamFold, plan: NonNullable<TeamFold['plan']>, leader: ActivationView, around: Surroundings): TeamView {
+function teamView(
+  team: TeamFold,
+  plan: NonNullable<TeamFold['plan']>,
+  leader: ActivationView,
+  around: Surroundings,
+): TeamView {
   const { activation, agent, path, state, startedAt, endedAt } = leader
   const topics = topicViews(team)
   const open = openTopics(team, topics)
@@ -63,7 +70,12 @@ function teamView(team: TeamFold, plan: NonNullable<TeamFold['plan']>, leader: A
     recruiting: [...team.wishes.values()],
     mailbox: mailboxView(team, around.bodyOf),
     topics,
-    budget: { ...team.budget, waiting: waitingForRoom(team, tasks), crossed: team.crossed, warned: newest(team.warned) },
+    budget: {
+      ...team.budget,
+      waiting: waitingForRoom(team, tasks),
+      crossed: team.crossed,
+      warned: newest(team.warned),
+    },
     ...(team.advice === undefined ? undefined : { advice: team.advice }),
     memory: newest(team.memory),
     waits: newest(team.waits),
@@ -73,7 +85,9 @@ function teamView(team: TeamFold, plan: NonNullable<TeamFold['plan']>, leader: A
 
 /** Of those that began to wait for room: who still does. */
 const waitingForRoom = ({ short }: TeamFold, tasks: readonly TaskView[]): readonly string[] =>
-  short.size === 0 ? [] : tasks.filter(({ task, status }) => status === 'pending' && short.has(task)).map(({ task }) => task)
+  short.size === 0
+    ? []
+    : tasks.filter(({ task, status }) => status === 'pending' && short.has(task)).map(({ task }) => task)
 
 const newest = <Each>(list: readonly Each[]): readonly Each[] => list.slice(-shownAtMost)
 
@@ -84,15 +98,24 @@ const inOrder = ({ tasks }: TeamFold): readonly TaskFold[] => {
 }
 
 /** Nobody goes on after the end of the team: whoever had not ended by then was called off with it. */
-function taskView(team: TeamFold, task: TaskFold, open: ReadonlySet<string>, leader: ActivationView, around: Surroundings): TaskView {
+function taskView(
+  team: TeamFold,
+  task: TaskFold,
+  open: ReadonlySet<string>,
+  leader: ActivationView,
+  around: Surroundings,
+): TaskView {
   if (task.endedAt !== undefined) return { ...task, waitsFor: [] }
   if (leader.endedAt !== undefined) return { ...task, waitsFor: [], status: 'cancelled', endedAt: leader.endedAt }
-  if (around.asked.get(leader.activation)?.has(task.task) === true) return { ...task, waitsFor: [], status: 'awaiting_approval' }
+  if (around.asked.get(leader.activation)?.has(task.task) === true)
+    return { ...task, waitsFor: [], status: 'awaiting_approval' }
   if (task.status === 'running') {
     const waits = task.activation !== undefined && around.awaiting.has(task.activation)
     return { ...task, waitsFor: [], status: waits ? 'awaiting_approval' : 'running' }
   }
-  const before = [...task.dependencies, ...task.joined].filter((id) => team.tasks.get(id)?.endedAt === undefined && team.tasks.has(id))
+  const before = [...task.dependencies, ...task.joined].filter(
+    (id) => team.tasks.get(id)?.endedAt === undefined && team.tasks.has(id),
+  )
   const waitsFor = [...new Set([...before, ...task.consumes.filter((topic) => open.has(topic))])]
   return { ...task, waitsFor, status: waitsFor.length > 0 ? 'waiting' : 'pending' }
 }
@@ -133,7 +156,12 @@ function mailboxView({ mail, unread, counts }: TeamFold, bodyOf: Surroundings['b
   const left = [...unread].filter(([, seqs]) => seqs.size > 0)
   const messages = [...mail.values()].map(({ mail: { content, ...each }, recipients, message }): MailView => {
     const unreadBy = recipients.filter((member) => unread.get(member)?.has(each.seq) === true)
-    return { ...each, recipients, unread: unreadBy, content: content ?? contentOf(message === undefined ? undefined : bodyOf(message)) }
+    return {
+      ...each,
+      recipients,
+      unread: unreadBy,
+      content: content ?? contentOf(message === undefined ? undefined : bodyOf(message)),
+    }
   })
   return { ...counts, unread: Object.fromEntries(left.map(([member, seqs]) => [member, seqs.size])), messages }
 }

@@ -1,7 +1,9 @@
 /**
- * The words of a planned team's view: its plan, its members, its mailbox, as programs, terminals and the studio get them.
+ * The words of a planned team's view: its plan, its members, its mailbox, as programs, terminals and the studio get
+ * them.
  *
- * Owns: the types, how much of what has no end is shown. Does not own: how they are made (team-fold.ts, team-projection.ts), how they are drawn (plan-graph.ts, cli).
+ * Owns: the types, how much of what has no end is shown. Does not own: how they are made (team-fold.ts,
+ * team-projection.ts), how they are drawn (plan-graph.ts, cli).
  */
 import type { MailRefused } from '../events/mail-facts.ts'
 import type { ActivationId, Failure, Json, Outcome, TaskStatus, Usage } from '../../core/index.ts'
@@ -26,7 +28,8 @@ import type {
 export type Noted<Event> = Omit<Event, 'type' | 'op' | 'address'> & { readonly at: number }
 
 /** Where a member of a team is. `paused`: it works, and its run is paused. The last five are ends. */
-export type MemberStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'retired' | 'cancelled' | 'skipped'
+export type MemberStatus =
+  'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'retired' | 'cancelled' | 'skipped'
 
 /** A task of a plan, or what a recruit does. */
 export interface TaskView {
@@ -35,7 +38,10 @@ export interface TaskView {
   /** Who has it, or had it last. */
   readonly member: string
   readonly role: string
-  /** `waiting`: for what `waitsFor` names. `awaiting_approval`: a human is asked about it, or whoever does it waits for one. */
+  /**
+   * `waiting`: for what `waitsFor` names. `awaiting_approval`: a human is asked about it, or whoever does it waits for
+   * one.
+   */
   readonly status: TaskStatus
   /** Tasks of the plan that come before it. */
   readonly dependencies: readonly string[]

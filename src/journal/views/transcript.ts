@@ -1,17 +1,21 @@
 /**
  * What the agents said: a run's events as messages, in the order of the feed (spec collaboration 1.2).
  *
- * Owns: which events are somebody's words, whose they are, what a message holds. Does not own: what a model was shown of them (../edge), following a run
- * (../runtime), what is said while it is being said: only what is recorded is here, so an attempt that failed never is.
- * K1: the same events give the same messages, and what an event gives depends on those before it alone, so whoever takes them one by one has what whoever waits for the end has.
- * What a middleware may still change is said when it has had its word, as it holds then: a text that it takes out is nobody's to read.
+ * Owns: which events are somebody's words, whose they are, what a message holds. Does not own: what a model was shown
+ * of them (../edge), following a run (../runtime), what is said while it is being said: only what is recorded is here,
+ * so an attempt that failed never is.
+ * K1: the same events give the same messages, and what an event gives depends on those before it alone, so whoever
+ * takes them one by one has what whoever waits for the end has. What a middleware may still change is said when it has
+ * had its word, as it holds then: a text that it takes out is nobody's to read.
  *
- * How an agent ends is its last word only if it has not been heard yet:
- *  - an output is said, unless it is null, empty, what the agent said last, or the result of a call of its last turn. So what a middleware, a human in review, or a completion by hand
+ * How an agent ends is its last word only if it has not been heard yet: - an output is said, unless it is null, empty,
+ * what the agent said last, or the result of a call of its last turn. So what a middleware, a human in review, or a
+ * completion by hand
  *    has put in its place is heard, and an output that is forwarded is said once more, by the one whose answer it is;
- *  - a workflow, which only passes on what those ended with to whom it gave control (the end of one; or a list or record of their outputs), says nothing: they have said it;
- *  - whoever fails, or ends otherwise, exactly as a worker did that answers to no call, has nothing to add to it;
- *  - a tool that is an activation of its own says nothing at its end: the result of the call is what it said.
+ *  - a workflow, which only passes on what those ended with to whom it gave control (the end of one; or a list or
+ * record of their outputs), says nothing: they have said it; - whoever fails, or ends otherwise, exactly as a worker
+ * did that answers to no call, has nothing to add to it; - a tool that is an activation of its own says nothing at its
+ * end: the result of the call is what it said.
  */
 import {
   asText,
@@ -63,12 +67,18 @@ interface Speaking {
   readonly position: number
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Of a transfer: who recorded it, which is whoever leads those between whom control moves; the fact does not say in which activation control was. */
+  /**
+   * Of a transfer: who recorded it, which is whoever leads those between whom control moves; the fact does not say in
+   * which activation control was.
+   */
   readonly activation: ActivationId
   readonly agent: string
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
-  /** It was said by somebody to whom control was not handed: a worker under delegation, also of code, a member of a planned team, an agent that is called as a tool, or somebody below one. */
+  /**
+   * It was said by somebody to whom control was not handed: a worker under delegation, also of code, a member of a
+   * planned team, an agent that is called as a tool, or somebody below one.
+   */
   readonly inner?: true
 }
 
@@ -79,7 +89,10 @@ type Words =
       readonly text: string
       readonly calls?: readonly ToolCall[]
       readonly files?: readonly FilePart[]
-      /** Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other`. Absent: no model said it, or the journal does not know. */
+      /**
+       * Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other`. Absent: no model said it, or
+       * the journal does not know.
+       */
       readonly finish?: string
       /** What this call of the model used. Absent: no model said it, or the provider did not say. */
       readonly usage?: CallUsage
@@ -171,7 +184,10 @@ export function spokenOf(events: Iterable<Recorded>): readonly Spoken[] {
 
 const silence: readonly Spoken[] = []
 
-/** Takes one more event in and returns what it says. Events already taken in (by position) change nothing and say nothing. */
+/**
+ * Takes one more event in and returns what it says. Events already taken in (by position) change nothing and say
+ * nothing.
+ */
 export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
   if (recorded.position <= fold.position) return silence
   fold.position = recorded.position
@@ -185,7 +201,10 @@ export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
   const { work } = speaker
   if (event.type === 'agent.transferred') {
     if (isOwn(speaker, event)) rememberHanding(fold, speaker, work, event.callId)
-    return [...released(work, event).map((each) => by(speaker, recorded, each)), ...handedOver(fold, recorded, speaker, event)]
+    return [
+      ...released(work, event).map((each) => by(speaker, recorded, each)),
+      ...handedOver(fold, recorded, speaker, event),
+    ]
   }
   const before = released(work, event)
   const words = wordsOf(speaker.agent, work, event)
@@ -209,14 +228,19 @@ function released(work: Work, event: JournalEvent): readonly Words[] {
   return out
 }
 
-/** What stays held at this event: everything while a turn's answer is looked at, results while its calls go on, and what may be the last answer of its agent until there is another turn. */
+/**
+ * What stays held at this event: everything while a turn's answer is looked at, results while its calls go on, and what
+ * may be the last answer of its agent until there is another turn.
+ */
 function heldBy({ changeable, turn }: Work, event: JournalEvent): (words: Words) => boolean {
   const address = 'address' in event ? event.address : undefined
   if (address === undefined || address.startsWith(`${turn}afterModel:`)) return () => true
   const isCalling = address.startsWith(`${turn}call`)
   const isNext = event.type === 'model.requested' && event.purpose === undefined
   return (words) =>
-    words.type === 'tool' ? isCalling && changeable.includes('results') : changeable.includes('end') && isLast(words) && !isNext
+    words.type === 'tool'
+      ? isCalling && changeable.includes('results')
+      : changeable.includes('end') && isLast(words) && !isNext
 }
 
 /** An answer that calls for nothing. */
@@ -237,7 +261,9 @@ function changed(work: Work, data: Json): void {
   const { held } = work
   if (!isObject(data)) return
   const { hook, text, callId, content } = data
-  const at = held.findIndex((each) => (hook === 'afterModel' ? each.type === 'assistant' : each.type === 'tool' && each.callId === callId))
+  const at = held.findIndex((each) =>
+    hook === 'afterModel' ? each.type === 'assistant' : each.type === 'tool' && each.callId === callId,
+  )
   const old = held[at]
   if (old?.type === 'assistant' && hook === 'afterModel') {
     // one that is to be given again says nothing but what it called for
@@ -275,7 +301,11 @@ function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: 
   }
 }
 
-function by({ agent, path, inner }: Omit<Speaker, 'work'>, { position, at, activation }: Recorded, words: Words): Spoken {
+function by(
+  { agent, path, inner }: Omit<Speaker, 'work'>,
+  { position, at, activation }: Recorded,
+  words: Words,
+): Spoken {
   return { position, at, activation, agent, path, ...(inner ? { inner } : {}), ...words }
 }
 
@@ -331,18 +361,28 @@ function asked(event: JournalEvent): Words | undefined {
     case 'interrupt.raised':
       return { type: 'interrupt', id: event.id, question: event.question }
     case 'approval.requested':
-      return { type: 'approval', id: event.id, tool: event.tool, ...idOf(event), input: event.input, reason: event.reason }
+      return {
+        type: 'approval',
+        id: event.id,
+        tool: event.tool,
+        ...idOf(event),
+        input: event.input,
+        reason: event.reason,
+      }
     default:
       return undefined
   }
 }
 
-const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } => (callId === undefined ? {} : { callId })
+const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } =>
+  callId === undefined ? {} : { callId }
 
 /** The name of the call stands in the answer that made it. */
 function workerOf({ calls }: Work, { agent, callId, purpose }: WorkerStarted): OpenOperation {
   if (purpose !== undefined) return { type: 'aside' }
-  return callId === undefined ? { type: 'worker', holds: true } : { type: 'call', tool: calls.get(callId) ?? agent, callId }
+  return callId === undefined
+    ? { type: 'worker', holds: true }
+    : { type: 'call', tool: calls.get(callId) ?? agent, callId }
 }
 
 function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): Words | undefined {
@@ -398,7 +438,13 @@ function said(work: Work, text: string): Extract<Words, { type: 'assistant' }> {
   return { type: 'assistant', text }
 }
 
-function resultOf(work: Work, tool: string, call: { readonly callId?: string }, content: Json, isError?: true): Words | undefined {
+function resultOf(
+  work: Work,
+  tool: string,
+  call: { readonly callId?: string },
+  content: Json,
+  isError?: true,
+): Words | undefined {
   if (call.callId !== undefined) work.answered.add(call.callId)
   const words = { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) } as const
   // what an answer called for is told in the order of its messages
@@ -417,25 +463,37 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
   return said(work, text)
 }
 
-/** Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to those who come after it, or as the result of a call. */
+/**
+ * Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to
+ * those who come after it, or as the result of a call.
+ */
 function isHeard({ last, results, forwards }: Work, output: Json, { said }: Trail): boolean {
   if (last !== undefined && saysValue(last, output)) return true
   if (forwards) return false
   const answer = said.findLast((entry) => entry.answer === true)?.message
   if (answer?.role === 'assistant' && answer.content === last) return true
-  return results.some((content) => (typeof content === 'string' ? saysValue(content, output) : canonical(content) === canonical(output)))
+  return results.some((content) =>
+    typeof content === 'string' ? saysValue(content, output) : canonical(content) === canonical(output),
+  )
 }
 
-/** Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an empty list. */
+/**
+ * Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an
+ * empty list.
+ */
 function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
-  if (ends.size === 0) return outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.length === 0
+  if (ends.size === 0)
+    return outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.length === 0
   if (ends.has(digestOf(outcome))) return true
   if (outcome.status !== 'completed' || typeof outcome.output !== 'object' || outcome.output === null) return false
   const members = Object.values(outcome.output) as readonly Json[]
   return members.length > 0 && members.every((member) => member === null || ends.has(digestOf(completed(member))))
 }
 
-/** A failure that is passed on may say more of itself than before, such as where it was; an output is the same whoever gave it, and whatever came of the plan behind it. */
+/**
+ * A failure that is passed on may say more of itself than before, such as where it was; an output is the same whoever
+ * gave it, and whatever came of the plan behind it.
+ */
 function digestOf(outcome: Outcome): string {
   if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
   if (outcome.status !== 'failed') return digestJson(withoutTrail(outcome) as unknown as Json)
@@ -444,10 +502,15 @@ function digestOf(outcome: Outcome): string {
 }
 
 /**
- * A model that called for a transfer has said so itself, and only the result is missing; if the call has a result of its own, only the action is.
- * For code and rules the pair of messages is made here.
+ * A model that called for a transfer has said so itself, and only the result is missing; if the call has a result of
+ * its own, only the action is. For code and rules the pair of messages is made here.
  */
-function handedOver(fold: SpokenFold, recorded: Recorded, { inner }: Speaker, event: AgentTransferred): readonly Spoken[] {
+function handedOver(
+  fold: SpokenFold,
+  recorded: Recorded,
+  { inner }: Speaker,
+  event: AgentTransferred,
+): readonly Spoken[] {
   const { from, path, to, by: whose, callId, task } = event
   const who = { agent: from, path, inner }
   const action = { type: 'transfer', to, ...(task === undefined ? {} : { task }) } as const
@@ -459,7 +522,12 @@ function handedOver(fold: SpokenFold, recorded: Recorded, { inner }: Speaker, ev
   return [by(who, recorded, { type: 'assistant', text: '', calls }), result]
 }
 
-function rememberHanding({ handing }: SpokenFold, { path }: Speaker, { answered }: Work, callId: string | undefined): void {
+function rememberHanding(
+  { handing }: SpokenFold,
+  { path }: Speaker,
+  { answered }: Work,
+  callId: string | undefined,
+): void {
   if (callId !== undefined && answered.has(callId)) handing.add(handingKey(callId, path))
 }
 

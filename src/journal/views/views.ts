@@ -38,13 +38,24 @@ export interface ActivationView {
   readonly usage: Usage
   readonly modelCalls: number
   readonly toolCalls: number
-  /** Its model call waits: it has room in this limit, of this activation, only once calls that are under way have used less than was set aside for them. */
-  readonly shortOf?: { readonly limit: 'tokens' | 'usd'; readonly max: number; readonly activation: ActivationId; readonly since: number }
+  /**
+   * Its model call waits: it has room in this limit, of this activation, only once calls that are under way have used
+   * less than was set aside for them.
+   */
+  readonly shortOf?: {
+    readonly limit: 'tokens' | 'usd'
+    readonly max: number
+    readonly activation: ActivationId
+    readonly since: number
+  }
   /** Tries of effects that failed and were made again. */
   readonly failedAttempts: number
   /** Joined while the run went on. */
   readonly recruited: boolean
-  /** It is placed apart, as a run of its own, whose id is this activation's without `act_`. Where its own events were not folded, only what its leader knows of it is here. */
+  /**
+   * It is placed apart, as a run of its own, whose id is this activation's without `act_`. Where its own events were
+   * not folded, only what its leader knows of it is here.
+   */
   readonly apart?: true
   /** Control was handed to it, and by whose choice; absent where it was started in another way. */
   readonly handed?: 'model' | 'code' | 'rule'
@@ -135,9 +146,11 @@ export interface DoubtView {
 }
 
 /**
- * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session. `human_control`: a human has taken it over. `stuck`: it needs an operator.
+ * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session.
+ * `human_control`: a human has taken it over. `stuck`: it needs an operator.
  */
-export type ViewStatus = 'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
+export type ViewStatus =
+  'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** A whole run at one position of its feed. */
 export interface RunView {
@@ -162,7 +175,10 @@ export interface RunView {
   readonly failedAttempts: readonly FailedAttempt[]
   readonly usage: Usage
   readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }
-  /** The run that has the session in which it waits for its turn. Not in its journal: `run.view()` says so, a view folded from events does not. */
+  /**
+   * The run that has the session in which it waits for its turn. Not in its journal: `run.view()` says so, a view
+   * folded from events does not.
+   */
   readonly queued?: { readonly behind: RunId }
   /** A human has it. `pause` says since when nothing new begins. */
   readonly takeover?: { readonly since: number; readonly reason?: string; readonly by?: string }

@@ -1,11 +1,14 @@
 /**
  * Approval: a yes/no question to a human about one exact action (spec team R-16).
  *
- * Owns: how the question is put, what a decision may look like, what a deadline does, the facts that record how it came out.
- * Does not own: which calls need one (agent/approval/tool-gate.ts), how a decision gets here (runtime), who wins (the store, K2).
+ * Owns: how the question is put, what a decision may look like, what a deadline does, the facts that record how it came
+ * out.
+ * Does not own: which calls need one (agent/approval/tool-gate.ts), how a decision gets here (runtime), who wins (the
+ * store, K2).
  *
- * An approval holds for one run, path, tool, tool version and one digest of arguments, and for one use: whoever wants something else asks again.
- * Nothing that a model wrote can grant one: decisions come from outside only, as the end of this question.
+ * An approval holds for one run, path, tool, tool version and one digest of arguments, and for one use: whoever wants
+ * something else asks again. Nothing that a model wrote can grant one: decisions come from outside only, as the end of
+ * this question.
  */
 import { described, digestJson, isObject, present, type Json } from '../../core/index.ts'
 import {
@@ -20,7 +23,15 @@ import {
 import type { Context } from '../../engine/index.ts'
 import type { ApprovalRequested, ApprovalResolved, EscalationHit } from '../../journal/index.ts'
 import { capabilityFor } from './capability.ts'
-import { decisionIn, readDecision, resolutionOf, verdictOf, type DecidedOn, type DecisionOption, type Verdict } from './decision.ts'
+import {
+  decisionIn,
+  readDecision,
+  resolutionOf,
+  verdictOf,
+  type DecidedOn,
+  type DecisionOption,
+  type Verdict,
+} from './decision.ts'
 import { announce, whileTelling, type Notice } from '../notice.ts'
 import { withoutPermit } from './concurrency-slot.ts'
 import { notPermitted, type AskedOf } from './approver-policy.ts'
@@ -47,10 +58,16 @@ export interface ApprovalRequest {
   readonly risk?: Risk
   /** Default: that of `rules`, else 30 minutes; 0 or less: the deadline has passed at once. */
   readonly timeoutMs?: ApprovalTimeout
-  /** Default: that of `rules`, else `reject`. `approve` is never obeyed for a sensitive action or for high and critical risk. */
+  /**
+   * Default: that of `rules`, else `reject`. `approve` is never obeyed for a sensitive action or for high and critical
+   * risk.
+   */
   readonly onTimeout?: ApprovalRules['onTimeout']
   readonly sensitive?: boolean
-  /** A yes may hold for later calls, too, if whoever asks looks at grants first. Never obeyed for a sensitive action or for high and critical risk. */
+  /**
+   * A yes may hold for later calls, too, if whoever asks looks at grants first. Never obeyed for a sensitive action or
+   * for high and critical risk.
+   */
   readonly grantable?: boolean
   /** Milliseconds after the decision in which a yes is good for what it approves. Default: a day. */
   readonly validForMs?: number
@@ -81,7 +98,9 @@ export function approvalProblems(
 ): string[] {
   const problems: string[] = []
   if (request.onTimeout === 'approve' && !mayApproveUnseen(request))
-    problems.push(`${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`)
+    problems.push(
+      `${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`,
+    )
   if (request.timeoutMs === 'never' && request.risk !== 'critical')
     problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
   if (typeof request.timeoutMs === 'number' && !Number.isFinite(request.timeoutMs))
@@ -98,8 +117,15 @@ interface Approvable {
   readonly approval?: Pick<ApprovalRequest, 'onTimeout'> | undefined
 }
 
-/** Where a deadline is to approve (`oversight.approval.onTimeout`), and there is what a deadline may not approve: said where both are defined, one sentence each. Pure. */
-export function deadlineProblems(rules: ApprovalRules | undefined, all: readonly Approvable[], where: string): string[] {
+/**
+ * Where a deadline is to approve (`oversight.approval.onTimeout`), and there is what a deadline may not approve: said
+ * where both are defined, one sentence each. Pure.
+ */
+export function deadlineProblems(
+  rules: ApprovalRules | undefined,
+  all: readonly Approvable[],
+  where: string,
+): string[] {
   if (rules?.onTimeout !== 'approve') return []
   return all.flatMap(({ name, sensitive, approval }) =>
     approval !== undefined && approval.onTimeout === undefined
@@ -124,21 +150,33 @@ interface Round {
 }
 
 /**
- * Asks and waits. Records `approval.requested` and `approval.resolved`, each once for each question, also over restarts; ids and deadlines stay the same. A deadline that escalates, a second pair
- * of eyes and a decision by somebody who may not make it are questions of their own, each with its own id. Both pairs of eyes see the same arguments: if the second one edits them, somebody else
- * has to look again. If the tier of whoever looked first has nobody else, the next one is asked that has, after the last one those before it; where two are needed and the tiers name only one,
- * the deadline has passed at once. Resolves to the verdict, with the capability that a yes gives; rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
+ * Asks and waits. Records `approval.requested` and `approval.resolved`, each once for each question, also over
+ * restarts; ids and deadlines stay the same. A deadline that escalates, a second pair of eyes and a decision by
+ * somebody who may not make it are questions of their own, each with its own id. Both pairs of eyes see the same
+ * arguments: if the second one edits them, somebody else has to look again. If the tier of whoever looked first has
+ * nobody else, the next one is asked that has, after the last one those before it; where two are needed and the tiers
+ * name only one, the deadline has passed at once. Resolves to the verdict, with the capability that a yes gives;
+ * rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
  */
 export async function approve(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const problem = unanswerable(request)
   if (problem === undefined) return inRounds(ctx, request)
   const { notify: _notify, ...rules } = request.rules!
-  const asked = { ...request, reason: `${request.reason} (${problem})`, timeoutMs: 0, onTimeout: 'reject', rules } as const
+  const asked = {
+    ...request,
+    reason: `${request.reason} (${problem})`,
+    timeoutMs: 0,
+    onTimeout: 'reject',
+    rules,
+  } as const
   const verdict = await inRounds(ctx, { ...asked, rules: { ...rules, onTimeout: 'reject' } })
   return verdict.approved || verdict.how !== 'timed-out' ? verdict : { ...verdict, comment: problem }
 }
 
-/** Why nobody can approve it, in one sentence: two have to, and those who may are fewer. Each rule may be fine by itself; together they are not. */
+/**
+ * Why nobody can approve it, in one sentence: two have to, and those who may are fewer. Each rule may be fine by
+ * itself; together they are not.
+ */
 function unanswerable(request: ApprovalRequest): string | undefined {
   const tiers = request.rules?.approvers ?? []
   const [first] = tiers
@@ -153,7 +191,9 @@ function tierWithOther(tiers: readonly ApproverTier[], from: number, first: stri
   const excludes = first === undefined ? [] : [first]
   const at = tiers.findIndex(
     ({ who }, i) =>
-      i >= from && (who.length === 0 || who.some((each) => notPermitted({ approvers: who, excludes }, 'approve', each) === undefined)),
+      i >= from &&
+      (who.length === 0 ||
+        who.some((each) => notPermitted({ approvers: who, excludes }, 'approve', each) === undefined)),
   )
   return at === -1 ? undefined : at
 }
@@ -180,20 +220,34 @@ async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict
     if (!verdict.approved && verdict.how === 'timed-out' && onTimeoutOf(request) === 'escalate' && next !== undefined) {
       resolved(ctx, id, verdict, 'escalated')
       round = { ...round, follows: id, ...asking(next) }
-    } else if (decision !== undefined && notPermitted(askedOf(request, round), decision, verdict.approver) !== undefined) {
+    } else if (
+      decision !== undefined &&
+      notPermitted(askedOf(request, round), decision, verdict.approver) !== undefined
+    ) {
       resolved(ctx, id, verdict, 'ignored')
       round = { ...round, follows: id }
     } else if (verdict.approved && neededFourEyes(request, on) && (round.first === undefined || verdict.edited)) {
       resolved(ctx, id, verdict, 'seconded')
       const first = { approver: verdict.approver!, id }
       const at = tierWithOther(tiers, round.tier - 1, first.approver) ?? tierWithOther(tiers, 0, first.approver)
-      round = { ...round, follows: id, input: verdict.input, first, ...(at === undefined || at === round.tier - 1 ? {} : asking(at)) }
+      round = {
+        ...round,
+        follows: id,
+        input: verdict.input,
+        first,
+        ...(at === undefined || at === round.tier - 1 ? {} : asking(at)),
+      }
     } else return concluded(ctx, request, round, { id, verdict, on })
   }
 }
 
 /** The last word. A yes is good for one use. */
-function concluded(ctx: Context, request: ApprovalRequest, { first, input }: Round, { id, verdict, on }: Asked): Verdict {
+function concluded(
+  ctx: Context,
+  request: ApprovalRequest,
+  { first, input }: Round,
+  { id, verdict, on }: Asked,
+): Verdict {
   if (!verdict.approved) {
     resolved(ctx, id, verdict, resolutionOf(verdict))
     return verdict
@@ -212,11 +266,21 @@ function concluded(ctx: Context, request: ApprovalRequest, { first, input }: Rou
   const { grant, ...yes } = verdict
   // the arguments may have been edited by whoever looked first
   const edited = yes.edited || input !== request.input
-  return { ...yes, edited, capability, ...present({ on }), ...(grant === undefined || !isGrantable(request) ? undefined : { grant }) }
+  return {
+    ...yes,
+    edited,
+    capability,
+    ...present({ on }),
+    ...(grant === undefined || !isGrantable(request) ? undefined : { grant }),
+  }
 }
 
 /** When a question is over: the shorter of what the request says and what the rules say. */
-function deadlineOf(ctx: Context, { timeoutMs, rules, risk }: ApprovalRequest, tier: ApproverTier | undefined): number | undefined {
+function deadlineOf(
+  ctx: Context,
+  { timeoutMs, rules, risk }: ApprovalRequest,
+  tier: ApproverTier | undefined,
+): number | undefined {
   const ofRules = tier?.timeoutMs ?? rules?.timeoutMs
   if (timeoutMs === 'never' && risk === 'critical' && ofRules === undefined) return undefined
   const said = [timeoutMs, ofRules].filter((each) => typeof each === 'number')
@@ -237,7 +301,10 @@ function needsFourEyes({ rules, risk = 'medium' }: Pick<ApprovalRequest, 'rules'
   return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
 
-/** Whether two had to, as far as whoever decided was told. Decisions from before that was recorded: rules that said nothing asked for one. */
+/**
+ * Whether two had to, as far as whoever decided was told. Decisions from before that was recorded: rules that said
+ * nothing asked for one.
+ */
 const neededFourEyes = (request: ApprovalRequest, on: DecidedOn | undefined): boolean =>
   on?.fourEyes ?? (needsFourEyes(request) && Object.keys(request.rules ?? {}).length > 0)
 
@@ -251,7 +318,8 @@ export function holdsFor(request: Grantable, approver: string | undefined): bool
 }
 
 /** Whether a yes may hold for later calls. */
-const isGrantable = (request: Grantable): boolean => request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
+const isGrantable = (request: Grantable): boolean =>
+  request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
 
 /** What the question says of who may decide it. */
 const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf =>
@@ -319,7 +387,8 @@ function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'bri
   if (!isObject(input) || !isObject(input['brief']) || input['depth'] === 0) return {}
   const { brief, delegation } = input as unknown as Edge
   const text = briefText(brief)
-  const shown = text.length <= briefMost ? text : `${text.slice(0, briefMost)} … (${text.length - briefMost} more characters)`
+  const shown =
+    text.length <= briefMost ? text : `${text.slice(0, briefMost)} … (${text.length - briefMost} more characters)`
   return present({ delegation, brief: shown === '' ? undefined : shown })
 }
 
@@ -355,7 +424,13 @@ function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: Rou
   }
 }
 
-function resolved(ctx: Context, id: string, verdict: Verdict, resolution: ApprovalResolved['resolution'], capability?: string): void {
+function resolved(
+  ctx: Context,
+  id: string,
+  verdict: Verdict,
+  resolution: ApprovalResolved['resolution'],
+  capability?: string,
+): void {
   const { approver, comment } = verdict
   const inputHash = verdict.approved && verdict.edited ? digestJson(verdict.input) : undefined
   ctx.emit({ type: 'approval.resolved', id, resolution, ...present({ approver, comment, inputHash, capability }) })

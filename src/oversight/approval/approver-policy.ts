@@ -1,7 +1,8 @@
 /**
  * Approver policy: who may decide an approval, and which decisions are offered, by the question itself.
  *
- * Owns: the rule, for the process that posts a decision and for the run that receives it. Pure. Does not own: who an approver is (the caller; `mayDecide` of the runtime).
+ * Owns: the rule, for the process that posts a decision and for the run that receives it. Pure. Does not own: who an
+ * approver is (the caller; `mayDecide` of the runtime).
  */
 import { isSamePerson, personName } from '../../core/index.ts'
 import type { ApprovalRequested } from '../../journal/index.ts'
@@ -18,8 +19,15 @@ export interface NotPermitted {
 
 const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
-/** Why this decision by this approver does not count; undefined if it does. Pure. An approver may still reject what they have approved. */
-export function notPermitted(asked: AskedOf, decision: DecisionOption, approver: string | undefined): NotPermitted | undefined {
+/**
+ * Why this decision by this approver does not count; undefined if it does. Pure. An approver may still reject what they
+ * have approved.
+ */
+export function notPermitted(
+  asked: AskedOf,
+  decision: DecisionOption,
+  approver: string | undefined,
+): NotPermitted | undefined {
   const { approvers = [], excludes = [], options, fourEyes } = asked
   if (options !== undefined && !options.includes(decision))
     return { kind: 'invalid', problem: `"${decision}" is not offered, but ${list(options)}` }
@@ -27,7 +35,10 @@ export function notPermitted(asked: AskedOf, decision: DecisionOption, approver:
   const name = personName(approver ?? '')
   if (name === '') {
     if (approvers.length > 0)
-      return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and nobody is named as the approver` }
+      return {
+        kind: 'forbidden',
+        problem: `it is to be decided by ${list(approvers)}, and nobody is named as the approver`,
+      }
     return fourEyes === true && says
       ? { kind: 'forbidden', problem: 'two people have to approve it, and nobody is named as the approver' }
       : undefined

@@ -1,14 +1,17 @@
 /**
  * Human waits: a worker that waits for a human holds no concurrency slot of its leader (spec team R-16, C85).
  *
- * Owns: the channel by which a worker says so. Does not own: giving slots (supervisor/worker/slots.ts), whom it tells (`permit` of the edge).
+ * Owns: the channel by which a worker says so. Does not own: giving slots (supervisor/worker/slots.ts), whom it tells
+ * (`permit` of the edge).
  * Holds: K3: the leader hears of it by messages, so slots go round in recorded order.
  */
 import { isObject, own, type ActivationId, type Json } from '../../core/index.ts'
 import { Channel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** A worker begins (true) or ceases to wait for a human. */
-const humanWaits = new Channel<{ readonly waits: boolean }>('$permit', (member) => ({ waits: member('waits') === true }))
+const humanWaits = new Channel<{ readonly waits: boolean }>('$permit', (member) => ({
+  waits: member('waits') === true,
+}))
 
 /** Who hears of the human waits of a worker with this input; undefined: no leader has to know. */
 function hearerOf(input: Json): ActivationId | undefined {
@@ -26,8 +29,14 @@ export async function withoutPermit<T>(ctx: Context, wait: () => Promise<T>): Pr
   return end
 }
 
-/** The message for the leader of a worker with this input, where the worker begins (true) or ceases to wait for an operator. Undefined: no leader has to know. */
-export function waitingWord(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined {
+/**
+ * The message for the leader of a worker with this input, where the worker begins (true) or ceases to wait for an
+ * operator. Undefined: no leader has to know.
+ */
+export function waitingWord(
+  input: Json,
+  waits: boolean,
+): { readonly to: ActivationId; readonly body: Json } | undefined {
   const to = hearerOf(input)
   return to === undefined ? undefined : { to, body: humanWaits.message({ waits }) }
 }
@@ -38,6 +47,9 @@ export function passOnWaiting(ctx: Context, waits: boolean): void {
   if (leader !== undefined && leader !== ctx.place.activation) humanWaits.send(ctx, leader, { waits })
 }
 
-/** Whether a worker, or one below it, says that it begins (true) or ceases (false) to wait; undefined: it says nothing of it. */
+/**
+ * Whether a worker, or one below it, says that it begins (true) or ceases (false) to wait; undefined: it says nothing
+ * of it.
+ */
 export const waitsNow = (arrival: Arrival, worker: ActivationId): boolean | undefined =>
   humanWaits.in(arrival, { activation: worker, below: true })?.body.waits

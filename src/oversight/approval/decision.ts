@@ -1,7 +1,8 @@
 /**
  * Decisions: what an approver may decide, and what the end of an approval means.
  *
- * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (approver-policy.ts), how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
+ * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (approver-policy.ts),
+ * how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
  */
 import { isObject, present, type Json, type Outcome } from '../../core/index.ts'
 import type { ApprovalResolved } from '../../journal/index.ts'
@@ -84,7 +85,9 @@ function readOn(given: Json | undefined): DecidedOn | undefined {
 /** What the end of the question means. Pure. */
 export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | 'approve'): Verdict {
   if (outcome.status === 'timed-out')
-    return onTimeout === 'approve' ? { approved: true, input, edited: false, by: 'deadline' } : { approved: false, how: 'timed-out' }
+    return onTimeout === 'approve'
+      ? { approved: true, input, edited: false, by: 'deadline' }
+      : { approved: false, how: 'timed-out' }
   if (outcome.status !== 'completed') return { approved: false, how: 'cancelled' }
   const decided = readDecision(outcome.output)
   if (decided === undefined) return { approved: false, how: 'unreadable' }
@@ -95,7 +98,9 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
   return { approved: false, how: decided.decision === 'retry' ? 'retry' : 'rejected', ...by }
 }
 
-/** Until when a yes to work that has not begun is good. Decisions of journals older than `fourEyes` do not expire. Pure. */
+/**
+ * Until when a yes to work that has not begun is good. Decisions of journals older than `fourEyes` do not expire. Pure.
+ */
 export const goodUntil = ({ capability, on }: ApprovedVerdict): { readonly until?: number } =>
   capability === undefined || on?.fourEyes === undefined ? {} : { until: capability.expiresAt }
 

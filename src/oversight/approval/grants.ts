@@ -1,9 +1,11 @@
 /**
- * Grants: "always allow this". A human's yes that holds for more than one call: a policy of the session, kept on its stream.
+ * Grants: "always allow this". A human's yes that holds for more than one call: a policy of the session, kept on its
+ * stream.
  *
- * Owns: what a grant says, which calls it lets pass, how it is kept and taken back. Does not own: which calls need an approval (agent/approval/tool-gate.ts), how a decision gets here (runtime).
- * Nothing that a model wrote can make one: a grant comes with a decision from outside, and the first decision wins with what it grants. Each use is checked and recorded on its own; never for a
- * sensitive tool or a high risk. K4: `$grants` is persistent format.
+ * Owns: what a grant says, which calls it lets pass, how it is kept and taken back. Does not own: which calls need an
+ * approval (agent/approval/tool-gate.ts), how a decision gets here (runtime). Nothing that a model wrote can make one:
+ * a grant comes with a decision from outside, and the first decision wins with what it grants. Each use is checked and
+ * recorded on its own; never for a sensitive tool or a high risk. K4: `$grants` is persistent format.
  */
 import {
   canonical,
@@ -18,13 +20,19 @@ import {
 } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 
-/** What is granted along with an approval. `session`: every later call of this agent's tool in this version, in this session (or in this run, if it belongs to none). */
+/**
+ * What is granted along with an approval. `session`: every later call of this agent's tool in this version, in this
+ * session (or in this run, if it belongs to none).
+ */
 export type Granting = 'once' | 'session' | SessionGrant
 
 /** A grant for the session, narrowed. */
 export interface SessionGrant {
   readonly for: 'session'
-  /** Only calls whose arguments have these members, with these values; what else there is does not matter. Default: any arguments. */
+  /**
+   * Only calls whose arguments have these members, with these values; what else there is does not matter. Default: any
+   * arguments.
+   */
   readonly input?: JsonObject
   /** Milliseconds from the decision. Default: until it is revoked. */
   readonly expiresInMs?: number
@@ -35,7 +43,10 @@ export interface ApprovalGrant {
   readonly id: string
   readonly tool: string
   readonly toolVersion: string
-  /** Whose tool it is, by the agent's name: another agent's tool of that name is another tool. Absent in grants that were given before this was recorded: those hold for every agent's. */
+  /**
+   * Whose tool it is, by the agent's name: another agent's tool of that name is another tool. Absent in grants that
+   * were given before this was recorded: those hold for every agent's.
+   */
   readonly agent?: string
   readonly input?: JsonObject
   /** When it ends. */
@@ -65,7 +76,8 @@ export function grantProblem(given: unknown): string | undefined {
   const [unknown] = unknownNames(given, names, 'grant')
   if (unknown !== undefined) return unknown
   if (scope !== 'session') return `grant.for is ${described(scope)}, expected "session"`
-  if (input !== undefined && !hasNames(input)) return `grant.input is ${described(input)}, expected an object of arguments`
+  if (input !== undefined && !hasNames(input))
+    return `grant.input is ${described(input)}, expected an object of arguments`
   if (expiresInMs !== undefined && !(Number.isFinite(expiresInMs) && (expiresInMs as number) > 0))
     return `grant.expiresInMs is ${described(expiresInMs)}, expected milliseconds above 0`
   return input === undefined ? undefined : jsonProblem(input, 'grant.input')
@@ -101,7 +113,9 @@ export function grantFor(
 
 const hasMembers = (input: Json, wanted: JsonObject): boolean =>
   isObject(input) &&
-  Object.entries(wanted).every(([name, value]) => Object.hasOwn(input, name) && canonical(input[name] ?? null) === canonical(value ?? null))
+  Object.entries(wanted).every(
+    ([name, value]) => Object.hasOwn(input, name) && canonical(input[name] ?? null) === canonical(value ?? null),
+  )
 
 /** Keeps a grant, with those that still hold. */
 export async function keepGrant(

@@ -1,8 +1,8 @@
 /**
  * Refusal: how a proposal that was not approved reads, as a sentence and as a failure.
  *
- * Owns: the sentences, one set for each kind of proposal. Pure. Does not own: what follows from a refusal (agent, team).
- * Models and journals hold these sentences, so nothing decides by them: `how` says how it ended.
+ * Owns: the sentences, one set for each kind of proposal. Pure. Does not own: what follows from a refusal (agent,
+ * team). Models and journals hold these sentences, so nothing decides by them: `how` says how it ended.
  */
 import { failure, present, type Failure } from '../../core/index.ts'
 import type { RefusedVerdict } from './decision.ts'
@@ -41,7 +41,10 @@ export function refusalOf(proposal: Proposal, refusal: RefusedVerdict): string {
     case 'work':
       return refusedWork(`to let "${proposal.name}" begin this`, refusal)
     case 'result':
-      return refusedWork(`to take the result of "${proposal.name}"${proposal.why === '' ? '' : ` (${proposal.why})`}`, refusal)
+      return refusedWork(
+        `to take the result of "${proposal.name}"${proposal.why === '' ? '' : ` (${proposal.why})`}`,
+        refusal,
+      )
     case 'plan': {
       const ended = {
         rejected: `the plan was rejected${approver === undefined ? '' : ` by ${approver}`}`,
@@ -53,7 +56,8 @@ export function refusalOf(proposal: Proposal, refusal: RefusedVerdict): string {
       return `${ended}${comment === undefined ? '' : `: ${comment}`} (asked because: ${proposal.why})`
     }
     case 'wish': {
-      const ended = how === 'timed-out' ? 'nobody decided in time' : how === 'cancelled' ? 'nobody decided' : 'it was not approved'
+      const ended =
+        how === 'timed-out' ? 'nobody decided in time' : how === 'cancelled' ? 'nobody decided' : 'it was not approved'
       return comment === undefined ? ended : `${ended}: ${comment}`
     }
     case 'mail':
@@ -73,7 +77,9 @@ const refusedWork = (what: string, { how, comment }: RefusedVerdict): string =>
 
 const said = (comment: string | undefined): string => (comment === undefined || comment === '' ? '' : `: ${comment}`)
 
-/** The failure of a refused proposal, in this sentence. `details.how` tells a human's no from an expired deadline. Pure. */
+/**
+ * The failure of a refused proposal, in this sentence. `details.how` tells a human's no from an expired deadline. Pure.
+ */
 export const refusalFailure = (message: string, { how, approver, comment }: RefusedVerdict): Failure =>
   failure('work.rejected', message, how === 'timed-out' ? 'timeout' : 'rejected', {
     retryable: false,

@@ -1,9 +1,12 @@
 /**
  * Review: a proposal is put to an approver until the answer holds. The one loop behind every approval, at any depth.
  *
- * Owns: asking again where an edit does not fit or a yes is no longer good; from a subject to its question (mode, hits, reason).
- * Does not own: the triggers (escalation.ts), one question and who decides it (approval.ts), the sentences of a refusal (refusal.ts), what is reviewed when (agent, supervisor, team).
- * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that does not fit is asked again, three times in all, and then counts as a no.
+ * Owns: asking again where an edit does not fit or a yes is no longer good; from a subject to its question (mode, hits,
+ * reason).
+ * Does not own: the triggers (escalation.ts), one question and who decides it (approval.ts), the sentences of a refusal
+ * (refusal.ts), what is reviewed when (agent, supervisor, team).
+ * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that
+ * does not fit is asked again, three times in all, and then counts as a no.
  */
 import type { Json } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
@@ -15,8 +18,8 @@ import { gateOf, type GateWord, type Subject } from '../escalation/escalation.ts
 import { currentMode } from '../trust/trust.ts'
 
 /**
- * Checks a proposal that an approver has edited. Pure. A text says why it does not fit; `runs` is what it would run as, where that is something else; undefined: it fits, exactly as it is.
- * `on`: the document on which the approver decided.
+ * Checks a proposal that an approver has edited. Pure. A text says why it does not fit; `runs` is what it would run as,
+ * where that is something else; undefined: it fits, exactly as it is. `on`: the document on which the approver decided.
  */
 export type Fits = (input: Json, on?: DecidedOn) => string | undefined | { readonly runs: Json }
 
@@ -35,7 +38,10 @@ interface ReviewOptions<V extends Verdict | undefined> {
   readonly ask: (shown: ReviewQuestion) => Promise<V>
   /** Default: every edit fits. */
   readonly fits?: Fits | undefined
-  /** Begins what was approved. A text says why the yes is no longer good: then it is asked again, with what was approved. */
+  /**
+   * Begins what was approved. A text says why the yes is no longer good: then it is asked again, with what was
+   * approved.
+   */
   readonly begin?: (approval: ApprovedVerdict) => Promise<string | undefined>
   /** Introduces the problem of an edit that does not fit. */
   readonly misfit?: string
@@ -44,8 +50,17 @@ interface ReviewOptions<V extends Verdict | undefined> {
 /** How many edits may fail to fit before the answer counts as a no. */
 const mostMisfits = 3
 
-/** Asks, and asks again until the answer holds: approved, with the input that holds; or refused, in the approver's words; or expired. Rejects with `Cancelled`, and with what `ask` and `begin` reject with. */
-export async function review<V extends Verdict | undefined>({ input, ask, fits, begin, misfit }: ReviewOptions<V>): Promise<V | Verdict> {
+/**
+ * Asks, and asks again until the answer holds: approved, with the input that holds; or refused, in the approver's
+ * words; or expired. Rejects with `Cancelled`, and with what `ask` and `begin` reject with.
+ */
+export async function review<V extends Verdict | undefined>({
+  input,
+  ask,
+  fits,
+  begin,
+  misfit,
+}: ReviewOptions<V>): Promise<V | Verdict> {
   let shown: ReviewQuestion = { input }
   let misfits = 0
   for (;;) {
@@ -81,7 +96,11 @@ export function reviewRequest(ctx: Context, request: ApprovalRequest, fits?: Fit
     fits,
     ...(misfit === undefined ? undefined : { misfit }),
     ask: (shown) =>
-      approve(ctx, { ...request, input: shown.input, reason: shown.again === undefined ? reason : `${reason} (${shown.again})` }),
+      approve(ctx, {
+        ...request,
+        input: shown.input,
+        reason: shown.again === undefined ? reason : `${reason} (${shown.again})`,
+      }),
   })
 }
 
@@ -102,8 +121,9 @@ export interface Escalated {
 }
 
 /**
- * Evaluates the triggers, notes the hits, and reviews the request if the mode asks for it. Undefined: no approver has to be asked. Rejects only with `Cancelled`.
- * Without oversight only a subject that always needs an approval is asked about.
+ * Evaluates the triggers, notes the hits, and reviews the request if the mode asks for it. Undefined: no approver has
+ * to be asked. Rejects only with `Cancelled`. Without oversight only a subject that always needs an approval is asked
+ * about.
  */
 export async function escalate(
   ctx: Context,
@@ -129,7 +149,10 @@ export async function escalate(
   return reviewRequest(ctx, question, fits, 'what was put in its place does not fit')
 }
 
-/** As `escalate`, for work that begins right after the yes. A yes that has expired by then, because the run was held, is asked for again. Rejects only with `Cancelled`. */
+/**
+ * As `escalate`, for work that begins right after the yes. A yes that has expired by then, because the run was held, is
+ * asked for again. Rejects only with `Cancelled`.
+ */
 export function escalateToBegin(
   ctx: Context,
   oversight: Oversight | undefined,
@@ -147,7 +170,10 @@ export function escalateToBegin(
   })
 }
 
-/** Why a yes is no longer good at this step, which a pause holds back; undefined while it is. Rejects only with `Cancelled`. */
+/**
+ * Why a yes is no longer good at this step, which a pause holds back; undefined while it is. Rejects only with
+ * `Cancelled`.
+ */
 export async function expiredBy(ctx: Context, approval: ApprovedVerdict): Promise<string | undefined> {
   const { until } = goodUntil(approval)
   if (until === undefined) return undefined
@@ -160,7 +186,15 @@ export async function expiredBy(ctx: Context, approval: ApprovedVerdict): Promis
 /** Notes the hits of the triggers, whether an approver is asked or not. */
 export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { hits, mode, asks }: GateWord): void {
   if (hits.length === 0) return
-  ctx.emit({ type: 'escalation.raised', subject, name, mode, hits, asks, ...(callId === undefined ? undefined : { callId }) })
+  ctx.emit({
+    type: 'escalation.raised',
+    subject,
+    name,
+    mode,
+    hits,
+    asks,
+    ...(callId === undefined ? undefined : { callId }),
+  })
 }
 
 /** Why an approver is asked, in one sentence. */

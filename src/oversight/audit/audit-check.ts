@@ -1,9 +1,10 @@
 /**
- * Audit check: whether an audit that somebody hands over is what was handed out. Offline: nothing but the document, the keys that the reader trusts, and an earlier head is needed.
+ * Audit check: whether an audit that somebody hands over is what was handed out. Offline: nothing but the document, the
+ * keys that the reader trusts, and an earlier head is needed.
  *
- * Owns: finding what is wrong, and saying exactly what. Does not own: making and signing audits (audit.ts).
- * A chain alone proves only that it fits together: whoever can write all of it can write another. The signature of its head says whose it is, and an earlier head that somebody else keeps says that
- * nothing was left out since.
+ * Owns: finding what is wrong, and saying exactly what. Does not own: making and signing audits (audit.ts). A chain
+ * alone proves only that it fits together: whoever can write all of it can write another. The signature of its head
+ * says whose it is, and an earlier head that somebody else keeps says that nothing was left out since.
  */
 import { canonical, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
@@ -12,8 +13,10 @@ import { readSigned, type Verifier } from './signer.ts'
 /** Something that is wrong with an audit. */
 export interface AuditProblem {
   /**
-   * `malformed`: it is no audit. `edited`: an entry is not what its hash says. `broken`: an entry does not follow the one before. `truncated`: entries are missing at the end. `added`: there are more than
-   * the head says. `head`: the head does not belong to the entries. `unsigned`, `unknown-key`, `bad-signature`, `other-head`: of the signature. `other-run`, `rewritten`: compared with an earlier head.
+   * `malformed`: it is no audit. `edited`: an entry is not what its hash says. `broken`: an entry does not follow the
+   * one before. `truncated`: entries are missing at the end. `added`: there are more than the head says. `head`: the
+   * head does not belong to the entries. `unsigned`, `unknown-key`, `bad-signature`, `other-head`: of the signature.
+   * `other-run`, `rewritten`: compared with an earlier head.
    */
   readonly code:
     | 'malformed'
@@ -42,7 +45,9 @@ export interface AuditReport {
   readonly entries: number
   /** The run had ended: nothing comes after this. False: a part, and says so. */
   readonly complete: boolean
-  /** The key whose signature is right; absent: there is no signature, it is wrong, or no keys were given to check it by. */
+  /**
+   * The key whose signature is right; absent: there is no signature, it is wrong, or no keys were given to check it by.
+   */
   readonly signedBy?: string
 }
 
@@ -50,7 +55,10 @@ export interface AuditReport {
 export interface AuditCheck {
   /** The keys that are trusted. With them it must be signed by one; without them only the chain is checked. */
   readonly keys?: readonly Verifier[]
-  /** An earlier audit of the run, or its head: everything that it has must still be there. With a signature and `keys`, that is checked, too. */
+  /**
+   * An earlier audit of the run, or its head: everything that it has must still be there. With a signature and `keys`,
+   * that is checked, too.
+   */
   readonly against?: AuditHead | Pick<AuditDocument, 'head' | 'signature'>
 }
 
@@ -59,7 +67,10 @@ export async function verifyAudit(document: unknown, { keys, against }: AuditChe
   const shape = shapeProblem(document)
   if (shape !== undefined) return { ok: false, problems: [problem('malformed', shape)], entries: 0, complete: false }
   const { head, signature, entries } = document as AuditDocument
-  const problems = [...chainProblems(head.run, entries as unknown as readonly JsonObject[]), ...headProblems(head, entries)]
+  const problems = [
+    ...chainProblems(head.run, entries as unknown as readonly JsonObject[]),
+    ...headProblems(head, entries),
+  ]
   const signed = keys === undefined ? undefined : await signatureOf(head, signature, keys)
   problems.push(...(signed?.problems ?? []))
   if (against !== undefined) problems.push(...(await earlierProblems(document as AuditDocument, against, keys)))
@@ -109,19 +120,23 @@ function headProblem(head: unknown): string | undefined {
   if (other !== undefined) return `the head of an audit has no "${other}"`
   const [wrong] = Object.entries(headForm).filter(([name, type]) => typeof head[name] !== type)
   if (wrong !== undefined) return `its head has no ${wrong[0]}`
-  return head['format'] === 1 ? undefined : `its format is ${canonical(head['format'] ?? null)}, and this reads format 1`
+  return head['format'] === 1
+    ? undefined
+    : `its format is ${canonical(head['format'] ?? null)}, and this reads format 1`
 }
 
 /**
- * Every entry by itself and with the one before: after an edited one, those that follow are still looked at by what they say of themselves. Where one is out of place, those after it are, too:
- * the first is told, and how many follow from it.
+ * Every entry by itself and with the one before: after an edited one, those that follow are still looked at by what
+ * they say of themselves. Where one is out of place, those after it are, too: the first is told, and how many follow
+ * from it.
  */
 function chainProblems(run: string, entries: readonly JsonObject[]): AuditProblem[] {
   const problems: AuditProblem[] = []
   const misplaced: number[] = []
   let prev: unknown = auditBegin(run)
   for (const [n, entry] of entries.entries()) {
-    if (entryHash(entry) !== entry['hash']) problems.push(problem('edited', `entry ${n} was changed: it is not what its hash says`, n))
+    if (entryHash(entry) !== entry['hash'])
+      problems.push(problem('edited', `entry ${n} was changed: it is not what its hash says`, n))
     if (entry['prev'] !== prev || entry['n'] !== n) misplaced.push(n)
     prev = entry['hash']
   }
@@ -131,15 +146,21 @@ function chainProblems(run: string, entries: readonly JsonObject[]): AuditProble
     first === 0
       ? `entry 0 is not the first of the run "${run}"`
       : `entry ${first} does not follow entry ${first - 1}: something was removed, added or moved`
-  const after = more.length === 0 ? '' : `; ${more.length} more after it ${more.length === 1 ? 'is' : 'are'} out of place, too`
+  const after =
+    more.length === 0 ? '' : `; ${more.length} more after it ${more.length === 1 ? 'is' : 'are'} out of place, too`
   return [...problems, problem('broken', `${what}${after}`, first)]
 }
 
 function headProblems({ run, entries: count, hash }: AuditHead, entries: AuditDocument['entries']): AuditProblem[] {
   if (entries.length < count)
-    return [problem('truncated', `entries are missing at the end: the head says ${count}, and ${entries.length} are here`)]
-  if (entries.length > count) return [problem('added', `there are ${entries.length} entries, and the head says ${count}`)]
-  return hash === (entries.at(-1)?.hash ?? auditBegin(run)) ? [] : [problem('head', 'the head does not belong to the last entry')]
+    return [
+      problem('truncated', `entries are missing at the end: the head says ${count}, and ${entries.length} are here`),
+    ]
+  if (entries.length > count)
+    return [problem('added', `there are ${entries.length} entries, and the head says ${count}`)]
+  return hash === (entries.at(-1)?.hash ?? auditBegin(run))
+    ? []
+    : [problem('head', 'the head does not belong to the last entry')]
 }
 
 async function signatureOf(
@@ -153,8 +174,14 @@ async function signatureOf(
   if (read.ok) return { problems: [problem('other-head', 'the signature is right, and it is that of another head')] }
   const told = {
     malformed: problem('bad-signature', 'the signature is none of an audit'),
-    'unknown-key': problem('unknown-key', `it is signed with a key that is not among those given (${keys.map(({ id }) => id).join(', ')})`),
-    'bad-signature': problem('bad-signature', 'the signature is wrong: the head was changed, or somebody else signed it'),
+    'unknown-key': problem(
+      'unknown-key',
+      `it is signed with a key that is not among those given (${keys.map(({ id }) => id).join(', ')})`,
+    ),
+    'bad-signature': problem(
+      'bad-signature',
+      'the signature is wrong: the head was changed, or somebody else signed it',
+    ),
   }
   return { problems: [told[read.why]] }
 }
@@ -173,7 +200,10 @@ async function earlierProblems(
   const signed = keys === undefined || signature === undefined ? undefined : await signatureOf(earlier, signature, keys)
   const problems = (signed?.problems ?? []).map(({ code, message }) => problem(code, `the earlier head: ${message}`))
   if (earlier.run !== head.run)
-    return [...problems, problem('other-run', `this is the run "${head.run}", and the earlier head is of "${earlier.run}"`)]
+    return [
+      ...problems,
+      problem('other-run', `this is the run "${head.run}", and the earlier head is of "${earlier.run}"`),
+    ]
   if (entries.length < earlier.entries || head.position < earlier.position || (earlier.ended && !head.ended))
     return [
       ...problems,

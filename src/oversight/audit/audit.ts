@@ -1,10 +1,11 @@
 /**
  * Audit: who decided what in a run, when, and on what evidence, as a chain that shows if anything of it was changed.
  *
- * Owns: which facts of a run count, the chain over them, its head. Pure: a fold of the run's feed. Does not own: checking what somebody hands over (audit-check.ts), keys (signer.ts), where a
- * document is kept (whoever asks for it).
- * K1: nothing is stored for it. An entry depends on nothing after it, so what a later audit of the same run says begins with what an earlier one said. The names of entries and their form are persistent:
- * documents outlive Reeve's versions.
+ * Owns: which facts of a run count, the chain over them, its head. Pure: a fold of the run's feed. Does not own:
+ * checking what somebody hands over (audit-check.ts), keys (signer.ts), where a document is kept (whoever asks for it).
+ * K1: nothing is stored for it. An entry depends on nothing after it, so what a later audit of the same run says begins
+ * with what an earlier one said. The names of entries and their form are persistent: documents outlive Reeve's
+ * versions.
  */
 import {
   asText,
@@ -21,7 +22,8 @@ import type { ApprovalRequested, ApprovalResolved, JournalEvent, Recorded } from
 import { signDocument, type Signer } from './signer.ts'
 
 /**
- * Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call. `runtime`: nobody's word. `caller`: the code that started the run, which named no user.
+ * Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call.
+ * `runtime`: nobody's word. `caller`: the code that started the run, which named no user.
  */
 export type AuditActor = 'human' | 'agent' | 'clock' | 'grant' | 'runtime' | 'caller'
 
@@ -112,7 +114,10 @@ export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument 
   return { head: { format: 1, run, ...head, entries: entries.length, hash: prev }, entries }
 }
 
-/** The same audit, its head signed. The key stands outside the store, so whoever can write the store alone cannot write another audit. */
+/**
+ * The same audit, its head signed. The key stands outside the store, so whoever can write the store alone cannot write
+ * another audit.
+ */
 export async function signAudit({ head, entries }: AuditDocument, signer: Signer): Promise<AuditDocument> {
   return { head, signature: await signDocument(signer, auditType, head as unknown as Json), entries }
 }
@@ -129,7 +134,10 @@ class Known {
   /** Approvals by id. */
   readonly #asked = new Map<string, ApprovalRequested>()
   /** Questions by activation and address. */
-  readonly #open = new Map<string, { readonly id: string; readonly question?: Json; readonly until?: number | undefined }>()
+  readonly #open = new Map<
+    string,
+    { readonly id: string; readonly question?: Json; readonly until?: number | undefined }
+  >()
   /** What was decided, as it arrived, by the approval's id. */
   readonly #words = new Map<string, Outcome>()
   /** Approvals that were given, by capability, and by activation and call. */
@@ -147,17 +155,29 @@ class Known {
       case 'activation.started':
         return isRoot ? [started(event)] : []
       case 'activation.settled':
-        return isRoot ? [{ by: 'runtime', what: 'run.ended', subject: event.outcome.status, evidence: endOf(event.outcome) }] : []
+        return isRoot
+          ? [{ by: 'runtime', what: 'run.ended', subject: event.outcome.status, evidence: endOf(event.outcome) }]
+          : []
       case 'approval.requested':
         return [this.#approvalAsked(event, at(event.address))]
       case 'approval.resolved':
         return this.#decided(event, activation)
       case 'approval.granted':
         this.#give(event.id, activation, event)
-        return [{ by: 'grant', who: event.approver, what: 'grant.used', subject: event.tool, evidence: withoutPlace(event) }]
+        return [
+          { by: 'grant', who: event.approver, what: 'grant.used', subject: event.tool, evidence: withoutPlace(event) },
+        ]
       case 'interrupt.raised':
         this.#open.set(at(event.address), { id: event.id, question: event.question, until: event.until })
-        return [{ by: 'agent', who: event.path.join(' > '), what: 'interrupt.asked', subject: event.id, evidence: withoutPlace(event) }]
+        return [
+          {
+            by: 'agent',
+            who: event.path.join(' > '),
+            what: 'interrupt.asked',
+            subject: event.id,
+            evidence: withoutPlace(event),
+          },
+        ]
       case 'ask.settled':
         return this.#answered(at(event.address), event.outcome)
       case 'tool.called':
@@ -171,10 +191,14 @@ class Known {
         return this.#ended(at(event.address), event.address, event.outcome)
       case 'effect.in-doubt':
         this.#doubts.add(at(event.address))
-        return [{ by: 'runtime', who: agent, what: 'doubt.raised', subject: event.address, evidence: withoutPlace(event) }]
+        return [
+          { by: 'runtime', who: agent, what: 'doubt.raised', subject: event.address, evidence: withoutPlace(event) },
+        ]
       case 'effect.cleared':
         this.#doubts.delete(at(event.address))
-        return [{ by: 'human', who: event.by, what: 'doubt.settled', subject: event.address, evidence: { happened: false } }]
+        return [
+          { by: 'human', who: event.by, what: 'doubt.settled', subject: event.address, evidence: { happened: false } },
+        ]
       case 'message.received':
         return event.from === undefined ? wordFromOutside(event.body) : []
       case 'escalation.raised':
@@ -188,7 +212,15 @@ class Known {
         return [{ by: 'runtime', what: event.type, subject: event.trust, evidence: withoutPlace(event) }]
       case 'fact.noted':
         return event.name === 'trust.level' && isObject(event.data)
-          ? [{ by: 'runtime', who: agent, what: 'trust.read', subject: asText(event.data['trust'] ?? null), evidence: event.data }]
+          ? [
+              {
+                by: 'runtime',
+                who: agent,
+                what: 'trust.read',
+                subject: asText(event.data['trust'] ?? null),
+                evidence: event.data,
+              },
+            ]
           : []
       case 'cancel.received':
         return isRoot ? [byOperator(event, event.reason)] : []
@@ -243,7 +275,13 @@ class Known {
       this.#give(event.id, activation, { capability: event.capability, callId: asked?.callId })
       const grant = decision?.['grant']
       if (grant !== undefined && grant !== 'once')
-        said.push({ by: 'human', who: event.approver, what: 'grant.given', subject, evidence: { approval: event.id, grant } })
+        said.push({
+          by: 'human',
+          who: event.approver,
+          what: 'grant.given',
+          subject,
+          evidence: { approval: event.id, grant },
+        })
     }
     return said
   }
@@ -265,7 +303,8 @@ class Known {
       this.#words.set(open.id, outcome)
       return []
     }
-    const by: AuditActor = outcome.status === 'timed-out' ? 'clock' : outcome.status === 'completed' ? 'human' : 'runtime'
+    const by: AuditActor =
+      outcome.status === 'timed-out' ? 'clock' : outcome.status === 'completed' ? 'human' : 'runtime'
     const who = outcome.status === 'completed' ? outcome.by : undefined
     const evidence = {
       id: open.id,
@@ -276,7 +315,10 @@ class Known {
     return [{ by, who, what: 'interrupt.answered', subject: open.id, evidence }]
   }
 
-  /** That it was asked for. Whether it has left is known of what was held back alone, whether it was done only by its end. */
+  /**
+   * That it was asked for. Whether it has left is known of what was held back alone, whether it was done only by its
+   * end.
+   */
   #requested(
     event: Extract<JournalEvent, { readonly type: 'tool.called' | 'worker.started' }>,
     activation: ActivationId,
@@ -309,27 +351,56 @@ class Known {
     const said: Said[] = []
     // whoever says that it happened is not in the journal by name
     if (this.#doubts.delete(at))
-      said.push({ by: 'human', what: 'doubt.settled', subject: address, evidence: { happened: true, ...endOf(outcome) } })
+      said.push({
+        by: 'human',
+        what: 'doubt.settled',
+        subject: address,
+        evidence: { happened: true, ...endOf(outcome) },
+      })
     // a human has given what a worker was to give
     if (outcome.status === 'completed' && outcome.by !== undefined)
-      said.push({ by: 'human', who: outcome.by, what: 'result.given', subject: address, evidence: { output: outcome.output } })
+      said.push({
+        by: 'human',
+        who: outcome.by,
+        what: 'result.given',
+        subject: address,
+        evidence: { output: outcome.output },
+      })
     const acting = this.#acting.get(at)
     if (acting === undefined) return said
     this.#acting.delete(at)
     const what = outcome.status === 'completed' ? 'action.done' : 'action.failed'
-    return [...said, { by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } }]
+    return [
+      ...said,
+      { by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } },
+    ]
   }
 }
 
-const clockResolutions: ReadonlySet<ApprovalResolved['resolution']> = new Set(['timed-out-approved', 'timed-out-rejected', 'escalated'])
+const clockResolutions: ReadonlySet<ApprovalResolved['resolution']> = new Set([
+  'timed-out-approved',
+  'timed-out-rejected',
+  'escalated',
+])
 
 const isYes = (resolution: ApprovalResolved['resolution']): boolean =>
   resolution === 'approved' || resolution === 'edited' || resolution === 'timed-out-approved'
 
-function started({ agent, version, input, caller }: Extract<JournalEvent, { readonly type: 'activation.started' }>): Said {
+function started({
+  agent,
+  version,
+  input,
+  caller,
+}: Extract<JournalEvent, { readonly type: 'activation.started' }>): Said {
   const oversight = isObject(input) ? input['oversight'] : undefined
   const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
-  return { by: caller?.user === undefined ? 'caller' : 'human', who: caller?.user, what: 'run.started', subject: agent, evidence }
+  return {
+    by: caller?.user === undefined ? 'caller' : 'human',
+    who: caller?.user,
+    what: 'run.started',
+    subject: agent,
+    evidence,
+  }
 }
 
 /** How something ended, without all of its output: that is told by its hash. */
@@ -347,7 +418,10 @@ function withoutPlace(event: JournalEvent): object {
 
 /** What a limit says, and a pause that goes on to call back what is in flight, is nobody's word. */
 const byOperator = (event: JournalEvent, subject: string): Said => ({
-  by: ('limit' in event && event.limit !== undefined) || ('escalated' in event && event.escalated === true) ? 'runtime' : 'human',
+  by:
+    ('limit' in event && event.limit !== undefined) || ('escalated' in event && event.escalated === true)
+      ? 'runtime'
+      : 'human',
   who: 'by' in event && typeof event.by === 'string' ? event.by : undefined,
   what: event.type,
   subject,

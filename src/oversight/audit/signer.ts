@@ -1,9 +1,10 @@
 /**
  * Signatures: keys that stand outside the store, for what is to be believed by somebody who cannot ask the store.
  *
- * Owns: the port, two ready signers, the form of a signed text. Does not own: what is signed (capability.ts, audit.ts), where keys are kept (whoever makes the runtime).
- * The text is a compact JWS (RFC 7515) over canonical JSON: other services verify it with a library of theirs. A key is chosen by its id among those that the reader trusts, and with it the
- * algorithm: what a text says of its own algorithm is only compared.
+ * Owns: the port, two ready signers, the form of a signed text. Does not own: what is signed (capability.ts, audit.ts),
+ * where keys are kept (whoever makes the runtime). The text is a compact JWS (RFC 7515) over canonical JSON: other
+ * services verify it with a library of theirs. A key is chosen by its id among those that the reader trusts, and with
+ * it the algorithm: what a text says of its own algorithm is only compared.
  */
 import { canonical, fromBase64url, isObject, ReeveError, toBase64url, type Json } from '../../core/index.ts'
 
@@ -30,14 +31,19 @@ export interface Ed25519Key {
   readonly d?: string
 }
 
-/** HMAC with SHA-256. Whoever can verify can sign, too: for one party alone. `secret`: at least 32 bytes. Throws `input.invalid` for a shorter one. */
+/**
+ * HMAC with SHA-256. Whoever can verify can sign, too: for one party alone. `secret`: at least 32 bytes. Throws
+ * `input.invalid` for a shorter one.
+ */
 export function hmacSigner(secret: string | Uint8Array, id = 'hmac'): Signer {
   const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
   if (bytes.length < 32)
     throw new ReeveError('input.invalid', `hmacSigner: the secret has ${bytes.length} bytes, expected at least 32`, {
       hint: 'Make one: crypto.getRandomValues(new Uint8Array(32)).',
     })
-  const key = once(() => subtle().importKey('raw', own(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']))
+  const key = once(() =>
+    subtle().importKey('raw', own(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']),
+  )
   return {
     id,
     alg: 'HS256',
@@ -52,16 +58,26 @@ export function ed25519Signer(key: Ed25519Key, id = 'ed25519'): Signer {
     throw new ReeveError('input.invalid', 'ed25519Signer: the key has no private part, expected a JSON Web Key with d')
   const { kty, crv, x, d } = key
   const secret = once(() => subtle().importKey('jwk', { kty, crv, x, d }, 'Ed25519', false, ['sign']))
-  return { ...ed25519Verifier(key, id), sign: async (text) => new Uint8Array(await subtle().sign('Ed25519', await secret(), own(text))) }
+  return {
+    ...ed25519Verifier(key, id),
+    sign: async (text) => new Uint8Array(await subtle().sign('Ed25519', await secret(), own(text))),
+  }
 }
 
-/** The public half of Ed25519: it verifies and cannot sign. A private part that is given is not looked at. Throws `input.invalid` for another kind of key. */
+/**
+ * The public half of Ed25519: it verifies and cannot sign. A private part that is given is not looked at. Throws
+ * `input.invalid` for another kind of key.
+ */
 export function ed25519Verifier(key: Ed25519Key, id = 'ed25519'): Verifier {
   if (!isObject(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519' || typeof key.x !== 'string')
     throw new ReeveError('input.invalid', 'ed25519: expected a JSON Web Key with kty "OKP", crv "Ed25519" and x')
   const { kty, crv, x } = key
   const open = once(() => subtle().importKey('jwk', { kty, crv, x }, 'Ed25519', false, ['verify']))
-  return { id, alg: 'EdDSA', verify: async (text, signature) => subtle().verify('Ed25519', await open(), own(signature), own(text)) }
+  return {
+    id,
+    alg: 'EdDSA',
+    verify: async (text, signature) => subtle().verify('Ed25519', await open(), own(signature), own(text)),
+  }
 }
 
 /** A new pair of keys. Keep `d` outside the store. */
@@ -72,7 +88,10 @@ export async function newEd25519Key(): Promise<Required<Ed25519Key>> {
   return { kty: 'OKP', crv: 'Ed25519', x: x!, d: d! }
 }
 
-/** Signs a document: a compact JWS over its canonical JSON. `type` says what it is, so that one kind never passes for another. */
+/**
+ * Signs a document: a compact JWS over its canonical JSON. `type` says what it is, so that one kind never passes for
+ * another.
+ */
 export async function signDocument(signer: Signer, type: string, document: Json): Promise<string> {
   const signed = `${encoded(canonical({ alg: signer.alg, kid: signer.id, typ: type }))}.${encoded(canonical(document))}`
   return `${signed}.${toBase64url(await signer.sign(new TextEncoder().encode(signed)))}`
@@ -89,12 +108,19 @@ export async function readSigned(keys: readonly Verifier[], type: string, text: 
   const [header, document, given] = [parsed(head), parsed(body), fromBase64url(signature)]
   const isWhole = more.length === 0 && isObject(header) && document !== undefined && given !== undefined
   // one text for one document: spaces, other orders and unused bits are no other way to write it
-  if (!isWhole || header['typ'] !== type || encoded(canonical(header)) !== head || encoded(canonical(document)) !== body)
+  if (
+    !isWhole ||
+    header['typ'] !== type ||
+    encoded(canonical(header)) !== head ||
+    encoded(canonical(document)) !== body
+  )
     return { ok: false, why: 'malformed' }
   if (toBase64url(given) !== signature) return { ok: false, why: 'malformed' }
   const key = keys.find(({ id, alg }) => id === header['kid'] && alg === header['alg'])
   if (key === undefined) return { ok: false, why: 'unknown-key' }
-  const isRight = await Promise.resolve(key.verify(new TextEncoder().encode(`${head}.${body}`), given)).catch(() => false)
+  const isRight = await Promise.resolve(key.verify(new TextEncoder().encode(`${head}.${body}`), given)).catch(
+    () => false,
+  )
   return isRight ? { ok: true, document, key: key.id } : { ok: false, why: 'bad-signature' }
 }
 

@@ -1,14 +1,18 @@
 /**
  * Control: every command that somebody outside has given to a run, and what became of it (spec team R-13).
  *
- * Owns: the list and how it is made of the journal. Does not own: carrying commands out (engine), giving them (runtime). Pure.
+ * Owns: the list and how it is made of the journal. Does not own: carrying commands out (engine), giving them
+ * (runtime). Pure.
  */
 import { isObject, present, type ActivationId, type Json } from '../../core/index.ts'
 import { viewOf, foldRun, newRunFold, type JournalEvent, type Recorded, type RunView } from '../../journal/index.ts'
 
 /** An operator's command to a run. */
 export interface ControlOp {
-  /** `complete`: one worker was finished by hand, or the result of tasks that nobody had begun was given. `edit`: the plan was edited, or was to be. */
+  /**
+   * `complete`: one worker was finished by hand, or the result of tasks that nobody had begun was given. `edit`: the
+   * plan was edited, or was to be.
+   */
   readonly op: 'pause' | 'resume' | 'takeover' | 'handback' | 'cancel' | 'finish' | 'complete' | 'edit'
   /** Milliseconds since 1970. */
   readonly at: number
@@ -61,13 +65,17 @@ const isRoot = (activation: ActivationId): boolean => !activation.includes('>')
 
 /** The id of a word that gives results and is no other edit. */
 function givenIn(body: Json): readonly string[] {
-  if (!isObject(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit'])) return []
+  if (!isObject(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
+    return []
   const names = Object.keys(body['edit'])
   return names.length === 1 && names[0] === 'results' ? [body['request']] : []
 }
 
 function opOf({ activation, event, at }: Recorded, giving: ReadonlySet<string>): ControlOp | undefined {
-  const done = (op: ControlOp['op'], { by, reason }: { readonly by?: string; readonly reason?: string }): ControlOp => ({
+  const done = (
+    op: ControlOp['op'],
+    { by, reason }: { readonly by?: string; readonly reason?: string },
+  ): ControlOp => ({
     op,
     at,
     accepted: true,

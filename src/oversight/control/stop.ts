@@ -1,8 +1,10 @@
 /**
  * Stops: an operator ends the work of one delegation, and the run goes on.
  *
- * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime), who else works for a leader (supervisor/worker/watch.ts).
- * Holds: K3: the leader hears of it by a message, so on replay it stops the same worker at the same point. Only messages from outside count: an agent stops nobody else's worker.
+ * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime),
+ * who else works for a leader (supervisor/worker/watch.ts).
+ * Holds: K3: the leader hears of it by a message, so on replay it stops the same worker at the same point. Only
+ * messages from outside count: an agent stops nobody else's worker.
  */
 import type { ActivationId, Json } from '../../core/index.ts'
 import { Channel, type Arrival, type Context } from '../../engine/index.ts'
@@ -16,7 +18,9 @@ export interface StopAsked {
 
 const stops = new Channel<StopAsked>('$stop', (member) => {
   const [delegation, reason] = [member('delegation'), member('reason')]
-  return typeof delegation === 'string' ? { delegation, reason: typeof reason === 'string' ? reason : 'stopped' } : undefined
+  return typeof delegation === 'string'
+    ? { delegation, reason: typeof reason === 'string' ? reason : 'stopped' }
+    : undefined
 })
 
 /** The message by which a leader is asked to stop one of its workers. */
@@ -40,7 +44,10 @@ export interface Listener {
   readonly hears: (arrival: Arrival) => (() => Promise<void>) | undefined
 }
 
-/** Waits for the end of a worker, and stops it if an operator asks for that. `listener`: sees to other arrivals, one after the other. */
+/**
+ * Waits for the end of a worker, and stops it if an operator asks for that. `listener`: sees to other arrivals, one
+ * after the other.
+ */
 export async function workerEnd(
   ctx: Context,
   worker: ActivationId,

@@ -1,15 +1,31 @@
 /**
  * What a human sees who takes a run over: how far it is, what there is so far, what would come next (spec team R-19).
  *
- * Owns: the document and how it is made of a run's views. Does not own: the views (journal), taking over and handing back (runtime/operator/takeover.ts), what an edit may say (../team).
- * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON that shares nothing with what it was made of.
+ * Owns: the document and how it is made of a run's views. Does not own: the views (journal), taking over and handing
+ * back (runtime/operator/takeover.ts), what an edit may say (../team).
+ * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON that shares nothing with what it
+ * was made of.
  */
-import { isWithin, type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '../../core/index.ts'
+import {
+  isWithin,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../../core/index.ts'
 import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../../journal/index.ts'
 
-/** A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at work. */
+/**
+ * A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at
+ * work.
+ */
 export interface TakeoverStep {
-  /** The task, or the leader's name for the delegation; behind its team's or leader's activation where several are called so. */
+  /**
+   * The task, or the leader's name for the delegation; behind its team's or leader's activation where several are
+   * called so.
+   */
   readonly id: string
   readonly description: string
   /** Its status, in the words of a task, a delegation or an activation. */
@@ -119,7 +135,9 @@ export function takeoverContext({ view, delegations, said }: TakeoverSources): T
   const steps = stepsOf(view, delegations)
   const of = (kind: Kind): TakeoverStep[] => steps.filter((step) => step.kind === kind).map((step) => told(step, said))
   const settled = steps.filter(({ kind }) => kind !== 'inFlight' && kind !== 'pending')
-  const lastFailed = steps.filter(({ kind }) => kind === 'failed').sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0))[0]
+  const lastFailed = steps
+    .filter(({ kind }) => kind === 'failed')
+    .sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0))[0]
   const plan = planOf(view)
   const { takeover } = view
   const open = view.approvals.filter((each) => each.open)
@@ -142,7 +160,9 @@ export function takeoverContext({ view, delegations, said }: TakeoverSources): T
     ...(lastFailed === undefined ? {} : { failureReason: `${lastFailed.id}: ${whyFailed(lastFailed)}` }),
     teams: view.teams,
     pendingApprovals: open.map(({ id, tool, input, path }) => ({ id, tool, input, path })),
-    unreadMail: view.teams.flatMap(({ mailbox }) => Object.values(mailbox.unread)).reduce((sum, count) => sum + count, 0),
+    unreadMail: view.teams
+      .flatMap(({ mailbox }) => Object.values(mailbox.unread))
+      .reduce((sum, count) => sum + count, 0),
     budget: { used: view.usage, remaining: remaining(view) },
     ...(plan === undefined ? {} : { plan }),
     cursor: view.position,
@@ -160,7 +180,9 @@ function told({ kind, output: _output, endedAt: _endedAt, ...step }: Step, said:
 }
 
 function stepsOf({ teams, activations }: RunView, delegations: readonly DelegationView[]): readonly Step[] {
-  const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => [activation, taskStep(task, activations)] as const))
+  const tasks = teams.flatMap(({ activation, plan }) =>
+    plan.tasks.map((task) => [activation, taskStep(task, activations)] as const),
+  )
   // a team is its tasks, and what members delegate on is part of theirs
   const isTeams = ({ leader, activation: own }: DelegationView): boolean =>
     teams.some(({ activation }) => own === activation || `${leader}>`.startsWith(`${activation}>`))
@@ -196,7 +218,8 @@ const kindOfTask: Readonly<Record<TaskView['status'], Kind>> = {
 
 function taskStep(view: TaskView, activations: readonly ActivationView[]): Step {
   const { task, description, status, member, activation, waitsFor, failure, reason, endedAt, by } = view
-  const outcome = activation === undefined ? undefined : activations.find((each) => each.activation === activation)?.outcome
+  const outcome =
+    activation === undefined ? undefined : activations.find((each) => each.activation === activation)?.outcome
   const output = status === 'succeeded' ? (view.output ?? outputOf(outcome)) : undefined
   return {
     kind: kindOfTask[status],
@@ -214,7 +237,8 @@ function taskStep(view: TaskView, activations: readonly ActivationView[]): Step 
   }
 }
 
-const outputOf = (outcome: Outcome | undefined): Json | undefined => (outcome?.status === 'completed' ? outcome.output : undefined)
+const outputOf = (outcome: Outcome | undefined): Json | undefined =>
+  outcome?.status === 'completed' ? outcome.output : undefined
 
 function ofOutcome(outcome: Outcome | undefined): Pick<Step, 'failure' | 'reason' | 'by' | 'output'> {
   switch (outcome?.status) {
@@ -282,7 +306,9 @@ function suggestion(steps: readonly Step[], approvals: RunView['approvals']): Ta
 }
 
 function remaining({ teams }: RunView): TakeoverContext['budget']['remaining'] {
-  const budget = teams.map((team) => team.budget).find(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined)
+  const budget = teams
+    .map((team) => team.budget)
+    .find(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined)
   if (budget === undefined) return {}
   const { limits, spent } = budget
   return {

@@ -1,10 +1,19 @@
 /**
- * Escalation: which of all that happens a human is to look at, why, and whether one is asked or only told (spec team R-14, R-15).
+ * Escalation: which of all that happens a human is to look at, why, and whether one is asked or only told (spec team
+ * R-14, R-15).
  *
- * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: asking (review.ts), which mode holds (trust.ts and the edge), where confidence and cost come from (agent).
+ * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: asking (review.ts), which mode
+ * holds (trust.ts and the edge), where confidence and cost come from (agent).
  */
 import { present } from '../../core/index.ts'
-import { defaultMode, escalateDefaults, type Escalate, type Oversight, type OversightMode, type RiskLevel } from '../../edge/index.ts'
+import {
+  defaultMode,
+  escalateDefaults,
+  type Escalate,
+  type Oversight,
+  type OversightMode,
+  type RiskLevel,
+} from '../../edge/index.ts'
 import type { EscalationHit } from '../../journal/index.ts'
 import { sensitiveWord, worse } from './sensitive-words.ts'
 
@@ -28,7 +37,10 @@ export interface Subject {
   readonly tookMs?: number
   /** Why nobody here can do it. */
   readonly outOfScope?: string
-  /** Why what is said of it could not be used: a reason to ask by itself, because nothing is known then. No hit of a rule, so no rule turns it off. */
+  /**
+   * Why what is said of it could not be used: a reason to ask by itself, because nothing is known then. No hit of a
+   * rule, so no rule turns it off.
+   */
   readonly unusable?: string
 }
 
@@ -58,12 +70,15 @@ export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Esca
   const { decisionMs = false, outOfScope = true } = rules
   const { action, description, costUsd, confidence, failures, tookMs } = subject
   const all: EscalationHit[] = []
-  const hit = (code: EscalationHit['code'], detail: string): void => void all.push({ code, priority: priorities[code], detail })
+  const hit = (code: EscalationHit['code'], detail: string): void =>
+    void all.push({ code, priority: priorities[code], detail })
   const word = sensitiveWord(action, rules, description)
   if (subject.sensitive === true || word !== undefined)
     hit(
       'sensitive_action',
-      word === undefined ? `"${action ?? 'this'}" is sensitive` : `"${action ?? description ?? ''}" is sensitive: ${word}`,
+      word === undefined
+        ? `"${action ?? 'this'}" is sensitive`
+        : `"${action ?? description ?? ''}" is sensitive: ${word}`,
     )
   if (costAboveUsd !== false && costUsd !== undefined && costUsd > costAboveUsd)
     hit('cost_limit', `it costs ${usd(costUsd)}, and more than ${usd(costAboveUsd)} is to be seen`)
@@ -88,12 +103,21 @@ export interface GateWord {
   readonly sensitive: boolean
 }
 
-/** The gate (spec team R-15): in command everything, in the loop whatever is escalated, on the loop only what always requires an approval. Without oversight only that, too. A mode that nobody knows is in command. */
-export function gateOf(oversight: Oversight | undefined, subject: Subject, mode: OversightMode = oversight?.mode ?? defaultMode): GateWord {
+/**
+ * The gate (spec team R-15): in command everything, in the loop whatever is escalated, on the loop only what always
+ * requires an approval. Without oversight only that, too. A mode that nobody knows is in command.
+ */
+export function gateOf(
+  oversight: Oversight | undefined,
+  subject: Subject,
+  mode: OversightMode = oversight?.mode ?? defaultMode,
+): GateWord {
   const { all: hits } = oversight === undefined ? { all: [] } : evaluateEscalation(subject, oversight.escalate)
   const sensitive = subject.sensitive === true || hits.some(({ code }) => code === 'sensitive_action')
   const asked =
-    oversight !== undefined && mode !== 'on-the-loop' && (mode !== 'in-the-loop' || hits.length > 0 || subject.unusable !== undefined)
+    oversight !== undefined &&
+    mode !== 'on-the-loop' &&
+    (mode !== 'in-the-loop' || hits.length > 0 || subject.unusable !== undefined)
   return {
     asks: asked || subject.always === true,
     mode,

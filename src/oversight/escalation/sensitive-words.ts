@@ -1,15 +1,23 @@
 /**
  * Sensitive actions: which ones a human has to see, by their names (spec team R-17).
  *
- * Owns: the words, how a name is looked at, that risk is only ever raised. Pure. Does not own: what follows from it (escalation.ts).
+ * Owns: the words, how a name is looked at, that risk is only ever raised. Pure. Does not own: what follows from it
+ * (escalation.ts).
  */
 import { riskLevels, type Escalate, type RiskLevel } from '../../edge/index.ts'
 
 /** Both lists that the sources have. */
 export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email', 'delete', 'pay', 'share']
 
-/** The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. Looking for parts of names sees all that looking for words does, so it is never the looser one. */
-export function sensitiveWord(action: string | undefined, rules: Escalate = {}, description?: string): string | undefined {
+/**
+ * The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. Looking for parts
+ * of names sees all that looking for words does, so it is never the looser one.
+ */
+export function sensitiveWord(
+  action: string | undefined,
+  rules: Escalate = {},
+  description?: string,
+): string | undefined {
   const { sensitive = [], exceptions = [], match = 'substring', scanDescription = false } = rules
   if (sensitive === false) return undefined
   const words = [...sensitiveWords, ...sensitive]
@@ -43,4 +51,5 @@ function hasWord(text: string, word: string): boolean {
 }
 
 /** The worse of two risks. */
-export const worse = (one: RiskLevel, other: RiskLevel): RiskLevel => (riskLevels.indexOf(one) >= riskLevels.indexOf(other) ? one : other)
+export const worse = (one: RiskLevel, other: RiskLevel): RiskLevel =>
+  riskLevels.indexOf(one) >= riskLevels.indexOf(other) ? one : other

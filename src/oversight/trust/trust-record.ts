@@ -1,11 +1,21 @@
 /**
  * Trust records: how much an agent, a team or a kind of work has earned to do unasked (spec team R-18).
  *
- * Owns: the levels, the rules by which they rise and fall, the record, the mode that follows from a level, and saying why in words. Pure: the time is given. Does not own: where a record is kept and
- * who reads it (trust.ts), who may change it (runtime/operator/trust.ts).
- * Counts are integers: a success rate is reckoned from them whenever it is needed. K4: the form of a record is persistent, it stands on streams.
+ * Owns: the levels, the rules by which they rise and fall, the record, the mode that follows from a level, and saying
+ * why in words. Pure: the time is given. Does not own: where a record is kept and who reads it (trust.ts), who may
+ * change it (runtime/operator/trust.ts). Counts are integers: a success rate is reckoned from them whenever it is
+ * needed. K4: the form of a record is persistent, it stands on streams.
  */
-import { described, hasNames, isObject, present, ReeveError, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import {
+  described,
+  hasNames,
+  isObject,
+  present,
+  ReeveError,
+  unknownNames,
+  type Json,
+  type NamesOf,
+} from '../../core/index.ts'
 import type { OversightMode } from '../../edge/index.ts'
 
 /** From the least to the most. */
@@ -13,7 +23,9 @@ export const trustLevels = ['novice', 'proficient', 'expert'] as const
 /** How much is trusted. */
 export type TrustLevel = (typeof trustLevels)[number]
 
-/** `serious`: back to novice, and everything is counted anew. `minor`: the level stays, and does not rise for a while. */
+/**
+ * `serious`: back to novice, and everything is counted anew. `minor`: the level stays, and does not rise for a while.
+ */
 export type IncidentSeverity = 'serious' | 'minor'
 
 /** What must be there to rise to a level. Exactly so much is enough. */
@@ -92,7 +104,8 @@ export const trustPresets = {
 export type TrustPreset = keyof typeof trustPresets | TrustRules
 
 /** The rules that are meant. Default `standard`. */
-export const trustRules = (preset: TrustPreset = 'standard'): TrustRules => (typeof preset === 'string' ? trustPresets[preset] : preset)
+export const trustRules = (preset: TrustPreset = 'standard'): TrustRules =>
+  typeof preset === 'string' ? trustPresets[preset] : preset
 
 /** What is wrong with given rules, one sentence each; empty if nothing. */
 export function trustRuleProblems(given: unknown, where: string): string[] {
@@ -121,31 +134,50 @@ function ruleProblems(given: unknown, where: string): string[] {
   if (!isWhole(tasks, 1)) problems.push(`${where}.tasks is ${described(tasks)}, expected a whole number of at least 1`)
   for (const [name, value] of Object.entries({ days, incidentDays }))
     if (!isWhole(value, 0)) problems.push(`${where}.${name} is ${described(value)}, expected whole days, 0 or more`)
-  if (!(typeof rate === 'number' && rate >= 0 && rate <= 1)) problems.push(`${where}.rate is ${described(rate)}, expected 0 to 1`)
+  if (!(typeof rate === 'number' && rate >= 0 && rate <= 1))
+    problems.push(`${where}.rate is ${described(rate)}, expected 0 to 1`)
   return problems
 }
 
 /** The record of whoever has done nothing yet. */
-export const newTrust = (now: number): TrustRecord => ({ level: 'novice', completed: 0, succeeded: 0, startedAt: now, history: [] })
+export const newTrust = (now: number): TrustRecord => ({
+  level: 'novice',
+  completed: 0,
+  succeeded: 0,
+  startedAt: now,
+  history: [],
+})
 
-/** Reads a record as it is kept; undefined if there is none. Throws `trust.invalid` for what is none, an unknown level among it. */
+/**
+ * Reads a record as it is kept; undefined if there is none. Throws `trust.invalid` for what is none, an unknown level
+ * among it.
+ */
 export function readTrust(value: Json): TrustRecord | undefined {
   if (value === null) return undefined
   const { level, completed, succeeded, startedAt, history } = isObject(value) ? value : {}
   mustBeLevel(level)
   if (![completed, succeeded, startedAt].every(Number.isInteger) || !Array.isArray(history))
-    throw new ReeveError('trust.invalid', 'this is no record of trust', { hint: 'Records are written by Reeve alone. Set the level anew.' })
+    throw new ReeveError('trust.invalid', 'this is no record of trust', {
+      hint: 'Records are written by Reeve alone. Set the level anew.',
+    })
   return value as unknown as TrustRecord
 }
 
 function mustBeLevel(level: unknown): asserts level is TrustLevel {
   if (trustLevels.includes(level as TrustLevel)) return
-  throw new ReeveError('trust.invalid', `${described(level)} is no level of trust, expected ${trustLevels.join(', ')}`, {
-    hint: 'Nothing was changed.',
-  })
+  throw new ReeveError(
+    'trust.invalid',
+    `${described(level)} is no level of trust, expected ${trustLevels.join(', ')}`,
+    {
+      hint: 'Nothing was changed.',
+    },
+  )
 }
 
-/** Which mode follows from a level: novices are asked for everything, the proficient for what is escalated, experts for what always requires it. Throws `trust.invalid` for an unknown level. */
+/**
+ * Which mode follows from a level: novices are asked for everything, the proficient for what is escalated, experts for
+ * what always requires it. Throws `trust.invalid` for an unknown level.
+ */
 export function modeOfLevel(level: TrustLevel): OversightMode {
   mustBeLevel(level)
   return ({ novice: 'in-command', proficient: 'in-the-loop', expert: 'on-the-loop' } as const)[level]
@@ -162,21 +194,25 @@ export interface UpgradeMiss {
 
 /** Whether trust may rise, where to, and if not the first thing that is missing. */
 export type UpgradeWord =
-  { readonly ok: true; readonly target: TrustLevel } | { readonly ok: false; readonly target?: TrustLevel; readonly reason: UpgradeMiss }
+  | { readonly ok: true; readonly target: TrustLevel }
+  | { readonly ok: false; readonly target?: TrustLevel; readonly reason: UpgradeMiss }
 
 /** What the question rests on. */
 export type TrustState = Pick<TrustRecord, 'level' | 'completed' | 'succeeded' | 'startedAt' | 'lastIncident'>
 
 /**
- * Whether trust may rise by one level now. Looked at in this order, and the first miss is the reason: tasks, success rate, days, incident. Exactly enough is enough; days are whole.
- * Throws `trust.invalid` for an unknown level.
+ * Whether trust may rise by one level now. Looked at in this order, and the first miss is the reason: tasks, success
+ * rate, days, incident. Exactly enough is enough; days are whole. Throws `trust.invalid` for an unknown level.
  */
 export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset = 'standard'): UpgradeWord {
   const { level, completed, succeeded, startedAt, lastIncident } = trust
   mustBeLevel(level)
   const target = trustLevels[trustLevels.indexOf(level) + 1]
   if (target === undefined || target === 'novice')
-    return { ok: false, reason: { code: 'already_at_highest', have: 2, need: 2, message: `${level} is the highest level` } }
+    return {
+      ok: false,
+      reason: { code: 'already_at_highest', have: 2, need: 2, message: `${level} is the highest level` },
+    }
   const need = trustRules(preset)[target]
   const miss = (code: UpgradeMiss['code'], have: number, wanted: number, message: string): UpgradeWord => ({
     ok: false,
@@ -187,7 +223,12 @@ export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset =
   const rate = succeeded / completed
   if (rate < need.rate) {
     const [have, wanted] = percents(rate, need.rate)
-    return miss('success_rate', rate, need.rate, `${have} succeeded (${succeeded} of ${completed}), ${wanted} are needed`)
+    return miss(
+      'success_rate',
+      rate,
+      need.rate,
+      `${have} succeeded (${succeeded} of ${completed}), ${wanted} are needed`,
+    )
   }
   const days = wholeDays(startedAt, now)
   if (days < need.days) return miss('days', days, need.days, `${days} of ${need.days} days`)
@@ -209,7 +250,8 @@ function percents(have: number, need: number): readonly [string, string] {
   return [`${have * 100} %`, `${need * 100} %`]
 }
 
-const withEntry = (trust: TrustRecord, entry: TrustEntry): readonly TrustEntry[] => [...trust.history, entry].slice(-mostEntries)
+const withEntry = (trust: TrustRecord, entry: TrustEntry): readonly TrustEntry[] =>
+  [...trust.history, entry].slice(-mostEntries)
 
 /** Who says so, and why. */
 export interface TrustWord {
@@ -220,11 +262,20 @@ export interface TrustWord {
   readonly id?: string
 }
 
-const isKnown = (trust: TrustRecord, id: string | undefined): boolean => id !== undefined && trust.history.some((entry) => entry.id === id)
+const isKnown = (trust: TrustRecord, id: string | undefined): boolean =>
+  id !== undefined && trust.history.some((entry) => entry.id === id)
 const wordOf = ({ by, note, run, id }: TrustWord): TrustWord => present({ by, note, run, id })
 
-/** The record after an incident: at once a novice, with everything counted anew, or on the same level without a rise for a while. Throws `trust.invalid` for another severity. */
-export function recordIncident(trust: TrustRecord, severity: IncidentSeverity, now: number, word: TrustWord = {}): TrustRecord {
+/**
+ * The record after an incident: at once a novice, with everything counted anew, or on the same level without a rise for
+ * a while. Throws `trust.invalid` for another severity.
+ */
+export function recordIncident(
+  trust: TrustRecord,
+  severity: IncidentSeverity,
+  now: number,
+  word: TrustWord = {},
+): TrustRecord {
   if (severity !== 'serious' && severity !== 'minor')
     throw new ReeveError('trust.invalid', `severity is ${described(severity)}, expected "serious" or "minor"`, {
       hint: 'Nothing was changed.',
@@ -233,17 +284,32 @@ export function recordIncident(trust: TrustRecord, severity: IncidentSeverity, n
   if (isKnown(trust, word.id)) return trust
   const { level, completed, succeeded } = trust
   const to = severity === 'serious' ? 'novice' : level
-  const history = withEntry(trust, { at: now, what: 'incident', from: level, to, severity, ...wordOf(word), completed, succeeded })
+  const history = withEntry(trust, {
+    at: now,
+    what: 'incident',
+    from: level,
+    to,
+    severity,
+    ...wordOf(word),
+    completed,
+    succeeded,
+  })
   const anew = severity === 'serious' ? { level: to, completed: 0, succeeded: 0, startedAt: now } : undefined
   return { ...trust, ...anew, lastIncident: now, history }
 }
 
-/** The record with the level that an operator says. What was counted stays. Throws `trust.invalid` for another level. */
+/**
+ * The record with the level that an operator says. What was counted stays. Throws `trust.invalid` for another level.
+ */
 export function setLevel(trust: TrustRecord, level: TrustLevel, now: number, word: TrustWord = {}): TrustRecord {
   mustBeLevel(level)
   if (isKnown(trust, word.id)) return trust
   const { level: from, completed, succeeded } = trust
-  return { ...trust, level, history: withEntry(trust, { at: now, what: 'set', from, to: level, ...wordOf(word), completed, succeeded }) }
+  return {
+    ...trust,
+    level,
+    history: withEntry(trust, { at: now, what: 'set', from, to: level, ...wordOf(word), completed, succeeded }),
+  }
 }
 
 /** A run that has ended, as far as trust goes. */
@@ -253,7 +319,12 @@ export interface CountedRun {
 }
 
 /** The record after a run: counted once, and risen by one level if the rules say so. */
-export function recordRun(trust: TrustRecord | undefined, { run, succeeded }: CountedRun, now: number, preset?: TrustPreset): TrustRecord {
+export function recordRun(
+  trust: TrustRecord | undefined,
+  { run, succeeded }: CountedRun,
+  now: number,
+  preset?: TrustPreset,
+): TrustRecord {
   const before = trust ?? opened(newTrust(now), run)
   if (before.runs?.includes(run) === true) return before
   const rules = trustRules(preset ?? before.rules)
@@ -281,5 +352,12 @@ export function recordRun(trust: TrustRecord | undefined, { run, succeeded }: Co
 /** The record with its first entry: by this run, or by an operator. */
 export const opened = (trust: TrustRecord, run?: string): TrustRecord => ({
   ...trust,
-  history: withEntry(trust, { at: trust.startedAt, what: 'opened', to: trust.level, ...present({ run }), completed: 0, succeeded: 0 }),
+  history: withEntry(trust, {
+    at: trust.startedAt,
+    what: 'opened',
+    to: trust.level,
+    ...present({ run }),
+    completed: 0,
+    succeeded: 0,
+  }),
 })

@@ -1,10 +1,12 @@
 /**
  * Trust at work: the mode that holds now, and what a run adds to the records that its oversight names (spec team R-18).
  *
- * Owns: the trust layer, where records are kept, reading them at the beginning of work and at every gate, counting a run when it has ended. Does not own: the rules (trust-record.ts), changes by people
- * (runtime/operator/trust.ts), which oversight holds where (the edge).
- * A record stands on the stream `trust_<name>` and outlives runs. What work begins with is put into its edge, so that nothing gets looser while it goes on; every gate reads again, so that an incident
- * counts from the next gate on. K1, K4: `record`, `names` and the steps `trust` are persistent format. K10: every read is recorded.
+ * Owns: the trust layer, where records are kept, reading them at the beginning of work and at every gate, counting a
+ * run when it has ended. Does not own: the rules (trust-record.ts), changes by people (runtime/operator/trust.ts),
+ * which oversight holds where (the edge). A record stands on the stream `trust_<name>` and outlives runs. What work
+ * begins with is put into its edge, so that nothing gets looser while it goes on; every gate reads again, so that an
+ * incident counts from the next gate on. K1, K4: `record`, `names` and the steps `trust` are persistent format. K10:
+ * every read is recorded.
  */
 import { isObject, ReeveError, type ErrorCode, type Json, type Outcome } from '../../core/index.ts'
 import {
@@ -19,7 +21,15 @@ import {
   type Work,
 } from '../../edge/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
-import { modeOfLevel, readTrust, recordRun, trustLevels, type TrustLevel, type TrustPreset, type TrustRecord } from './trust-record.ts'
+import {
+  modeOfLevel,
+  readTrust,
+  recordRun,
+  trustLevels,
+  type TrustLevel,
+  type TrustPreset,
+  type TrustRecord,
+} from './trust-record.ts'
 
 /** The stream of a record. */
 export const trustStream = (name: string): string => `trust_${name}`
@@ -34,16 +44,23 @@ export function withName(value: Json, name: string): readonly string[] {
   return names.includes(name) ? names : [...names, name].sort()
 }
 
-/** By which rules the records of a runtime rise. Those that are not here go by the rules of their last run, else by `standard`. */
+/**
+ * By which rules the records of a runtime rise. Those that are not here go by the rules of their last run, else by
+ * `standard`.
+ */
 export type TrustPresets = { readonly [name: string]: TrustPreset }
 
 const loosest = oversightModes[0]!
 const strictest = oversightModes.at(-1)!
 
 /** What the edge alone says. Where trust is named and no mode, the level decides. */
-const modeOfEdge = (oversight: Oversight): OversightMode => oversight.mode ?? (trustsOf(oversight).length === 0 ? defaultMode : loosest)
+const modeOfEdge = (oversight: Oversight): OversightMode =>
+  oversight.mode ?? (trustsOf(oversight).length === 0 ? defaultMode : loosest)
 
-/** The mode that holds now: what the edge says, and, where trust is kept, what its level says, the stricter. In one scope ask one at a time. */
+/**
+ * The mode that holds now: what the edge says, and, where trust is kept, what its level says, the stricter. In one
+ * scope ask one at a time.
+ */
 export async function currentMode(ctx: Context, oversight: Oversight): Promise<OversightMode> {
   const mode = modeOfEdge(oversight)
   const names = trustsOf(oversight)
@@ -75,7 +92,10 @@ const strictestOf = (mode: OversightMode, all: readonly Standing[]): OversightMo
 /** Whether the work behind an edge is trusted under any name. Pure. */
 const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight).length > 0
 
-/** Work whose edge names trust begins under what trust says now. `presetsOf`: undefined for a worker; a run counts when it has ended. */
+/**
+ * Work whose edge names trust begins under what trust says now. `presetsOf`: undefined for a worker; a run counts when
+ * it has ended.
+ */
 export const trustLayer =
   (presetsOf: (ctx: Context) => TrustPresets | undefined): Layer =>
   (next) =>
@@ -83,13 +103,17 @@ export const trustLayer =
     namesTrust(edge) ? trustedWork(ctx, edge, next, presetsOf(ctx)) : next(ctx, edge)
 
 /**
- * Does work whose edge names trust. It begins with a mode that is at least what trust says now, whatever becomes of trust later. With `presets` it is a run, and counts when it has ended, under each
- * name: not if it was cancelled or a human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
+ * Does work whose edge names trust. It begins with a mode that is at least what trust says now, whatever becomes of
+ * trust later. With `presets` it is a run, and counts when it has ended, under each name: not if it was cancelled or a
+ * human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
  */
 async function trustedWork(ctx: Context, edge: Edge, work: Work, presets: TrustPresets | undefined): Promise<Outcome> {
   const { oversight = {} } = edge
   const names = trustsOf(oversight)
-  const begun = { ...edge, oversight: { ...oversight, mode: await modeAtBeginning(ctx, oversight, presets !== undefined) } }
+  const begun = {
+    ...edge,
+    oversight: { ...oversight, mode: await modeAtBeginning(ctx, oversight, presets !== undefined) },
+  }
   if (presets === undefined) return work(ctx, begun)
   let outcome: Outcome
   try {
@@ -120,14 +144,20 @@ async function modeAtBeginning(ctx: Context, oversight: Oversight, isRun: boolea
 export function successOf(outcome: Outcome): boolean | undefined {
   if (outcome.status === 'completed') return true
   if (outcome.status === 'cancelled' || outcome.status === 'bailed') return undefined
-  const byHuman = outcome.status === 'failed' && outcome.failure.class === 'rejected' && rejections.has(outcome.failure.code)
+  const byHuman =
+    outcome.status === 'failed' && outcome.failure.class === 'rejected' && rejections.has(outcome.failure.code)
   return byHuman ? undefined : false
 }
 
 /** Failures of their class that are a human's no to the work, and to a task without which its plan is worth nothing. */
 const rejections: ReadonlySet<string> = new Set<ErrorCode>(['work.rejected', 'task.rejected'])
 
-async function count(ctx: Context, names: readonly string[], presets: TrustPresets | undefined, succeeded: boolean): Promise<void> {
+async function count(
+  ctx: Context,
+  names: readonly string[],
+  presets: TrustPresets | undefined,
+  succeeded: boolean,
+): Promise<void> {
   const scope = ctx.scope('trust')
   const { run, forked } = ctx.place
   if (forked === true) return
@@ -135,7 +165,10 @@ async function count(ctx: Context, names: readonly string[], presets: TrustPrese
   for (const trust of names) {
     const kept = await scope
       .stream(trustStream(trust))
-      .update(trustKey, (value) => recordRun(readableTrust(value), { run, succeeded }, now, presets?.[trust]) as unknown as Json)
+      .update(
+        trustKey,
+        (value) => recordRun(readableTrust(value), { run, succeeded }, now, presets?.[trust]) as unknown as Json,
+      )
     const record = kept as unknown as TrustRecord
     if (record.history[0]?.what === 'opened' && record.history[0].run === run)
       await scope.stream(trustNames.stream).update(trustNames.key, (value) => withName(value, trust))
@@ -152,7 +185,9 @@ async function count(ctx: Context, names: readonly string[], presets: TrustPrese
   }
 }
 
-/** The record as it is kept; undefined if there is none, or none that can be read: then it is begun anew, with a novice. */
+/**
+ * The record as it is kept; undefined if there is none, or none that can be read: then it is begun anew, with a novice.
+ */
 export function readableTrust(value: Json): TrustRecord | undefined {
   try {
     return readTrust(value)

@@ -1,7 +1,8 @@
 /**
  * Live parts for one reader: a bounded buffer between the engine, which must not wait, and a reader, who may.
  *
- * Owns: when adjacent deltas are merged, the bound in bytes, what is said about what was left out. Does not own: what parts mean, how two are joined (engine/live-part.ts).
+ * Owns: when adjacent deltas are merged, the bound in bytes, what is said about what was left out. Does not own: what
+ * parts mean, how two are joined (engine/live-part.ts).
  * K9: parts are never needed for correctness, a reader owns nothing, and the buffer has bounded bytes.
  */
 import type { LivePart } from '../../engine/index.ts'
@@ -34,7 +35,10 @@ export interface QueueRules<T> {
 
 const maxMerged = 64 * 1024
 
-/** A queue between one writer that never waits and one reader. Above its bound the oldest droppable items go, and one item says how many. */
+/**
+ * A queue between one writer that never waits and one reader. Above its bound the oldest droppable items go, and one
+ * item says how many.
+ */
 export class LiveQueue<T> {
   readonly #rules: QueueRules<T>
   #held: Held<T>[] = []
@@ -158,5 +162,11 @@ export class LiveQueue<T> {
 
 /** The part that says how many were left out. */
 export function droppedPart(activation: LivePart['activation'], count: number): LivePart {
-  return { activation, address: '', epoch: 0, attempt: 0, part: { type: 'parts.dropped', count } satisfies PartsDropped }
+  return {
+    activation,
+    address: '',
+    epoch: 0,
+    attempt: 0,
+    part: { type: 'parts.dropped', count } satisfies PartsDropped,
+  }
 }

@@ -1,9 +1,11 @@
 /**
  * Weaving: the events of a run and what its agents show while they work, in one order.
  *
- * Owns: that no part comes before the event by which its step has begun, and so not before the start of its agent or the transfer to it, and none after that by which its step has settled. Does not own: whose a part is (part-origin.ts), what a
- * reader makes of both (owned-run.ts, run-text.ts).
- * K9: what is held back for an event that is still to be read has bounded bytes; parts above the bound are counted, and said to be missing.
+ * Owns: that no part comes before the event by which its step has begun, and so not before the start of its agent or
+ * the transfer to it, and none after that by which its step has settled. Does not own: whose a part is
+ * (part-origin.ts), what a reader makes of both (owned-run.ts, run-text.ts).
+ * K9: what is held back for an event that is still to be read has bounded bytes; parts above the bound are counted, and
+ * said to be missing.
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine, type LivePart } from '../../engine/index.ts'
@@ -12,7 +14,8 @@ import { follow } from './run-feed.ts'
 import { droppedPart } from './live-parts.ts'
 
 /** What is woven, as it comes. */
-export type Woven = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: LivePart }
+export type Woven =
+  { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: LivePart }
 
 /** Who takes it. `room` is waited for before each event. */
 export interface Taker {
@@ -22,7 +25,9 @@ export interface Taker {
 
 const bound = 1024 * 1024
 
-/** Follows a run from its first event to its end, or until the signal. Listens at once; reads when the run has `begun`. */
+/**
+ * Follows a run from its first event to its end, or until the signal. Listens at once; reads when the run has `begun`.
+ */
 export async function weave(
   engine: Engine,
   run: RunId,

@@ -1,7 +1,8 @@
 /**
  * Telling: whether all that goes on in a run is that people are told of a question, or nothing because a human has it.
  *
- * Owns: that, from the journal. Does not own: notices (oversight/notice.ts), the status of a run (the engine: to it, whoever tells is at work).
+ * Owns: that, from the journal. Does not own: notices (oversight/notice.ts), the status of a run (the engine: to it,
+ * whoever tells is at work).
  * K1: the same events give the same answer.
  */
 import type { ActivationId } from '../../core/index.ts'

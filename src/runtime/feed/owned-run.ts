@@ -1,8 +1,8 @@
 /**
  * An owned run: started, watched and, if its reader leaves, cancelled.
  *
- * Owns: the one exception to K9: whoever iterates here owns the run, and `return()` (a `break`) cancels it. Does not own: readers of a run that
- * somebody else owns (run-feed.ts).
+ * Owns: the one exception to K9: whoever iterates here owns the run, and `return()` (a `break`) cancels it. Does not
+ * own: readers of a run that somebody else owns (run-feed.ts).
  */
 import { isObject, type ActivationId, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine } from '../../engine/index.ts'
@@ -13,15 +13,22 @@ import { Placing, type RunPart } from './part-origin.ts'
 import { textOf } from './run-text.ts'
 import { weave, type Woven } from './merged-feed.ts'
 
-/** What an owned run shows: recorded events and live parts, as they come; no part before the event by which its step has begun. It listens from the start: no part is missed but those that a slow reader is told of. */
-export type StreamItem = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
+/**
+ * What an owned run shows: recorded events and live parts, as they come; no part before the event by which its step has
+ * begun. It listens from the start: no part is missed but those that a slow reader is told of.
+ */
+export type StreamItem =
+  { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
 
 /** An owned run. Leaving the iteration before its end cancels it. */
 export interface RunStream<O = Json> extends AsyncIterableIterator<StreamItem, undefined> {
   /** The handle, when the run has begun. */
   readonly run: Promise<Run<O>>
   outcome(): Promise<RunOutcome<O>>
-  /** What `run.text()` gives, for a reader of its own: all that is said by whoever holds the control of the run, whenever it is asked for. Leaving it does not cancel the run. */
+  /**
+   * What `run.text()` gives, for a reader of its own: all that is said by whoever holds the control of the run,
+   * whenever it is asked for. Leaving it does not cancel the run.
+   */
   readonly text: AsyncIterableIterator<string, undefined>
   return(): Promise<IteratorResult<StreamItem, undefined>>
 }
@@ -37,7 +44,10 @@ export function ownedRun<O>(engine: Engine, id: RunId, run: Promise<Run<O>>, clo
     bytes: (item) => (item.type === 'part' ? partBytes(item.part) : 512),
     merge: mergeItems,
     droppable: (item) => item.type === 'part',
-    dropped: (count) => ({ type: 'part', part: { ...droppedPart('act_' as ActivationId, count), agent: '', path: [] } }),
+    dropped: (count) => ({
+      type: 'part',
+      part: { ...droppedPart('act_' as ActivationId, count), agent: '', path: [] },
+    }),
   })
   const left = new AbortController()
   let isOver = false

@@ -1,9 +1,11 @@
 /**
  * Placing: whose a live part is.
  *
- * Owns: the agent and the path of each activation that has shown something, who of them holds the control of the run, which of them a reader wants. Does not
- * own: the parts themselves (live-parts.ts), following a run (run-feed.ts), what is said in messages (journal/views/transcript.ts).
- * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something waits for none of this.
+ * Owns: the agent and the path of each activation that has shown something, who of them holds the control of the run,
+ * which of them a reader wants. Does not own: the parts themselves (live-parts.ts), following a run (run-feed.ts), what
+ * is said in messages (journal/views/transcript.ts).
+ * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something
+ * waits for none of this.
  */
 import { isToolOf, parentOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Engine, LivePart } from '../../engine/index.ts'
@@ -11,7 +13,10 @@ import { pathOf, type ActivationStarted, type Recorded } from '../../journal/ind
 
 /** A live part and whose it is. */
 export interface RunPart extends LivePart {
-  /** Who shows it. A tool that is an activation of its own is called `<agent>.<tool>`. Empty: nobody, as for `parts.dropped`. */
+  /**
+   * Who shows it. A tool that is an activation of its own is called `<agent>.<tool>`. Empty: nobody, as for
+   * `parts.dropped`.
+   */
   readonly agent: string
   /** Agents' names from the root to this one. Empty: nobody's. */
   readonly path: readonly string[]
@@ -28,7 +33,10 @@ export interface Wanted {
 interface Placed {
   readonly agent: string
   readonly path: readonly string[]
-  /** The root, and whoever was handed control from there: all but those who work for a call or for code that delegates, and those below them. */
+  /**
+   * The root, and whoever was handed control from there: all but those who work for a call or for code that delegates,
+   * and those below them.
+   */
   readonly holds: boolean
   /** It works at the wanted path or below somebody who does. */
   readonly within: boolean
@@ -83,7 +91,10 @@ export class Placing {
     return this.#wants(this.#known.get(activation))
   }
 
-  /** A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path and its own name. */
+  /**
+   * A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path
+   * and its own name.
+   */
   #placed(activation: ActivationId, started: ActivationStarted): Placed {
     const parent = parentOf(activation)?.parent
     const above = parent === undefined ? undefined : this.#known.get(parent)
@@ -102,7 +113,11 @@ export class Placing {
 const nobodys = (part: LivePart): RunPart => partOf(part, '', [])
 
 /** Member by member: there are very many parts, and a spread takes several times as long. */
-const partOf = ({ activation, address, epoch, attempt, offset, part }: LivePart, agent: string, path: readonly string[]): RunPart =>
+const partOf = (
+  { activation, address, epoch, attempt, offset, part }: LivePart,
+  agent: string,
+  path: readonly string[],
+): RunPart =>
   offset === undefined
     ? { activation, address, epoch, attempt, part, agent, path }
     : { activation, address, epoch, attempt, offset, part, agent, path }

@@ -1,8 +1,9 @@
 /**
  * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
  *
- * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for one reader. Does not own: storage, what a
- * view makes of it, which events are somebody's words (journal/views/transcript.ts), whose a part is (part-origin.ts), the text that grows of both (run-text.ts).
+ * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for
+ * one reader. Does not own: storage, what a view makes of it, which events are somebody's words
+ * (journal/views/transcript.ts), whose a part is (part-origin.ts), the text that grows of both (run-text.ts).
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
@@ -20,31 +21,58 @@ export interface ReadOptions {
 
 /** Which messages are wanted. */
 export interface MessagesOptions extends ReadOptions {
-  /** What is said below calls, too: by workers under delegation and by agents as tools. Default true. `false` leaves out all of that but questions to the outside. */
+  /**
+   * What is said below calls, too: by workers under delegation and by agents as tools. Default true. `false` leaves out
+   * all of that but questions to the outside.
+   */
   readonly inner?: boolean
 }
 
-/** Which parts are wanted. If several are given, all of them must hold; if nobody in the run is meant, nothing comes until its end. */
+/**
+ * Which parts are wanted. If several are given, all of them must hold; if nobody in the run is meant, nothing comes
+ * until its end.
+ */
 export interface PartsOptions {
-  /** Agents' names from the root: only parts of those who work at exactly this path, and of whoever works below them. Who comes after an agent in a flow is not below it. */
+  /**
+   * Agents' names from the root: only parts of those who work at exactly this path, and of whoever works below them.
+   * Who comes after an agent in a flow is not below it.
+   */
   readonly path?: readonly string[]
   /** An agent's name: only parts of its turns and their tools, wherever it works. */
   readonly agent?: string
   readonly signal?: AbortSignal
 }
 
-const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'limited', 'timed-out', 'cancelled', 'bailed'])
+const ended: ReadonlySet<RunStatus> = new Set<RunStatus>([
+  'completed',
+  'failed',
+  'limited',
+  'timed-out',
+  'cancelled',
+  'bailed',
+])
 
 /** True for the status of a run that has ended. */
 export const hasEnded = (status: RunStatus): boolean => ended.has(status)
 
 /** Follows a run: every event after `from`, in order, until the run has ended. */
-export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {
+export function follow(
+  engine: Engine,
+  run: RunId,
+  options: ReadOptions = {},
+): AsyncIterableIterator<Recorded, undefined> {
   return leavable(options.signal, (signal) => events(engine, run, options.from ?? 0, signal))
 }
 
-/** Follows what is said in a run: every message after `from`, in order, until the run has ended. Reads all events, because who speaks is told before `from`. */
-export function followMessages(engine: Engine, run: RunId, options: MessagesOptions = {}): AsyncIterableIterator<Spoken, undefined> {
+/**
+ * Follows what is said in a run: every message after `from`, in order, until the run has ended. Reads all events,
+ * because who speaks is told before `from`.
+ */
+export function followMessages(
+  engine: Engine,
+  run: RunId,
+  options: MessagesOptions = {},
+): AsyncIterableIterator<Spoken, undefined> {
   return leavable(options.signal, (signal) => messages(engine, run, options, signal))
 }
 
@@ -68,7 +96,12 @@ function leavable<T>(
   }
 }
 
-async function* events(engine: Engine, run: RunId, from: number, signal: AbortSignal): AsyncGenerator<Recorded, undefined> {
+async function* events(
+  engine: Engine,
+  run: RunId,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<Recorded, undefined> {
   let position = from
   while (!signal.aborted) {
     const summary = await engine.summary(run)
@@ -103,7 +136,8 @@ async function* messages(
 }
 
 /** A question below a call is the run's as much as any other: somebody outside has to answer it. */
-const isMeantForOutside = ({ inner, type }: Spoken): boolean => inner !== true || type === 'interrupt' || type === 'approval'
+const isMeantForOutside = ({ inner, type }: Spoken): boolean =>
+  inner !== true || type === 'interrupt' || type === 'approval'
 
 const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
   event.type === 'activation.settled' && activation === rootActivation(run)
@@ -111,9 +145,14 @@ const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =
 const partsBound = 1024 * 1024
 
 /**
- * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. Listens at once.
+ * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy.
+ * Listens at once.
  */
-export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<RunPart, undefined> {
+export function liveParts(
+  engine: Engine,
+  run: RunId,
+  options: PartsOptions = {},
+): AsyncIterableIterator<RunPart, undefined> {
   const { signal } = options
   const queue = new LiveQueue<LivePart>({
     bound: partsBound,
@@ -150,7 +189,10 @@ export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}
   }
 }
 
-/** Resolves when the run has ended or the signal is aborted. Unlike `engine.outcome`, it lets go of the run when its reader has left. */
+/**
+ * Resolves when the run has ended or the signal is aborted. Unlike `engine.outcome`, it lets go of the run when its
+ * reader has left.
+ */
 async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const summary = await engine.summary(run)
@@ -160,7 +202,11 @@ async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Prom
   }
 }
 
-async function takeWanted(queue: LiveQueue<LivePart>, placing: Placing, left: AbortSignal): Promise<IteratorResult<RunPart, undefined>> {
+async function takeWanted(
+  queue: LiveQueue<LivePart>,
+  placing: Placing,
+  left: AbortSignal,
+): Promise<IteratorResult<RunPart, undefined>> {
   for (;;) {
     const result = await queue.take()
     if (result.done === true) return result

@@ -1,9 +1,11 @@
 /**
- * Text: what is said in a run, as a text that grows: while it is written where that is seen here, and once it is recorded in every case.
+ * Text: what is said in a run, as a text that grows: while it is written where that is seen here, and once it is
+ * recorded in every case.
  *
- * Owns: that each recorded answer is given once and whole, however much of it was seen while it was written. Does not own: whose words are wanted (part-origin.ts), which events are words
- * (journal/views/transcript.ts).
- * K9: a reader that begins late, is slow, or sits in another process has the same text as any other; only when it has it differs.
+ * Owns: that each recorded answer is given once and whole, however much of it was seen while it was written. Does not
+ * own: whose words are wanted (part-origin.ts), which events are words (journal/views/transcript.ts).
+ * K9: a reader that begins late, is slow, or sits in another process has the same text as any other; only when it has
+ * it differs.
  */
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { isDelta, type Engine, type LivePart } from '../../engine/index.ts'
@@ -24,7 +26,9 @@ export function textOf(
 ): AsyncIterableIterator<string, undefined> {
   const left = new AbortController()
   const { signal } = options
-  const growing = new Growing(new Placing(engine, run, { ...options, control: options.path === undefined && options.agent === undefined }))
+  const growing = new Growing(
+    new Placing(engine, run, { ...options, control: options.path === undefined && options.agent === undefined }),
+  )
   const queue = new LiveQueue<string>({
     bound,
     bytes: (text) => 64 + 2 * text.length,

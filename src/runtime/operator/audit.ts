@@ -1,7 +1,8 @@
 /**
  * Audits as operators ask for them: read from a run's feed, and signed if somebody gives a key.
  *
- * Owns: reading, signing on request. Does not own: what is in an audit (oversight/audit/audit.ts), keys: they stand outside the store, and nothing here keeps them.
+ * Owns: reading, signing on request. Does not own: what is in an audit (oversight/audit/audit.ts), keys: they stand
+ * outside the store, and nothing here keeps them.
  */
 import type { RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'

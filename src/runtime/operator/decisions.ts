@@ -1,9 +1,10 @@
 /**
- * Decisions from outside: an approval's yes or no, an interrupt's value, what became of an effect in doubt, of a diverged address.
+ * Decisions from outside: an approval's yes or no, an interrupt's value, what became of an effect in doubt, of a
+ * diverged address.
  *
- * Owns: that a decision names its question and has a valid shape, and the error for each way in which it comes to nothing. Does not own: who wins
- * (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
- * Whenever an error is thrown here, nothing was decided and nothing runs.
+ * Owns: that a decision names its question and has a valid shape, and the error for each way in which it comes to
+ * nothing. Does not own: who wins (the store, by a unique key: K2), what a decision means to the run (oversight,
+ * agent). Whenever an error is thrown here, nothing was decided and nothing runs.
  */
 import {
   completed,
@@ -26,9 +27,10 @@ import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 
 /**
- * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`; of the result of some work, another result. Whether they fit is looked at by whoever runs it, not by
- * `decide`, which may be called in a process that does not know the tool: if they do not fit, it is asked again, and says why. `retry` rejects this attempt and asks the
- * agent to try again, with `comment` as the feedback.
+ * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`; of the result of
+ * some work, another result. Whether they fit is looked at by whoever runs it, not by `decide`, which may be called in
+ * a process that does not know the tool: if they do not fit, it is asked again, and says why. `retry` rejects this
+ * attempt and asks the agent to try again, with `comment` as the feedback.
  */
 export type Decision =
   | {
@@ -36,7 +38,10 @@ export type Decision =
       readonly decision: 'approve'
       readonly comment?: string
       readonly approver?: string
-      /** For how long this yes holds. Default `once`. More only where the approval says that it is `grantable`: never for a sensitive tool or a high risk. */
+      /**
+       * For how long this yes holds. Default `once`. More only where the approval says that it is `grantable`: never
+       * for a sensitive tool or a high risk.
+       */
       readonly grant?: Granting
     }
   | {
@@ -45,7 +50,13 @@ export type Decision =
       readonly comment?: string
       readonly approver?: string
     }
-  | { readonly approvalId: string; readonly decision: 'edit'; readonly input: Json; readonly comment?: string; readonly approver?: string }
+  | {
+      readonly approvalId: string
+      readonly decision: 'edit'
+      readonly input: Json
+      readonly comment?: string
+      readonly approver?: string
+    }
 
 /** The value that answers an interrupt. */
 export interface Answer {
@@ -55,7 +66,10 @@ export interface Answer {
   readonly by?: string
 }
 
-/** What became of an effect in doubt: it happened (and this was its result), or it did not (and is to be run). `id` is the question's. */
+/**
+ * What became of an effect in doubt: it happened (and this was its result), or it did not (and is to be run). `id` is
+ * the question's.
+ */
 export interface DoubtSettlement {
   readonly id: string
   readonly happened: boolean
@@ -80,9 +94,11 @@ export interface DecisionAccess {
 }
 
 /**
- * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session, a token, a group) is the application's to know: it is asked in the process in
- * which `decide` is called, before anything is posted, and after the approval's own rules. If it throws, or gives no answer in time (`deadlines.functionMs`, 5 minutes), `decide` rejects with
- * `hook.failed` and that as the cause, and nothing is decided. `io.signal` says that nobody waits for the answer any more.
+ * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session,
+ * a token, a group) is the application's to know: it is asked in the process in which `decide` is called, before
+ * anything is posted, and after the approval's own rules. If it throws, or gives no answer in time
+ * (`deadlines.functionMs`, 5 minutes), `decide` rejects with `hook.failed` and that as the cause, and nothing is
+ * decided. `io.signal` says that nobody waits for the answer any more.
  */
 export type MayDecide = (
   approval: Approval,
@@ -127,8 +143,10 @@ function decisionProblem(given: unknown): string | undefined {
   if (strange.length > 0) return strange.join('; ')
   if (!decisions.some((each) => each === decision)) return unknownDecision(decision)
   if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
-  if (decision !== 'edit' && input !== undefined) return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
-  if (grant !== undefined && decision !== 'approve') return `decision ${JSON.stringify(decision)} grants nothing; only "approve" does`
+  if (decision !== 'edit' && input !== undefined)
+    return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
+  if (grant !== undefined && decision !== 'approve')
+    return `decision ${JSON.stringify(decision)} grants nothing; only "approve" does`
   if (grant !== undefined && grantProblem(grant) !== undefined) return grantProblem(grant)
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a text'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a text'
@@ -137,8 +155,9 @@ function decisionProblem(given: unknown): string | undefined {
 }
 
 /**
- * Decides an approval. Resolves when the decision is durable and is the one that counts. One that may not be made (`approval.forbidden`, `approval.invalid`), comes too late (`approval.expired`), second
- * (`approval.already-decided`) or for nothing (`approval.unknown`) rejects, and nothing of it is recorded: whoever called is told (spec team R-16).
+ * Decides an approval. Resolves when the decision is durable and is the one that counts. One that may not be made
+ * (`approval.forbidden`, `approval.invalid`), comes too late (`approval.expired`), second (`approval.already-decided`)
+ * or for nothing (`approval.unknown`) rejects, and nothing of it is recorded: whoever called is told (spec team R-16).
  */
 export async function decide(access: DecisionAccess, decision: Decision): Promise<void> {
   const problem = decisionProblem(decision)
@@ -163,13 +182,22 @@ export async function decide(access: DecisionAccess, decision: Decision): Promis
 }
 
 /** What the approval says of who may decide it and what, then what the application says. */
-async function mustBePermitted({ mayDecide, engine }: DecisionAccess, question: Question, decision: Decision): Promise<void> {
+async function mustBePermitted(
+  { mayDecide, engine }: DecisionAccess,
+  question: Question,
+  decision: Decision,
+): Promise<void> {
   const refused = notPermitted(question.body as ApprovalRequested, decision.decision, decision.approver)
   if (refused?.kind === 'invalid')
-    throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, { hint: 'Nothing was decided.' })
+    throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, {
+      hint: 'Nothing was decided.',
+    })
   if (refused !== undefined) throw forbidden(question.id, refused.problem)
   const [approval] = approvalsAmong([question])
-  const word = mayDecide === undefined || approval === undefined ? true : await asked(mayDecide, approval, decision, engine.deadlines)
+  const word =
+    mayDecide === undefined || approval === undefined
+      ? true
+      : await asked(mayDecide, approval, decision, engine.deadlines)
   if (word === true) return
   const who = decision.approver === undefined ? 'whoever decides' : `"${decision.approver}"`
   throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
@@ -215,7 +243,9 @@ function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, gra
   if (grant === undefined || grant === 'once') return
   if (grantable !== true) throw notGrantable(id)
   const there = isObject(asked) ? Object.keys(asked) : []
-  const strange = Object.keys((typeof grant === 'object' ? grant.input : undefined) ?? {}).find((name) => !there.includes(name))
+  const strange = Object.keys((typeof grant === 'object' ? grant.input : undefined) ?? {}).find(
+    (name) => !there.includes(name),
+  )
   if (strange === undefined) return
   throw new ReeveError(
     'approval.invalid',
@@ -242,7 +272,8 @@ const decided = (id: string, how: string): ReeveError =>
   })
 
 /** What time it is for deadlines. */
-export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly clock: Clock }): number => engine.now?.() ?? clock.now()
+export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly clock: Clock }): number =>
+  engine.now?.() ?? clock.now()
 
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
 async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
@@ -256,7 +287,8 @@ async function closedApproval(access: DecisionAccess, id: string, result?: PostR
       return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
         hint: 'Nothing was run.',
       })
-    if (result === 'lost' && known.until !== undefined && known.until < storeTime(access)) return expired(id, known.until)
+    if (result === 'lost' && known.until !== undefined && known.until < storeTime(access))
+      return expired(id, known.until)
     return decided(
       id,
       known.resolution === undefined
@@ -298,7 +330,8 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
   const problem = jsonProblem(given.value)
   if (problem !== undefined) throw new ReeveError('interrupt.invalid', problem)
   const { interruptId: id, value, by } = given
-  if (by !== undefined && (typeof by !== 'string' || by === '')) throw new ReeveError('interrupt.invalid', 'by must be a name')
+  if (by !== undefined && (typeof by !== 'string' || by === ''))
+    throw new ReeveError('interrupt.invalid', 'by must be a name')
   const question = await find(access, id, 'interrupt')
   if (question !== undefined) {
     const result = await access.engine.post({
@@ -308,7 +341,9 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
       outcome: by === undefined ? completed(value) : { status: 'completed', output: value, by },
     })
     if (result === 'accepted') return
-    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })
+    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, {
+      hint: 'The first answer counts.',
+    })
   }
   for (const run of await runsToSearch(access)) {
     if (!runView(await wholeFeed(access.engine, run)).interrupts.some((each) => each.id === id)) continue
@@ -356,7 +391,9 @@ export async function settleDivergence(access: DecisionAccess, given: Divergence
 }
 
 /** What each kind of question is, and what it is answered with. */
-const kinds: Readonly<Record<Question['kind'], { readonly is: string; readonly use: string; readonly unknown: ErrorCode }>> = {
+const kinds: Readonly<
+  Record<Question['kind'], { readonly is: string; readonly use: string; readonly unknown: ErrorCode }>
+> = {
   approval: {
     is: 'an approval',
     use: 'decide({ approvalId, decision }), or reeve approve, reject, edit or retry',
@@ -368,7 +405,11 @@ const kinds: Readonly<Record<Question['kind'], { readonly is: string; readonly u
 }
 
 /** The open question of this kind. Throws for one of another kind, and says what is meant for it. */
-async function find({ engine, run }: DecisionAccess, id: string, kind: Question['kind']): Promise<Question | undefined> {
+async function find(
+  { engine, run }: DecisionAccess,
+  id: string,
+  kind: Question['kind'],
+): Promise<Question | undefined> {
   const open = (await engine.questions(run === undefined ? { id } : { run, id })).filter((each) => each.id === id)
   const [other] = open
   const found = open.find((each) => each.kind === kind)
@@ -388,5 +429,7 @@ async function findOrThrow(access: DecisionAccess, id: string, kind: Question['k
 
 function accepted(id: string, result: PostResult): void {
   if (result !== 'accepted')
-    throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, { hint: 'The first answer counts.' })
+    throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, {
+      hint: 'The first answer counts.',
+    })
 }

@@ -1,8 +1,10 @@
 /**
  * Which planned team of a run somebody outside means, who would post, recruit or retire.
  *
- * Owns: finding it, waiting until there is one, the error where several are meant. Does not own: what is said to it (team-staff.ts, run-handle.ts).
- * K1: the journal alone knows: a team is an activation that has made a plan, so this works in any process, with or without the user's code.
+ * Owns: finding it, waiting until there is one, the error where several are meant. Does not own: what is said to it
+ * (team-staff.ts, run-handle.ts).
+ * K1: the journal alone knows: a team is an activation that has made a plan, so this works in any process, with or
+ * without the user's code.
  */
 import { ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'
@@ -26,13 +28,19 @@ function teamsIn(events: readonly Recorded[]): readonly TeamAt[] {
     else if (event.type === 'plan.created') teams.add(activation)
     else if (event.type === 'activation.settled') ended.add(activation)
   }
-  return [...teams].map((activation) => ({ activation, agent: agents.get(activation) ?? '', ended: ended.has(activation) }))
+  return [...teams].map((activation) => ({
+    activation,
+    agent: agents.get(activation) ?? '',
+    ended: ended.has(activation),
+  }))
 }
 
 /**
- * The team of a run that is meant: the named one (by its activation, or by its agent), else the root, else the only one that goes on, else the only one there was. Waits while the run goes on
- * and has no team yet. Undefined: the run has ended without one. Throws `run.unknown`, and `input.invalid` with the teams there are where it must be named, is none, or the run waits for
- * somebody before it has one. `mustBeThere`: there will be none before whoever asks goes on, so nothing is waited for.
+ * The team of a run that is meant: the named one (by its activation, or by its agent), else the root, else the only one
+ * that goes on, else the only one there was. Waits while the run goes on and has no team yet. Undefined: the run has
+ * ended without one. Throws `run.unknown`, and `input.invalid` with the teams there are where it must be named, is
+ * none, or the run waits for somebody before it has one. `mustBeThere`: there will be none before whoever asks goes on,
+ * so nothing is waited for.
  */
 export async function teamOf(
   engine: Engine,
@@ -50,7 +58,8 @@ export async function teamOf(
     const teams = teamsIn(events)
     const found = meant(teams, rootActivation(run), named)
     if (found !== undefined) return found
-    if (teams.length > 0 && named !== undefined) throw notNamed(`there is no team "${named}" in the run "${run}"`, teams)
+    if (teams.length > 0 && named !== undefined)
+      throw notNamed(`there is no team "${named}" in the run "${run}"`, teams)
     if (teams.length > 1) throw notNamed(`the run "${run}" has several teams`, teams)
     if (hasEnded(summary.status)) return undefined
     if (mustBeThere)

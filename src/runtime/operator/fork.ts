@@ -1,7 +1,9 @@
 /**
- * Forking a run from outside: what a caller gives becomes one request to the engine, or an error that says what is wrong with it.
+ * Forking a run from outside: what a caller gives becomes one request to the engine, or an error that says what is
+ * wrong with it.
  *
- * Owns: the checks at this boundary, what `last` means. Does not own: what a fork begins with (engine/fork/fork.ts). When a check fails nothing was forked.
+ * Owns: the checks at this boundary, what `last` means. Does not own: what a fork begins with (engine/fork/fork.ts).
+ * When a check fails nothing was forked.
  */
 import {
   copy,
@@ -34,13 +36,18 @@ import { asEndAt } from '../substitute.ts'
 export interface ForkOptions {
   /** The origin. It may be running, wait, or have ended; it is not touched. */
   readonly run: string
-  /** A position of its journal: everything up to it is in the fork, nothing after it. Default `last`: all that there is; with another input: the beginning. */
+  /**
+   * A position of its journal: everything up to it is in the fork, nothing after it. Default `last`: all that there is;
+   * with another input: the beginning.
+   */
   readonly at?: number | 'last'
   /** Makes it idempotent: the same id again is the same fork. Default: a new one. */
   readonly runId?: string
   /**
-   * What is different. `outcome`: the event at `at`, the end of a step, a worker or a question, says this instead; a yes that is said so to an approval counts for nothing, it is asked again.
-   * `input`: the run begins with this. `message`: somebody at work is told this. Default: nothing; the fork differs by what is answered and decided in it, and by the code.
+   * What is different. `outcome`: the event at `at`, the end of a step, a worker or a question, says this instead; a
+   * yes that is said so to an approval counts for nothing, it is asked again. `input`: the run begins with this.
+   * `message`: somebody at work is told this. Default: nothing; the fork differs by what is answered and decided in it,
+   * and by the code.
    */
   readonly edit?: ForkEdit
   /** Recorded with it. */
@@ -66,7 +73,11 @@ const statuses: NamesOf<Readonly<Record<OutcomeStatus, true>>> = {
 }
 
 /** Forks a run; resolves to the id of the fork when it is durable. `find`: an agent that is registered here. */
-export async function forkRun(engine: Engine, options: ForkOptions, find: (name: string) => Agent | undefined): Promise<RunId> {
+export async function forkRun(
+  engine: Engine,
+  options: ForkOptions,
+  find: (name: string) => Agent | undefined,
+): Promise<RunId> {
   const problems = forkProblems(options)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was forked.' })
   const { at = 'last', reason, by } = options
@@ -117,7 +128,8 @@ function forkProblems(options: unknown): string[] {
   if (at !== undefined && at !== 'last' && !(typeof at === 'number' && Number.isSafeInteger(at) && at > 0))
     problems.push(`fork: at is ${described(at)}, expected a position (a whole number from 1) or "last"`)
   for (const [name, value] of Object.entries({ reason, by }))
-    if (value !== undefined && typeof value !== 'string') problems.push(`fork: ${name} is ${described(value)}, expected a text`)
+    if (value !== undefined && typeof value !== 'string')
+      problems.push(`fork: ${name} is ${described(value)}, expected a text`)
   return edit === undefined ? problems : [...problems, ...editProblems(edit)]
 }
 
@@ -133,7 +145,10 @@ function editProblems(edit: unknown): string[] {
   if (type === 'outcome' && !isOutcome(edit['outcome']))
     problems.push('fork: edit.outcome is no outcome, such as { status: "completed", output: … }')
   if (type === 'input' && edit['input'] === undefined) problems.push('fork: edit.input is missing')
-  if (type === 'message' && (typeof (edit['to'] as ActivationId | undefined) !== 'string' || edit['body'] === undefined))
+  if (
+    type === 'message' &&
+    (typeof (edit['to'] as ActivationId | undefined) !== 'string' || edit['body'] === undefined)
+  )
     problems.push('fork: edit needs `to`, an activation of the run, and `body`')
   return problems
 }

@@ -4,7 +4,15 @@
  * Owns: whose grants are meant. Does not own: what a grant is and when it holds (oversight/approval/grants.ts).
  * K2: whoever asks may be any process; what is taken back holds for no call that is looked at later.
  */
-import { described, hasNames, ReeveError, unknownNames, type Json, type RunId, type SessionId } from '../../core/index.ts'
+import {
+  described,
+  hasNames,
+  ReeveError,
+  unknownNames,
+  type Json,
+  type RunId,
+  type SessionId,
+} from '../../core/index.ts'
 import { streamOf, type Engine, type StreamValues } from '../../engine/index.ts'
 import { grantsKey, readGrants, type ApprovalGrant } from '../../oversight/index.ts'
 
@@ -39,9 +47,12 @@ function streamFor(engine: Engine, of: unknown, where: string, known: Readonly<R
   const problems = unknownNames(of, known, where)
   const { session, run } = (hasNames(of) ? of : {}) as { readonly session?: unknown; readonly run?: unknown }
   if (problems.length === 0 && (session === undefined) === (run === undefined))
-    problems.push(`${where}: expected { session } or { run }, and was given ${session === undefined ? 'neither' : 'both'}`)
+    problems.push(
+      `${where}: expected { session } or { run }, and was given ${session === undefined ? 'neither' : 'both'}`,
+    )
   for (const [name, id] of Object.entries({ session, run }))
-    if (id !== undefined && (typeof id !== 'string' || id === '')) problems.push(`${where}: ${name} is ${described(id)}, expected an id`)
+    if (id !== undefined && (typeof id !== 'string' || id === ''))
+      problems.push(`${where}: ${name} is ${described(id)}, expected an id`)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
   return engine.stream(streamOf(session === undefined ? {} : { session: session as SessionId }, (run ?? '') as RunId))
 }

@@ -1,7 +1,8 @@
 /**
  * Open approvals, as those who may decide them see them.
  *
- * Owns: the picture of an open approval. Does not own: deciding (decisions.ts), what was decided in the past (journal views).
+ * Owns: the picture of an open approval. Does not own: deciding (decisions.ts), what was decided in the past (journal
+ * views).
  */
 import { copy, present, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Question } from '../../engine/index.ts'
@@ -18,7 +19,8 @@ export interface Approval extends ApprovalAsked {
 }
 
 /** What still needs an answer of these questions. */
-export const unanswered = (questions: readonly Question[]): readonly Question[] => questions.filter(({ answered }) => answered !== true)
+export const unanswered = (questions: readonly Question[]): readonly Question[] =>
+  questions.filter(({ answered }) => answered !== true)
 
 /** The approvals among open questions, in their order. Copies. */
 export function approvalsAmong(questions: readonly Question[]): readonly Approval[] {

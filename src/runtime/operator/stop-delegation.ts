@@ -1,8 +1,10 @@
 /**
  * Stopping one delegation from outside: the run goes on without it.
  *
- * Owns: who leads it, the error for each way in which a stop comes to nothing. Does not own: what its name means (find-work.ts), hearing it (oversight/control/stop.ts, supervisor/worker/watch.ts).
- * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order. Whenever an error is thrown here, nothing was changed.
+ * Owns: who leads it, the error for each way in which a stop comes to nothing. Does not own: what its name means
+ * (find-work.ts), hearing it (oversight/control/stop.ts, supervisor/worker/watch.ts).
+ * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order.
+ * Whenever an error is thrown here, nothing was changed.
  */
 import { delegationOf, isObject, parentOf, ReeveError, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
@@ -14,8 +16,9 @@ import { wholeFeed } from '../feed/whole-feed.ts'
 /** Which delegation is to be stopped, and what its leader is told. */
 export interface StopDelegation {
   /**
-   * The worker's activation; or the model's id of the call, also of one that has not begun, and of several under one id the last; or its leader's name for it, `d1`, as long as one leader alone
-   * has an open delegation of that name. Of a planned team: the task that somebody works on, or who does, as long as one alone is called so.
+   * The worker's activation; or the model's id of the call, also of one that has not begun, and of several under one id
+   * the last; or its leader's name for it, `d1`, as long as one leader alone has an open delegation of that name. Of a
+   * planned team: the task that somebody works on, or who does, as long as one alone is called so.
    */
   readonly delegation: string
   readonly reason?: string
@@ -42,7 +45,10 @@ function mustBeStop(given: unknown): asserts given is StopDelegation {
   if (problem !== undefined) throw new ReeveError('input.invalid', problem)
 }
 
-/** Asks the leader of a delegation to stop it. Resolves when that is durable; the end follows, as the delegation's outcome. */
+/**
+ * Asks the leader of a delegation to stop it. Resolves when that is durable; the end follows, as the delegation's
+ * outcome.
+ */
 export async function stopDelegation(
   { engine, run }: { readonly engine: Engine; readonly run: RunId },
   given: StopDelegation,
@@ -62,12 +68,18 @@ export async function stopDelegation(
 }
 
 const ended = (delegation: string): ReeveError =>
-  new ReeveError('delegation.ended', `the delegation "${delegation}" has ended`, { hint: 'Its outcome is final; nothing was changed.' })
+  new ReeveError('delegation.ended', `the delegation "${delegation}" has ended`, {
+    hint: 'Its outcome is final; nothing was changed.',
+  })
 
 const severalCalled = (name: string, open: readonly DelegationView[]): ReeveError =>
-  new ReeveError('input.invalid', `several leaders have an open delegation called "${name}": ${open.map(whichOne).join(', ')}`, {
-    hint: 'Name the activation, or the id of the call. Nothing was changed.',
-  })
+  new ReeveError(
+    'input.invalid',
+    `several leaders have an open delegation called "${name}": ${open.map(whichOne).join(', ')}`,
+    {
+      hint: 'Name the activation, or the id of the call. Nothing was changed.',
+    },
+  )
 
 const whichOne = ({ worker, activation, callId, leader }: DelegationView): string =>
   `${activation ?? `the call ${callId ?? '?'} of ${leader}`} ("${worker}")`
@@ -83,7 +95,8 @@ function leaderOf(events: readonly Recorded[], name: string): Led | 'ended' | un
   const found = find(events, name)
   const { view, works } = found
   const isOpen = ({ leader, status, activation }: DelegationView): boolean => {
-    const goesOn = status === 'pending' || works(activation) || (activation !== undefined && triesAgain(view, leader, activation))
+    const goesOn =
+      status === 'pending' || works(activation) || (activation !== undefined && triesAgain(view, leader, activation))
     return works(leader) && goesOn
   }
   const rows = found.delegations('call', 'activation')
@@ -116,7 +129,10 @@ function plannedAt(called: readonly PlannedTask[], name: string): Led | 'ended' 
   return called.length > 0 ? 'ended' : undefined
 }
 
-const severalAtWork = (name: string, tasks: readonly { readonly task: string; readonly activation?: ActivationId }[]): ReeveError =>
+const severalAtWork = (
+  name: string,
+  tasks: readonly { readonly task: string; readonly activation?: ActivationId }[],
+): ReeveError =>
   new ReeveError(
     'input.invalid',
     `several teams have somebody at work who is, or whose task is, called "${name}": ${tasks.map(({ task, activation }) => `${activation ?? '?'} ("${task}")`).join(', ')}`,

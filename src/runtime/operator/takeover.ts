@@ -1,9 +1,11 @@
 /**
  * Taking over: a human has a run, does what they want of it by hand, and hands it back.
  *
- * Owns: giving these commands, finding in the journal what became of them, the error for each way in which one comes to nothing (spec team R-13). Does not own: what a takeover holds back
- * (engine), the document (oversight/control/takeover.ts), what an edit of a plan may say (team/plan/edit-check.ts).
- * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command, from however many processes it comes.
+ * Owns: giving these commands, finding in the journal what became of them, the error for each way in which one comes to
+ * nothing (spec team R-13). Does not own: what a takeover holds back (engine), the document
+ * (oversight/control/takeover.ts), what an edit of a plan may say (team/plan/edit-check.ts).
+ * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command,
+ * from however many processes it comes.
  */
 import {
   expects,
@@ -88,7 +90,10 @@ export interface TakenOver extends TakeoverContext {
 export interface HandBack {
   /** What is to become of the plan. All of it is done, or nothing. */
   readonly plan?: PlanEdit
-  /** Whose plan: the team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
+  /**
+   * Whose plan: the team's activation, or its agent if that works only once. Default: the root, else the only team
+   * there is.
+   */
   readonly team?: string
   readonly reason?: string
   readonly by?: string
@@ -100,9 +105,15 @@ export interface HandBack {
 
 /** A step that a human has finished by hand. */
 export interface CompleteByHand {
-  /** A task of a planned team that has not ended, whether or not somebody works on it. One of `task` and `delegation` must be given. */
+  /**
+   * A task of a planned team that has not ended, whether or not somebody works on it. One of `task` and `delegation`
+   * must be given.
+   */
   readonly task?: string
-  /** Somebody at work, at any depth: the worker's activation, the model's id of the call, or the leader's name for it, `d1`; of a team, its member. */
+  /**
+   * Somebody at work, at any depth: the worker's activation, the model's id of the call, or the leader's name for it,
+   * `d1`; of a team, its member.
+   */
   readonly delegation?: string
   /** The result, as if whoever had the work had given it. */
   readonly output: Json
@@ -123,13 +134,31 @@ export interface FinishByHand {
 
 const who = { by: text, reason: text }
 const within = number((given) => Number.isFinite(given) && given >= 0, 'milliseconds')
-const oneOf = (...places: readonly string[]): Check => expects((given) => places.includes(given as string), `one of ${places.join(', ')}`)
+const oneOf = (...places: readonly string[]): Check =>
+  expects((given) => places.includes(given as string), `one of ${places.join(', ')}`)
 const plan = expects(isObject, 'an edit of the plan')
-const pauseChecks: Checks<PauseOptions> = { ...who, id: text, at: oneOf('next', 'now', 'after-model', 'after-tools'), within }
+const pauseChecks: Checks<PauseOptions> = {
+  ...who,
+  id: text,
+  at: oneOf('next', 'now', 'after-model', 'after-tools'),
+  within,
+}
 const resumeChecks: Checks<ResumeOptions> = { ...who, id: text }
-const takeOverChecks: Checks<TakeOverOptions> = { ...who, id: text, at: oneOf('next', 'now'), within, signal: unchecked }
+const takeOverChecks: Checks<TakeOverOptions> = {
+  ...who,
+  id: text,
+  at: oneOf('next', 'now'),
+  within,
+  signal: unchecked,
+}
 const handBackChecks: Checks<HandBack> = { ...who, id: text, plan, team: text, signal: unchecked }
-const completeChecks: Checks<CompleteByHand> = { ...who, task: text, delegation: text, output: unchecked, signal: unchecked }
+const completeChecks: Checks<CompleteByHand> = {
+  ...who,
+  task: text,
+  delegation: text,
+  output: unchecked,
+  signal: unchecked,
+}
 const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
 
 /** Pauses a run. Resolves when the word is durable. */
@@ -150,7 +179,14 @@ export async function resume(access: ControlAccess, options: ResumeOptions = {})
 export async function takeOver(access: ControlAccess, given: TakeOverOptions = {}): Promise<TakenOver> {
   mustBe(given, takeOverChecks, 'takeOver')
   const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
-  await posted(access, { type: 'pause', run: access.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
+  await posted(access, {
+    type: 'pause',
+    run: access.run,
+    takeover: true,
+    at,
+    id,
+    ...present({ reason, by, withinMs: within }),
+  })
   const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
   if (noted === undefined) throw ended(access.run)
   return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
@@ -163,7 +199,8 @@ export async function contextOf({ engine, run }: ControlAccess): Promise<Takeove
 }
 
 /** What is commanded of a run, and every command so far. */
-export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> => controlState(await readAll(engine, run))
+export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> =>
+  controlState(await readAll(engine, run))
 
 /** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
 export async function handBack(access: ControlAccess, given: HandBack = {}): Promise<void> {
@@ -177,10 +214,16 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
   if (noted.type === 'control.ignored') throw notTaken(access.run)
 }
 
-/** Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken it. */
+/**
+ * Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken
+ * it.
+ */
 export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
   const both = (given?.task === undefined) === (given?.delegation === undefined)
-  mustBe(given, completeChecks, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
+  mustBe(given, completeChecks, 'complete', [
+    ...(both ? ['say which: one of "task" and "delegation"'] : []),
+    ...outputProblems(given),
+  ])
   const { task, delegation, output, by, reason, signal } = given
   const events = await readAll(access.engine, access.run)
   const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
@@ -191,7 +234,13 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
   const said = { reason: doneBy(by, reason), by: by ?? unnamed }
   const fits = fittingOutput(access, events, found.activation, output)
   const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
-  const result = await access.engine.post({ type: 'cancel', run: access.run, activation: found.activation, outcome, ...said })
+  const result = await access.engine.post({
+    type: 'cancel',
+    run: access.run,
+    activation: found.activation,
+    outcome,
+    ...said,
+  })
   if (result === 'unknown') throw unknownRun(access.run)
   if (result !== 'accepted')
     throw new ReeveError('delegation.ended', `the work of "${task ?? delegation}" has ended, or was stopped`, {
@@ -199,15 +248,26 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
     })
 }
 
-/** What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`. */
-function fittingOutput({ find }: ControlAccess, events: readonly Recorded[], activation: ActivationId, output: Json): Json {
+/**
+ * What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`.
+ */
+function fittingOutput(
+  { find }: ControlAccess,
+  events: readonly Recorded[],
+  activation: ActivationId,
+  output: Json,
+): Json {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
   if (begun?.type !== 'activation.started') return output
   const fits = fitting(output, find?.(begun.agent)?.outputSchema)
   if (fits.ok) return fits.value
-  throw new ReeveError('input.invalid', `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`, {
-    hint: 'Nothing was changed.',
-  })
+  throw new ReeveError(
+    'input.invalid',
+    `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`,
+    {
+      hint: 'Nothing was changed.',
+    },
+  )
 }
 
 /** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
@@ -281,8 +341,14 @@ interface EditSaying {
   readonly signal: AbortSignal | undefined
 }
 
-/** Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses. */
-async function edit(access: ControlAccess, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
+/**
+ * Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses.
+ */
+async function edit(
+  access: ControlAccess,
+  plan: PlanEdit,
+  { team: named, by, reason, id, signal }: EditSaying,
+): Promise<void> {
   const problem = jsonProblem(plan, 'plan')
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
   // as long as a human has the run, no team can come to be
@@ -308,7 +374,9 @@ const isOf = (
   id: string,
   type: 'run.taken-over' | 'run.handed-back' | 'run.resumed',
   command: 'takeover' | 'handback' | 'resume',
-): boolean => (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
+): boolean =>
+  (event.type === type && event.id === id) ||
+  (event.type === 'control.ignored' && event.command === command && event.id === id)
 
 /** Waits for the first event of this kind; undefined if the run has ended without it. */
 async function told(
@@ -316,7 +384,8 @@ async function told(
   signal: AbortSignal | undefined,
   is: (recorded: Recorded) => boolean,
 ): Promise<JournalEvent | undefined> {
-  for await (const recorded of follow(access.engine, access.run, present({ signal }))) if (is(recorded)) return recorded.event
+  for await (const recorded of follow(access.engine, access.run, present({ signal })))
+    if (is(recorded)) return recorded.event
   signal?.throwIfAborted()
   return undefined
 }
@@ -340,7 +409,12 @@ const outputProblems = (given: { readonly output?: unknown } | undefined): reado
 }
 
 /** All that is wrong with a command at once; `more` besides its options. */
-function mustBe(given: object, checks: Readonly<Record<string, Check>>, what: string, more: readonly string[] = []): void {
+function mustBe(
+  given: object,
+  checks: Readonly<Record<string, Check>>,
+  what: string,
+  more: readonly string[] = [],
+): void {
   const where = `run.${what}()`
   const problems = [
     ...unknownNames(given, checks, where),

@@ -1,10 +1,21 @@
 /**
  * Posting from outside: somebody who is no member writes to members of a planned team.
  *
- * Owns: the check of what is given, saying it to the team's leader. Does not own: which team is meant (find-team.ts), whether and by whom it is taken (../team/mail).
- * K2: mail under one id is one message, from however many processes it comes. Nobody replies to people outside: what became of it is in the journal (`mail.accepted`, `mail.refused`).
+ * Owns: the check of what is given, saying it to the team's leader. Does not own: which team is meant (find-team.ts),
+ * whether and by whom it is taken (../team/mail).
+ * K2: mail under one id is one message, from however many processes it comes. Nobody replies to people outside: what
+ * became of it is in the journal (`mail.accepted`, `mail.refused`).
  */
-import { described, hasNames, jsonProblem, newId, ReeveError, unknownNames, type NamesOf, type RunId } from '../../core/index.ts'
+import {
+  described,
+  hasNames,
+  jsonProblem,
+  newId,
+  ReeveError,
+  unknownNames,
+  type NamesOf,
+  type RunId,
+} from '../../core/index.ts'
 import { teamMessage, type MailToSend } from '../../agent/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import { teamOf } from './find-team.ts'
@@ -17,7 +28,9 @@ export interface PostFromOutside extends MailToSend {
   readonly team?: string
   /** The same id twice is one message. Default: every call is another. */
   readonly id?: string
-  /** Ends the wait for a team that is not there yet: the call rejects with the signal's reason, and nothing was sent. */
+  /**
+   * Ends the wait for a team that is not there yet: the call rejects with the signal's reason, and nothing was sent.
+   */
   readonly signal?: AbortSignal
 }
 
@@ -33,8 +46,9 @@ const names: NamesOf<PostFromOutside> = {
 }
 
 /**
- * Writes to members of a team. Resolves when that is durable: `accepted`, or `closed` where the team has ended. Waits while the run has no team yet. Rejects with `run.unknown`, and with
- * `input.invalid` for mail that is none, or where it is not clear which team is meant.
+ * Writes to members of a team. Resolves when that is durable: `accepted`, or `closed` where the team has ended. Waits
+ * while the run has no team yet. Rejects with `run.unknown`, and with `input.invalid` for mail that is none, or where
+ * it is not clear which team is meant.
  */
 export async function postToTeam(
   { engine, run }: { readonly engine: Engine; readonly run: RunId },
@@ -60,7 +74,8 @@ function mustBeMail(given: PostFromOutside): void {
   const problems = unknownNames(given, names, 'post')
   if (hasNames(given)) {
     const { to, content, ...texts } = given
-    if (typeof to !== 'string' || to.trim() === '') problems.push(`post: "to" is ${described(to)}, expected a member, "role:<name>" or "*"`)
+    if (typeof to !== 'string' || to.trim() === '')
+      problems.push(`post: "to" is ${described(to)}, expected a member, "role:<name>" or "*"`)
     const problem = content === undefined ? 'there is no content' : jsonProblem(content, 'content')
     if (problem !== undefined) problems.push(`post: ${problem}`)
     for (const name of ['kind', 'correlationId', 'by', 'team', 'id'] as const) {

@@ -1,8 +1,10 @@
 /**
  * Staffing from outside: somebody who is no member of a team wants another one on it, or one off it.
  *
- * Owns: saying so to the team's leader, finding in the journal what was decided. Does not own: which team is meant (find-team.ts), the decision (../team/staff).
- * K1: nobody replies to people outside; the facts are the answer, so any process may ask and any may read. K2: a wish under one request id is one wish, from however many processes it comes.
+ * Owns: saying so to the team's leader, finding in the journal what was decided. Does not own: which team is meant
+ * (find-team.ts), the decision (../team/staff).
+ * K1: nobody replies to people outside; the facts are the answer, so any process may ask and any may read. K2: a wish
+ * under one request id is one wish, from however many processes it comes.
  */
 import {
   newId,
@@ -15,7 +17,14 @@ import {
   type Checks,
   type RunId,
 } from '../../core/index.ts'
-import { teamMessage, type Recruited, type RecruitWish, type Retired, type RetireWish, type TeamWord } from '../../agent/index.ts'
+import {
+  teamMessage,
+  type Recruited,
+  type RecruitWish,
+  type Retired,
+  type RetireWish,
+  type TeamWord,
+} from '../../agent/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import { follow } from '../feed/run-feed.ts'
@@ -27,7 +36,10 @@ interface FromOutside {
   readonly by?: string
   /** The team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
   readonly team?: string
-  /** Ends the wait for the decision, not the wish: the call rejects with the signal's reason, the team decides when it can. */
+  /**
+   * Ends the wait for the decision, not the wish: the call rejects with the signal's reason, the team decides when it
+   * can.
+   */
   readonly signal?: AbortSignal
 }
 
@@ -54,9 +66,18 @@ const recruitChecks: Checks<RecruitFromOutside> = {
   join: unchecked,
   estimate: unchecked,
 }
-const retireChecks: Checks<RetireFromOutside> = { ...outside, member: unchecked, mode: unchecked, reassign: unchecked, reason: unchecked }
+const retireChecks: Checks<RetireFromOutside> = {
+  ...outside,
+  member: unchecked,
+  mode: unchecked,
+  reassign: unchecked,
+  reason: unchecked,
+}
 
-/** Asks for another member. Resolves when it was decided: with a policy that asks a human, that may take days. A team that has ended, or ends before, says `closed`. */
+/**
+ * Asks for another member. Resolves when it was decided: with a policy that asks a human, that may take days. A team
+ * that has ended, or ends before, says `closed`.
+ */
 export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOutside): Promise<Recruited> {
   mustBeWish(given, recruitChecks, 'recruit')
   const { by, team, signal, requestId = newId('req'), ...said } = given
@@ -72,7 +93,10 @@ export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOu
   return (await asked(engine, run, team, say, decided, signal)) ?? gone
 }
 
-/** Asks that a member leave. Resolves when it was decided; a member that leaves gracefully may still be at its task then. */
+/**
+ * Asks that a member leave. Resolves when it was decided; a member that leaves gracefully may still be at its task
+ * then.
+ */
 export async function retire({ engine, run }: StaffAccess, given: RetireFromOutside): Promise<Retired> {
   mustBeWish(given, retireChecks, 'retire')
   const { by, team, signal, ...wish } = given
@@ -93,7 +117,9 @@ interface Saying {
   readonly id: string
 }
 
-/** Says a word to the team and waits for what the journal says of it; undefined if the team has ended without a word. */
+/**
+ * Says a word to the team and waits for what the journal says of it; undefined if the team has ended without a word.
+ */
 async function asked<A>(
   engine: Engine,
   run: RunId,

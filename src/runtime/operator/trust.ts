@@ -1,7 +1,8 @@
 /**
  * Trust as operators see it: how much is trusted under a name, why no more, incidents, and an operator's own word.
  *
- * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and the record (oversight/trust/trust-record.ts), what a run does with it (oversight/trust/trust.ts).
+ * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and
+ * the record (oversight/trust/trust-record.ts), what a run does with it (oversight/trust/trust.ts).
  * K1: records outlive runs. K2: whoever speaks may be any process; the change is compare-and-set, so none is lost.
  */
 import {
@@ -64,7 +65,10 @@ export interface TrustView {
 /** Something went wrong that those who are trusted here answer for. */
 export interface Incident {
   readonly trust: string
-  /** `serious`: at once a novice, everything is counted anew. `minor`: no rise for a while. Both count in running runs from the next gate on. */
+  /**
+   * `serious`: at once a novice, everything is counted anew. `minor`: no rise for a while. Both count in running runs
+   * from the next gate on.
+   */
   readonly severity: IncidentSeverity
   readonly note?: string
   readonly by?: string
@@ -72,7 +76,10 @@ export interface Incident {
   readonly run?: string
   /** Its idempotency key: the same again is the same incident. Default: every word is another. */
   readonly id?: string
-  /** The name may be new: no agent that is registered here names it, and nothing was counted or said under it. Default false: then it is refused, it may be a slip. */
+  /**
+   * The name may be new: no agent that is registered here names it, and nothing was counted or said under it. Default
+   * false: then it is refused, it may be a slip.
+   */
   readonly create?: boolean
 }
 
@@ -113,7 +120,12 @@ export async function trustOf({ engine, now, presets }: TrustAccess, name: strin
   return viewOf(name, kept, now, presets)
 }
 
-function viewOf(name: string, kept: TrustRecord | undefined, now: number, presets: TrustPresets | undefined): TrustView {
+function viewOf(
+  name: string,
+  kept: TrustRecord | undefined,
+  now: number,
+  presets: TrustPresets | undefined,
+): TrustView {
   const record = kept ?? newTrust(now)
   const { level, completed, succeeded, startedAt, lastIncident, history } = record
   const rules = trustRules(own(presets, name) ?? record.rules)
@@ -139,7 +151,15 @@ export async function allTrust(access: TrustAccess): Promise<readonly TrustView[
 
 /** Notes an incident. It holds at once. */
 export async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
-  const known: NamesOf<Incident> = { trust: true, severity: true, note: true, by: true, run: true, id: true, create: true }
+  const known: NamesOf<Incident> = {
+    trust: true,
+    severity: true,
+    note: true,
+    by: true,
+    run: true,
+    id: true,
+    create: true,
+  }
   mustBeWord(given, known, 'incident()', ['note', 'by', 'run', 'id'])
   const { trust, severity, create, ...word } = given
   await mustBeKnown(access, trust, create)
@@ -153,9 +173,13 @@ export async function setTrust(access: TrustAccess, given: TrustSetting): Promis
   const { trust, level, by, reason, id, create } = given
   for (const [name, value] of Object.entries({ by, reason }))
     if (typeof value !== 'string' || value === '')
-      throw new ReeveError('input.invalid', `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`, {
-        hint: nothing,
-      })
+      throw new ReeveError(
+        'input.invalid',
+        `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`,
+        {
+          hint: nothing,
+        },
+      )
   await mustBeKnown(access, trust, create)
   return change(access, trust, readableTrust, (record) =>
     setLevel(record, level, access.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
@@ -163,23 +187,36 @@ export async function setTrust(access: TrustAccess, given: TrustSetting): Promis
 }
 
 /** A word under a name that nobody works under would change nothing, and nobody would see it. */
-async function mustBeKnown({ engine, presets = {}, named = [] }: TrustAccess, name: string, create = false): Promise<void> {
+async function mustBeKnown(
+  { engine, presets = {}, named = [] }: TrustAccess,
+  name: string,
+  create = false,
+): Promise<void> {
   const here = [...new Set([...named, ...Object.keys(presets)])]
   if (create || here.includes(name) || (await engine.stream(trustStream(name)).get(trustKey)) !== null) return
   const kept = await engine.stream(trustNames.stream).get(trustNames.key)
   const all = [...new Set([...here, ...(Array.isArray(kept) ? (kept as readonly string[]) : [])])].sort()
-  throw new ReeveError('trust.invalid', `nothing is trusted under the name "${name}"${meantInstead(name, all, 'there are')}`, {
-    hint: 'No agent that is registered here names it, and nothing was counted or said under it. If it is meant to be new: create: true. Nothing was changed.',
-  })
+  throw new ReeveError(
+    'trust.invalid',
+    `nothing is trusted under the name "${name}"${meantInstead(name, all, 'there are')}`,
+    {
+      hint: 'No agent that is registered here names it, and nothing was counted or said under it. If it is meant to be new: create: true. Nothing was changed.',
+    },
+  )
 }
 
-/** Rules for a name that is a slip away from one that agents name, and that nobody names: they would hold for nobody. One sentence each. */
+/**
+ * Rules for a name that is a slip away from one that agents name, and that nobody names: they would hold for nobody.
+ * One sentence each.
+ */
 export function strangeRules(presets: TrustPresets | undefined, named: readonly string[]): readonly string[] {
   const rules = Object.keys(presets ?? {})
   const without = named.filter((name) => !rules.includes(name))
   return rules.flatMap((name) => {
     const meant = named.includes(name) ? undefined : nearest(name, without)
-    return meant === undefined ? [] : [`createRuntime: trust has rules for "${name}", and no agent names it: did you mean "${meant}"?`]
+    return meant === undefined
+      ? []
+      : [`createRuntime: trust has rules for "${name}", and no agent names it: did you mean "${meant}"?`]
   })
 }
 
@@ -199,7 +236,12 @@ async function change(
 
 const nothing = 'Nothing was changed.'
 
-function mustBeWord(given: unknown, known: Readonly<Record<string, unknown>>, where: string, texts: readonly string[]): void {
+function mustBeWord(
+  given: unknown,
+  known: Readonly<Record<string, unknown>>,
+  where: string,
+  texts: readonly string[],
+): void {
   const problems = unknownNames(given, known, where)
   if (isObject(given)) {
     if (!isTrustName(given['trust'])) problems.push(`${where}: trust is ${described(given['trust'])}, expected a name`)

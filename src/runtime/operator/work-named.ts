@@ -1,7 +1,8 @@
 /**
  * Work named: the open work that an operator means who finishes it by hand.
  *
- * Owns: which open work it is, the error where it is none, several, or has ended. Does not own: what its name means (find-work.ts), what becomes of it (takeover.ts).
+ * Owns: which open work it is, the error where it is none, several, or has ended. Does not own: what its name means
+ * (find-work.ts), what becomes of it (takeover.ts).
  * K1: the journal alone knows. Pure.
  */
 import { ReeveError, type ActivationId } from '../../core/index.ts'
@@ -15,7 +16,10 @@ export type OpenWork =
   /** A task of a plan that no member works on. */
   | { readonly type: 'pending'; readonly team: ActivationId; readonly task: string }
 
-/** The work of this name. `as`: what the name is meant to be of. Throws `delegation.unknown`, `delegation.ended` and, where several are called so, `input.invalid`. */
+/**
+ * The work of this name. `as`: what the name is meant to be of. Throws `delegation.unknown`, `delegation.ended` and,
+ * where several are called so, `input.invalid`.
+ */
 export function workNamed(events: readonly Recorded[], name: string, as: 'task' | 'delegation'): OpenWork {
   const found = find(events, name)
   const { view, works } = found
@@ -40,7 +44,9 @@ export function workNamed(events: readonly Recorded[], name: string, as: 'task' 
     })
   const hasEnded = tasks.length + rows.length > 0 || found.isActivation
   if (hasEnded)
-    throw new ReeveError('delegation.ended', `the work of "${name}" has ended`, { hint: 'Its outcome is final; nothing was changed.' })
+    throw new ReeveError('delegation.ended', `the work of "${name}" has ended`, {
+      hint: 'Its outcome is final; nothing was changed.',
+    })
   throw new ReeveError('delegation.unknown', `there is no work called "${name}" in the run "${view.run}"`, {
     hint: 'Name it as reeve show <run> and run.delegations() do. Nothing was changed.',
   })

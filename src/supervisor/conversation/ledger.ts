@@ -1,12 +1,21 @@
 /**
- * Ledger: leads a conversation by what is known, a plan, and a look at the progress after every round; when the work stands still, both are made anew.
+ * Ledger: leads a conversation by what is known, a plan, and a look at the progress after every round; when the work
+ * stands still, both are made anew.
  *
- * Owns: the questions to its model, the count of stalls and of new plans, the facts that record them. Does not own: the rounds (rounds.ts), who is asked what (speaking.ts).
+ * Owns: the questions to its model, the count of stalls and of new plans, the facts that record them. Does not own: the
+ * rounds (rounds.ts), who is asked what (speaking.ts).
  * Holds: K3, K4 (a scope for every question). Lives in memory; replay makes it again from the recorded answers (K1).
  *
  * The form of the look is that of AutoGen's Magentic teams, so models that know it know this one.
  */
-import { mustBeOptions, unknownNames, type Json, type JsonObject, type NamesOf, type Outcome } from '../../core/index.ts'
+import {
+  mustBeOptions,
+  unknownNames,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+  type Outcome,
+} from '../../core/index.ts'
 import { refuseTeam } from '../../agent/index.ts'
 import { compileSchema, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -17,7 +26,10 @@ import { brainOf, purpose, type Chair, type Floor, type Speaker, type SpeakerWor
 export interface LedgerOptions {
   /** Thinks about what is known, the plan and the progress. */
   readonly model: ModelRef
-  /** A round without progress, or in a loop, is a stall; one with progress takes one back. At so many there is a new plan. Default 3. */
+  /**
+   * A round without progress, or in a loop, is a stall; one with progress takes one back. At so many there is a new
+   * plan. Default 3.
+   */
   readonly maxStalls?: number
   /** How many new plans there may be; then it ends `limited` by `resets`, with the best answer so far. Default 2. */
   readonly maxResets?: number
@@ -26,10 +38,12 @@ export interface LedgerOptions {
 const names: NamesOf<LedgerOptions> = { model: true, maxStalls: true, maxResets: true }
 
 /**
- * A way to choose who speaks in a `roundtable`: a model surveys what is known, makes a plan, and after each round fills in a ledger: is the request satisfied, do we go in circles, is there
- * progress, who is next and to do what. Facts and plan are shown to everybody; each is recorded as `fact.noted` (`ledger.facts`, `ledger.plan`, `ledger.progress`). When it is satisfied the
- * model makes the answer from the conversation. When the rounds (default 30) or the new plans are used up, it ends `limited` with the best answer so far. A ledger that has not the
- * required form is corrected twice, then the table fails with `output.invalid`. Throws `team.invalid` for options that make no sense.
+ * A way to choose who speaks in a `roundtable`: a model surveys what is known, makes a plan, and after each round fills
+ * in a ledger: is the request satisfied, do we go in circles, is there progress, who is next and to do what. Facts and
+ * plan are shown to everybody; each is recorded as `fact.noted` (`ledger.facts`, `ledger.plan`, `ledger.progress`).
+ * When it is satisfied the model makes the answer from the conversation. When the rounds (default 30) or the new plans
+ * are used up, it ends `limited` with the best answer so far. A ledger that has not the required form is corrected
+ * twice, then the table fails with `output.invalid`. Throws `team.invalid` for options that make no sense.
  */
 export function ledger(options: LedgerOptions): Speaker {
   mustBeOptions(options, 'ledger', 'team.invalid')
@@ -38,8 +52,12 @@ export function ledger(options: LedgerOptions): Speaker {
   refuseTeam([
     ...unknownNames(options, names, 'ledger'),
     ...(model === undefined ? ['ledger has no model'] : []),
-    ...(isCount(maxStalls, 1) ? [] : [`ledger: maxStalls is ${String(maxStalls)}, expected a whole number of at least 1`]),
-    ...(isCount(maxResets, 0) ? [] : [`ledger: maxResets is ${String(maxResets)}, expected a whole number of at least 0`]),
+    ...(isCount(maxStalls, 1)
+      ? []
+      : [`ledger: maxStalls is ${String(maxStalls)}, expected a whole number of at least 1`]),
+    ...(isCount(maxResets, 0)
+      ? []
+      : [`ledger: maxResets is ${String(maxResets)}, expected a whole number of at least 0`]),
   ])
   const brain = brainOf('ledger', model)
   return {
@@ -103,10 +121,17 @@ class Ledger implements Chair {
     const progress = await this.#look(ctx.scope('progress'), table)
     if ('type' in progress) return progress
     if (progress.satisfied) return this.#answer(ctx.scope('answer'))
-    return this.#unfinished(ctx.scope('answer'), 'rounds', `${table.round} rounds are used up, and the request is not satisfied`)
+    return this.#unfinished(
+      ctx.scope('answer'),
+      'rounds',
+      `${table.round} rounds are used up, and the request is not satisfied`,
+    )
   }
 
-  /** Surveys what is known and plans; what was said before a new plan is not shown any more. What ends the work, if the model cannot answer. */
+  /**
+   * Surveys what is known and plans; what was said before a new plan is not shown any more. What ends the work, if the
+   * model cannot answer.
+   */
   async #plan(ctx: Context): Promise<Ends | undefined> {
     const before = this.#facts
     const facts = await this.#ask(ctx.scope('facts'), before === undefined ? surveying : surveyingAgain(before))
@@ -125,11 +150,14 @@ class Ledger implements Chair {
   }
 
   async #look(ctx: Context, { round }: Table): Promise<Progress | Ends> {
-    const outcome = await this.#floor.ask(ctx, this.#model, looking(this.#floor), { output: progressSchema(this.#floor) })
+    const outcome = await this.#floor.ask(ctx, this.#model, looking(this.#floor), {
+      output: progressSchema(this.#floor),
+    })
     if (outcome.status !== 'completed') return { type: 'ends', outcome }
     const progress = progressOf(outcome.output as JsonObject)
     // a plan that nobody has begun with cannot stall
-    if (this.#isUnderWay && !progress.satisfied) this.#stalls = progress.stalls ? this.#stalls + 1 : Math.max(0, this.#stalls - 1)
+    if (this.#isUnderWay && !progress.satisfied)
+      this.#stalls = progress.stalls ? this.#stalls + 1 : Math.max(0, this.#stalls - 1)
     const data = { ...(outcome.output as JsonObject), round, stalls: this.#stalls, resets: this.#resets }
     ctx.emit({ type: 'fact.noted', name: 'ledger.progress', data })
     return progress
@@ -137,13 +165,20 @@ class Ledger implements Chair {
 
   async #answer(ctx: Context): Promise<SpeakerWord> {
     const { output } = this.#floor
-    const outcome = await this.#floor.ask(ctx, this.#model, answering, { aloud: true, ...(output === undefined ? undefined : { output }) })
+    const outcome = await this.#floor.ask(ctx, this.#model, answering, {
+      aloud: true,
+      ...(output === undefined ? undefined : { output }),
+    })
     return outcome.status === 'completed' ? { type: 'done', answer: outcome.output } : { type: 'ends', outcome }
   }
 
   #standsStill(ctx: Context): Promise<SpeakerWord> {
     const plans = this.#maxResets === 1 ? 'a new plan' : `${this.#maxResets} new plans`
-    return this.#unfinished(ctx, 'resets', `the work stands still${this.#maxResets === 0 ? '' : `, also after ${plans}`}`)
+    return this.#unfinished(
+      ctx,
+      'resets',
+      `the work stands still${this.#maxResets === 0 ? '' : `, also after ${plans}`}`,
+    )
   }
 
   async #unfinished(ctx: Context, limit: 'rounds' | 'resets', message: string): Promise<SpeakerWord> {
@@ -218,7 +253,13 @@ function progressSchema({ members }: Floor): Schema {
       next_speaker: reasoned(speaker),
       instruction_or_question: reasoned({ type: 'string' }),
     },
-    required: ['is_request_satisfied', 'is_in_loop', 'is_progress_being_made', 'next_speaker', 'instruction_or_question'],
+    required: [
+      'is_request_satisfied',
+      'is_in_loop',
+      'is_progress_being_made',
+      'next_speaker',
+      'instruction_or_question',
+    ],
   })
   const schema = compileSchema(form({ type: 'string' }), 'ledger')
   return {

@@ -1,8 +1,9 @@
 /**
  * Rounds: one activation of a round table: who is chosen speaks, the others hear it, and the next one is chosen.
  *
- * Owns: the order of a round, how a conversation ends, what is left of it. Does not own: the definition (roundtable.ts), who speaks (speaking.ts, ledger.ts), what crosses to a member
- * and back (../flow: members work under the same edge as in every flow).
+ * Owns: the order of a round, how a conversation ends, what is left of it. Does not own: the definition
+ * (roundtable.ts), who speaks (speaking.ts, ledger.ts), what crosses to a member and back (../flow: members work under
+ * the same edge as in every flow).
  * Holds: K3, K4 (a scope for every round). Lives in memory; replay makes it again from recorded ends (K1).
  */
 import {
@@ -22,7 +23,16 @@ import { workerTold, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import { Conversation, edgeOf, work, type EdgeOptions } from '../../flow/index.ts'
 import { askHook } from '../delegation/hooks.ts'
-import { askOf, nobodyCalled, tableOf, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
+import {
+  askOf,
+  nobodyCalled,
+  tableOf,
+  type Chair,
+  type Floor,
+  type Speaker,
+  type SpeakerWord,
+  type Table,
+} from './speaking.ts'
 
 /** A round table, as its rounds need it. */
 export interface RoundRules {
@@ -106,7 +116,8 @@ export class Rounds implements Floor {
       const word = await this.#chosen(round.scope('speaker'), isOver)
       if (word.type !== 'speaks') return this.#closed(word, isOver ? 'rounds' : 'speaker')
       const member = this.members.find(({ name }) => name === word.speaker)
-      if (member === undefined) return { outcome: failed(nobodyCalled(this.name, word.speaker, this.members)), why: 'failure' }
+      if (member === undefined)
+        return { outcome: failed(nobodyCalled(this.name, word.speaker, this.members)), why: 'failure' }
       this.#round++
       const end = await this.#speaks(round, member, word)
       if (end !== undefined) return end
@@ -119,7 +130,8 @@ export class Rounds implements Floor {
   }
 
   #closed(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: Reason): End {
-    if (word.type === 'ends') return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
+    if (word.type === 'ends')
+      return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
     if (word.answer !== undefined) return { outcome: completed(word.answer), why }
     if (this.#answer !== undefined) return { outcome: completed(this.#answer), why }
     if (this.#bad !== undefined) return { outcome: this.#bad, why: 'failure' }
@@ -130,7 +142,9 @@ export class Rounds implements Floor {
   /** Who chooses could not go on: what there is so far is not lost. */
   #withWords(outcome: Outcome): Outcome {
     const { text } = this.#table(this.#round)
-    return outcome.status === 'limited' && outcome.partial === undefined && text !== '' ? { ...outcome, partial: text } : outcome
+    return outcome.status === 'limited' && outcome.partial === undefined && text !== ''
+      ? { ...outcome, partial: text }
+      : outcome
   }
 
   /** One round. An end, if it was the last. */
@@ -138,11 +152,24 @@ export class Rounds implements Floor {
     const { instruction, by = this.#rules.speaker.name } = word
     const { name } = member
     const task = instruction === undefined || instruction.trim() === '' ? undefined : instruction
-    ctx.emit({ type: 'speaker.chosen', speaker: name, round: this.#round, by, ...(task === undefined ? undefined : { instruction: task }) })
+    ctx.emit({
+      type: 'speaker.chosen',
+      speaker: name,
+      round: this.#round,
+      by,
+      ...(task === undefined ? undefined : { instruction: task }),
+    })
     const policy = edgeOf(this.#rules.edge ?? {}, name)
     const path = [...this.#ctx.place.path, name]
-    const outcome = await work(ctx, this.#edge, member, { path, policy, conversation: this.#shown, hops: this.#hops, task })
-    if (task !== undefined) this.#say(this.name, [{ agent: this.name, message: { role: 'assistant', content: `${name}: ${task}` } }])
+    const outcome = await work(ctx, this.#edge, member, {
+      path,
+      policy,
+      conversation: this.#shown,
+      hops: this.#hops,
+      task,
+    })
+    if (task !== undefined)
+      this.#say(this.name, [{ agent: this.name, message: { role: 'assistant', content: `${name}: ${task}` } }])
     const { said, action, breaks, hops = 0 } = trailOf(outcome)
     for (const conversation of [this.#shown, this.#whole]) conversation.add(name, said, policy.shares, outcome)
     this.#hops += hops
@@ -192,7 +219,8 @@ export class Rounds implements Floor {
       const policy = edgeOf(this.#rules.edge ?? {}, summary.name)
       const path = [...this.#ctx.place.path, summary.name]
       const made = await work(ctx, this.#edge, summary, { path, policy, conversation: this.#shown, hops: this.#hops })
-      for (const conversation of [this.#shown, this.#whole]) conversation.add(summary.name, trailOf(made).said, policy.shares, made)
+      for (const conversation of [this.#shown, this.#whole])
+        conversation.add(summary.name, trailOf(made).said, policy.shares, made)
       if (made.status === 'completed') this.#answer = made.output
       return made
     }
@@ -233,7 +261,13 @@ export class Rounds implements Floor {
     const { output } = outcome
     const fits = typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
     if (fits.ok) return completed(fits.value)
-    return failed(failure('output.invalid', `the answer of "${this.name}" does not have the promised form: ${fits.problem}`, 'validation'))
+    return failed(
+      failure(
+        'output.invalid',
+        `the answer of "${this.name}" does not have the promised form: ${fits.problem}`,
+        'validation',
+      ),
+    )
   }
 
   tell(text: string): void {

@@ -1,9 +1,19 @@
 /**
- * roundtable(): a conversation that somebody leads. In each round one member speaks and is shown what was said; who it is, is chosen anew.
+ * roundtable(): a conversation that somebody leads. In each round one member speaks and is shown what was said; who it
+ * is, is chosen anew.
  *
- * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), who speaks (speaking.ts, ledger.ts).
+ * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), who speaks
+ * (speaking.ts, ledger.ts).
  */
-import { described, mustBeOptions, unknownNames, withoutTrail, type Json, type NamesOf, type Outcome } from '../../core/index.ts'
+import {
+  described,
+  mustBeOptions,
+  unknownNames,
+  withoutTrail,
+  type Json,
+  type NamesOf,
+  type Outcome,
+} from '../../core/index.ts'
 import {
   dataOf,
   factProblems,
@@ -20,35 +30,60 @@ import {
 } from '../../agent/index.ts'
 import { leavesTrail, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
-import { memberCaps, MemberList, memberEdgeNames, memberProblems, membersOf, type EdgeOptions } from '../../flow/index.ts'
+import {
+  memberCaps,
+  MemberList,
+  memberEdgeNames,
+  memberProblems,
+  membersOf,
+  type EdgeOptions,
+} from '../../flow/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { Rounds, type RoundRules } from './rounds.ts'
 import { byChance, byModel, byRule, inTurn, type Speaker, type SpeakerRule, type Table } from './speaking.ts'
 
 /** How a round table is defined. */
-export interface RoundtableOptions<Name extends string, Agents extends readonly Agent[], Out extends SchemaLike | undefined> {
+export interface RoundtableOptions<
+  Name extends string,
+  Agents extends readonly Agent[],
+  Out extends SchemaLike | undefined,
+> {
   readonly name: Name
   /** What it is good for; needed where it is somebody's worker or tool. */
   readonly description?: string
-  /** Who sits at it: models, code, workflows, teams. With `round-robin` the same agent may stand here more than once. A function may name agents that are defined later; it is asked once. */
+  /**
+   * Who sits at it: models, code, workflows, teams. With `round-robin` the same agent may stand here more than once. A
+   * function may name agents that are defined later; it is asked once.
+   */
   readonly agents: Agents | (() => Agents)
   /**
-   * Who speaks in each round. `round-robin`: in the order of `agents`. `random`: by chance, seeded by the run. `auto`: `model` chooses by the descriptions and what was said, may add an
-   * instruction, and may say that it is over; a choice that is none is corrected twice, then it goes in turn (fact `fact.noted`, `speaker.fallback`). A function: a name, or
-   * `{ speaker, instruction }`; nothing ends it. A `Speaker`, such as `ledger({ model })`, may ask models itself.
+   * Who speaks in each round. `round-robin`: in the order of `agents`. `random`: by chance, seeded by the run. `auto`:
+   * `model` chooses by the descriptions and what was said, may add an instruction, and may say that it is over; a
+   * choice that is none is corrected twice, then it goes in turn (fact `fact.noted`, `speaker.fallback`). A function: a
+   * name, or `{ speaker, instruction }`; nothing ends it. A `Speaker`, such as `ledger({ model })`, may ask models
+   * itself.
    */
   readonly speaker: 'auto' | 'round-robin' | 'random' | SpeakerRule | Speaker
   /** Who chooses where the speaker is `auto`. */
   readonly model?: ModelRef
   /** With `auto` and `random`: the one who spoke last may be chosen again. Default false. */
   readonly repeats?: boolean
-  /** How many rounds at most. Then it ends well, with the last words: they are a bound, not a limit that was hit (a `Speaker` may see it otherwise). Default 10, with a ledger 30. */
+  /**
+   * How many rounds at most. Then it ends well, with the last words: they are a bound, not a limit that was hit (a
+   * `Speaker` may see it otherwise). Default 10, with a ledger 30.
+   */
   readonly maxRounds?: number
   /** Asked after each round that went well, as a recorded step: true ends it. */
   readonly until?: (table: Table, io: StepIO) => boolean | Promise<boolean>
-  /** What becomes of a member that does not complete: the others are told and it goes on (default; not if nobody completes in as many rounds as there are members), or the table ends in the same way. */
+  /**
+   * What becomes of a member that does not complete: the others are told and it goes on (default; not if nobody
+   * completes in as many rounds as there are members), or the table ends in the same way.
+   */
   readonly onFailure?: 'tell' | 'end'
-  /** Makes the answer of the conversation: an agent, which is shown it; or a function, a recorded step; nothing: the last answer stands. Asked however it ends well, but for an exit. Default: the last answer is the answer. */
+  /**
+   * Makes the answer of the conversation: an agent, which is shown it; or a function, a recorded step; nothing: the
+   * last answer stands. Asked however it ends well, but for an exit. Default: the last answer is the answer.
+   */
   readonly summary?: Agent | ((table: Table, io: StepIO) => Json | Promise<Json>)
   /** What crosses to its members and back. Default: the whole conversation both ways. */
   readonly edge?: EdgeOptions<Agents[number]['name']>
@@ -89,9 +124,11 @@ const names: NamesOf<AnyOptions> = {
 }
 
 /**
- * Defines a round table. It is an agent, so it may be a worker, a tool, a member of a flow or of another table. It ends with the last answer when `until` says so, a member breaks it
- * (`breakLoop`), the speaker is done or the rounds are used up; with the output of a member that exits; or in the way of a member whose failure ends it. Its journal has `speaker.chosen` for every
- * round, and `fact.noted` `roundtable.ended` with the reason. Throws `team.invalid` with everything that is wrong with it.
+ * Defines a round table. It is an agent, so it may be a worker, a tool, a member of a flow or of another table. It ends
+ * with the last answer when `until` says so, a member breaks it (`breakLoop`), the speaker is done or the rounds are
+ * used up; with the output of a member that exits; or in the way of a member whose failure ends it. Its journal has
+ * `speaker.chosen` for every round, and `fact.noted` `roundtable.ended` with the reason. Throws `team.invalid` with
+ * everything that is wrong with it.
  */
 export function roundtable<
   const Name extends string,
@@ -178,7 +215,10 @@ class Roundtable extends DefinedAgent {
   }
 }
 
-/** Who chooses. Of options that are wrong, somebody who is never asked: what is wrong is said with everything else that is wrong. */
+/**
+ * Who chooses. Of options that are wrong, somebody who is never asked: what is wrong is said with everything else that
+ * is wrong.
+ */
 function speakerOf({ name, speaker, model, repeats = false }: AnyOptions): Speaker {
   if (typeof speaker === 'function') return byRule(speaker)
   if (isSpeaker(speaker)) return speaker
@@ -199,19 +239,27 @@ function tableProblems(options: AnyOptions, members: readonly Agent[], where: st
     ...(members.length > 0 ? [] : [`${where} has no agents, so nobody could speak`]),
     ...(fine
       ? []
-      : [`${where}: speaker is ${described(speaker)}, expected "auto", "round-robin", "random", a function or a Speaker such as ledger()`]),
-    ...(speaker === 'auto' && model === undefined ? [`${where}: speaker is "auto", so it needs a model that chooses`] : []),
+      : [
+          `${where}: speaker is ${described(speaker)}, expected "auto", "round-robin", "random", a function or a Speaker such as ledger()`,
+        ]),
+    ...(speaker === 'auto' && model === undefined
+      ? [`${where}: speaker is "auto", so it needs a model that chooses`]
+      : []),
     ...(speaker !== 'auto' && model !== undefined ? [`${where}: model chooses only where speaker is "auto"`] : []),
     ...(repeats === undefined || (typeof repeats === 'boolean' && (speaker === 'auto' || speaker === 'random'))
       ? []
       : [`${where}: repeats is true or false, and only for the speakers "auto" and "random"`]),
     ...(speaker === 'round-robin'
       ? []
-      : [...new Set(twice)].map((name) => `${where}: "${name}" sits at it twice, which only "round-robin" can tell apart`)),
+      : [...new Set(twice)].map(
+          (name) => `${where}: "${name}" sits at it twice, which only "round-robin" can tell apart`,
+        )),
     ...(maxRounds === undefined || maxRounds === Infinity || (Number.isInteger(maxRounds) && maxRounds > 0)
       ? []
       : [`${where}: maxRounds is ${String(maxRounds)}, expected a whole number of at least 1, or Infinity`]),
-    ...(until === undefined || typeof until === 'function' ? [] : [`${where}: until is ${described(until)}, expected a function`]),
+    ...(until === undefined || typeof until === 'function'
+      ? []
+      : [`${where}: until is ${described(until)}, expected a function`]),
     ...(onFailure === undefined || onFailure === 'tell' || onFailure === 'end'
       ? []
       : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),

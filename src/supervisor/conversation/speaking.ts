@@ -1,9 +1,11 @@
 /**
  * Speaking: who speaks next in a conversation that somebody leads.
  *
- * Owns: what whoever chooses is shown and may answer, and the ready-made ways to choose: in order, by chance, by a model, by a function.
+ * Owns: what whoever chooses is shown and may answer, and the ready-made ways to choose: in order, by chance, by a
+ * model, by a function.
  * Does not own: the rounds (roundtable.ts), choosing by a ledger (ledger.ts).
- * Holds: K3, K10: chance comes from the context, a function is a step, a model is asked in a recorded turn; so the same speak over resume and replay.
+ * Holds: K3, K10: chance comes from the context, a function is a step, a model is asked in a recorded turn; so the same
+ * speak over resume and replay.
  */
 import {
   asText,
@@ -66,7 +68,10 @@ export interface Floor {
   tell(text: string): void
   /** What was said is not shown any more: to nobody but those outside of the conversation. */
   reset(): void
-  /** Asks a model about the conversation as it is shown now. The answer is text, or fits `output`; else why there is none. Needs a scope of its own. */
+  /**
+   * Asks a model about the conversation as it is shown now. The answer is text, or fits `output`; else why there is
+   * none. Needs a scope of its own.
+   */
   ask(ctx: Context, model: ModelRef, question: string, options?: AskingOptions): Promise<Outcome>
 }
 
@@ -74,19 +79,26 @@ export interface Floor {
 export interface AskingOptions {
   /** What the answer must look like. Default: text. */
   readonly output?: Schema
-  /** The answer is for everybody: it is streamed, and `run.messages()` has it. Default false: it only decides something. */
+  /**
+   * The answer is for everybody: it is streamed, and `run.messages()` has it. Default false: it only decides something.
+   */
   readonly aloud?: boolean
 }
 
 /** Leads one conversation. */
 export interface Chair {
-  /** Who speaks in this round. Orchestration: everything uncertain goes through `ctx`, which is a scope of this choice. */
+  /**
+   * Who speaks in this round. Orchestration: everything uncertain goes through `ctx`, which is a scope of this choice.
+   */
   next(ctx: Context, table: Table): Promise<SpeakerWord>
   /** The rounds are used up. Default: it ends well, with the last words. */
   over?(ctx: Context, table: Table): Promise<SpeakerWord>
 }
 
-/** A way to choose that may ask models and agents and remember what it likes: what it keeps lives in memory, and replay makes it again. */
+/**
+ * A way to choose that may ask models and agents and remember what it likes: what it keeps lives in memory, and replay
+ * makes it again.
+ */
 export interface Speaker {
   /** For the journal, and part of the version. */
   readonly name: string
@@ -147,7 +159,10 @@ function choiceProblem(word: Json): string | undefined {
   return instruction === undefined || typeof instruction === 'string' ? undefined : 'instruction is no string'
 }
 
-/** By a model, which sees names, descriptions and what was said. What it cannot choose is chosen in turn; whether it is done, it may say once somebody has spoken. */
+/**
+ * By a model, which sees names, descriptions and what was said. What it cannot choose is chosen in turn; whether it is
+ * done, it may say once somebody has spoken.
+ */
 export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker {
   const { model } = brainOf(table, ref)
   return {
@@ -159,7 +174,9 @@ export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker
         const names = eligible(floor.members, last, repeats)
         const mayEnd = last !== undefined
         if (names.length === 1 && !mayEnd) return speaks(names[0]!)
-        const outcome = await floor.ask(ctx, model, choosing(floor, names, mayEnd), { output: choiceSchema(names, mayEnd) })
+        const outcome = await floor.ask(ctx, model, choosing(floor, names, mayEnd), {
+          output: choiceSchema(names, mayEnd),
+        })
         if (outcome.status === 'completed') {
           const { speaker, instruction, done } = outcome.output as {
             speaker?: string | null
@@ -196,7 +213,9 @@ const choosing = ({ name, members }: Floor, names: readonly string[], mayEnd: bo
     `You lead the conversation "${name}" and do not take part in it. Those who do:`,
     ...members.filter((each) => names.includes(each.name)).map((each) => `- ${each.name}: ${purpose(each)}`),
     'Who should speak next? Answer with a JSON object: "speaker", one of these names; and "instruction", what it is to do, if that is not clear from what was said.',
-    ...(mayEnd ? ['If what was asked for is there and nobody has to speak any more, answer {"done": true} instead.'] : []),
+    ...(mayEnd
+      ? ['If what was asked for is there and nobody has to speak any more, answer {"done": true} instead.']
+      : []),
   ].join('\n')
 
 /** What an agent is good for, as others read it. Never empty. */
@@ -246,7 +265,11 @@ export const nobodyCalled = (table: string, speaker: string, members: Members): 
   )
 
 /** A conversation for users' code: what it changes in it changes nothing. */
-export function tableOf(facts: Omit<Table, 'said' | 'text'>, said: () => readonly HistoryEntry[], output: Json | undefined): Table {
+export function tableOf(
+  facts: Omit<Table, 'said' | 'text'>,
+  said: () => readonly HistoryEntry[],
+  output: Json | undefined,
+): Table {
   return {
     ...facts,
     get said() {
@@ -260,4 +283,9 @@ export function tableOf(facts: Omit<Table, 'said' | 'text'>, said: () => readonl
 export const askOf =
   (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
   (ctx, model, question, { output, aloud = false } = {}) =>
-    askSideQuery(brainOf(name, model), ctx, edge, { said: said(), question, output, purpose: aloud ? undefined : 'choice' })
+    askSideQuery(brainOf(name, model), ctx, edge, {
+      said: said(),
+      question,
+      output,
+      purpose: aloud ? undefined : 'choice',
+    })

@@ -1,8 +1,9 @@
 /**
  * Attempts: the work of one delegation, from its slot to an end that counts.
  *
- * Owns: the slots of a leader, the order of the attempts, stopping a delegation. Does not own: one attempt, its time limit and the retry rule (../worker/worker-task.ts), what the leader's hooks
- * say of an end (delegations.ts), delegations that go on while their leader does something else (agent/loop/background.ts).
+ * Owns: the slots of a leader, the order of the attempts, stopping a delegation. Does not own: one attempt, its time
+ * limit and the retry rule (../worker/worker-task.ts), what the leader's hooks say of an end (delegations.ts),
+ * delegations that go on while their leader does something else (agent/loop/background.ts).
  * Holds: K8: a stop reaches a delegation wherever it stands: before its slot, at work, between two attempts.
  */
 import {
@@ -40,7 +41,10 @@ export interface Delegated extends Queued {
   id: ActivationId | undefined
   /** Of its last attempt, without the trail. */
   outcome: Outcome | undefined
-  /** What is handed on of it: forwarded, referred to, shown to later workers. Undefined until its hook has had its say, and where there is nothing. */
+  /**
+   * What is handed on of it: forwarded, referred to, shown to later workers. Undefined until its hook has had its say,
+   * and where there is nothing.
+   */
   output: Json | undefined
   /** What later work of its thread is shown of it, as its hook lets it. */
   remembered: string | undefined
@@ -142,7 +146,10 @@ export class Attempts {
     return this.#watch
   }
 
-  /** The delegations under way of this name: an activation's id, a label (of a hedged one, and of several at once, all), or the model's id of a call. */
+  /**
+   * The delegations under way of this name: an activation's id, a label (of a hedged one, and of several at once, all),
+   * or the model's id of a call.
+   */
   find(name: string): readonly Delegated[] {
     const open = [...this.#open.keys()]
     const ways: readonly ((each: Delegated) => boolean)[] = [
@@ -232,7 +239,9 @@ export class Attempts {
   /** Why it may not begin, or not again. */
   refusal({ stopped }: Delegated): Failure | undefined {
     if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
-    return stopped !== undefined ? failure('delegation.refused', `it was stopped before it began: ${stopped}`, 'policy') : undefined
+    return stopped !== undefined
+      ? failure('delegation.refused', `it was stopped before it began: ${stopped}`, 'policy')
+      : undefined
   }
 
   /** One worker, from its start to its end. */
@@ -278,7 +287,10 @@ export class Attempts {
       async (undo) => {
         if (job.entry.id !== id || job.entry.outcome !== undefined) return
         const outcome: Outcome = { status: 'cancelled', reason: 'its leader was cancelled' }
-        await abandoned({ ...job, ctx: undo }, { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt })
+        await abandoned(
+          { ...job, ctx: undo },
+          { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt },
+        )
       },
       { always: true },
     )
@@ -293,7 +305,14 @@ export class Attempts {
         return (retry.when ?? mayPass)(outcome)
       } catch (thrown) {
         const what = failure('hook.failed', `retry.when failed: ${messageOf(thrown)}`, 'internal')
-        ctx.emit({ type: 'hook.failed', hook: 'retry.when', worker: entry.worker, callId: call.id, delegation: entry.label, failure: what })
+        ctx.emit({
+          type: 'hook.failed',
+          hook: 'retry.when',
+          worker: entry.worker,
+          callId: call.id,
+          delegation: entry.label,
+          failure: what,
+        })
         return false
       }
     }
@@ -320,4 +339,5 @@ export class Attempts {
 
 const final: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
 /** Whether another attempt may end better. */
-const mayPass: NonNullable<DelegationRetry['when']> = (outcome) => outcome.status !== 'failed' || !final.has(outcome.failure.class)
+const mayPass: NonNullable<DelegationRetry['when']> = (outcome) =>
+  outcome.status !== 'failed' || !final.has(outcome.failure.class)

@@ -1,7 +1,9 @@
 /**
- * Delegation race: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a delegation of its own, with every hook.
+ * Delegation race: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a
+ * delegation of its own, with every hook.
  *
- * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided (../worker/race.ts), one delegation (delegations.ts).
+ * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided
+ * (../worker/race.ts), one delegation (delegations.ts).
  */
 import type { Json } from '../../core/index.ts'
 import type { CallResult } from '../../agent/index.ts'
@@ -69,7 +71,12 @@ export class DelegationRace {
     { workers, brief, keep, ...shared }: Shared,
     entries: readonly Delegated[],
   ): Promise<CallResult & { readonly counts: Delegated | undefined }> {
-    const given = workers.map((worker, i): Given => ({ ...shared, worker, asked: { worker: worker.name, brief }, entry: entries[i]! }))
+    const given = workers.map((worker, i): Given => ({
+      ...shared,
+      worker,
+      asked: { worker: worker.name, brief },
+      entry: entries[i]!,
+    }))
     const { decided, kept, all } = await this.#race(given, { keep, callId: shared.call.id })
     const others = all
       .filter((each) => !kept.includes(each))
@@ -80,7 +87,9 @@ export class DelegationRace {
     return { ...told, ...finishOf(all), counts: kept[0]?.entry }
   }
 
-  /** A delegation, and another one beside it should it be slow. Whichever answers first, it is the result of the first. */
+  /**
+   * A delegation, and another one beside it should it be slow. Whichever answers first, it is the result of the first.
+   */
   async hedged(given: Given, afterMs: number, beside: Worker): Promise<CallResult> {
     const { call, entry, asked } = given
     const second = delegated(beside.name, call.id, `${entry.label}.2`)
@@ -122,8 +131,12 @@ export class DelegationRace {
   }
 }
 
-const rowOf = ({ worker, label }: Delegated): { readonly worker: string; readonly delegation: string } => ({ worker, delegation: label })
-const rowsOf = (list: readonly RaceResult[]): Json => list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
+const rowOf = ({ worker, label }: Delegated): { readonly worker: string; readonly delegation: string } => ({
+  worker,
+  delegation: label,
+})
+const rowsOf = (list: readonly RaceResult[]): Json =>
+  list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
 
 /** A hook of any of them may have ended the leader's work. */
 function finishOf(all: readonly RaceResult[]): Pick<CallResult, 'finish'> {

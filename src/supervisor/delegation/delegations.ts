@@ -1,9 +1,12 @@
 /**
- * Delegations: all of one activation of a leader, and the way of one of them: asked for, looked at by the leader's hooks, worked on, told.
+ * Delegations: all of one activation of a leader, and the way of one of them: asked for, looked at by the leader's
+ * hooks, worked on, told.
  *
- * Owns: the order of these steps (spec delegation M2), the list of what was delegated, that a hook which bails stops the others.
- * Does not own: the options (options.ts), what hooks may say (hooks.ts), the tools by which a model delegates (../verbs.ts), what an edge is (../edge).
- * Lives in memory; replay makes it again from the same calls and the recorded words of the hooks (K1, K3).
+ * Owns: the order of these steps (spec delegation M2), the list of what was delegated, that a hook which bails stops
+ * the others.
+ * Does not own: the options (options.ts), what hooks may say (hooks.ts), the tools by which a model delegates
+ * (../verbs.ts), what an edge is (../edge). Lives in memory; replay makes it again from the same calls and the recorded
+ * words of the hooks (K1, K3).
  */
 import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { BackgroundWork, defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
@@ -69,7 +72,13 @@ export class Delegations {
   readonly #verbs: VerbNames
   readonly #places: Place[] = []
 
-  constructor(leader: string, policy: Delegation, concurrency: number | undefined, verbs: VerbNames = verbNames, brain?: Brain) {
+  constructor(
+    leader: string,
+    policy: Delegation,
+    concurrency: number | undefined,
+    verbs: VerbNames = verbNames,
+    brain?: Brain,
+  ) {
     const answers = new Answers(brain, policy.hookErrors !== 'lenient')
     this.#leader = leader
     this.#policy = policy
@@ -130,7 +139,10 @@ export class Delegations {
   }
 
   /** Whether its leader waits. */
-  #dispatched({ ctx, call, worker, asked, entry }: Given, work: () => Promise<CallResult>): Promise<CallResult> | CallResult {
+  #dispatched(
+    { ctx, call, worker, asked, entry }: Given,
+    work: () => Promise<CallResult>,
+  ): Promise<CallResult> | CallResult {
     if (asked.deferred !== true) return work()
     ctx.emit({ type: 'delegation.deferred', worker: worker.name, callId: call.id, delegation: entry.label })
     const { callId, label } = entry
@@ -145,7 +157,10 @@ export class Delegations {
     return this.background.defer(what, work())
   }
 
-  /** Stops delegations under way by the name that a model gives them, and waits until those that nobody waits for have ended. What was stopped. */
+  /**
+   * Stops delegations under way by the name that a model gives them, and waits until those that nobody waits for have
+   * ended. What was stopped.
+   */
   async stop(name: string, reason: string): Promise<readonly Delegated[]> {
     const found = this.#attempts.find(name)
     for (const entry of found) this.#attempts.stop(entry, reason)
@@ -153,7 +168,10 @@ export class Delegations {
     return found
   }
 
-  /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */
+  /**
+   * One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits,
+   * whatever its leader does.
+   */
   async #given(given: Given, inside = false): Promise<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
     const { label } = entry
@@ -230,7 +248,8 @@ export class Delegations {
     if (limited !== undefined) grant.limits = limited
     const looks = stricter(oversight, mine?.oversight)
     if (looks !== undefined) grant.oversight = looks
-    if (asked.turns !== undefined) grant.turns = Math.min(asked.turns, turnsOf(revised(edge.versions, worker).limits) ?? defaultTurns)
+    if (asked.turns !== undefined)
+      grant.turns = Math.min(asked.turns, turnsOf(revised(edge.versions, worker).limits) ?? defaultTurns)
     const results = mine?.results ?? this.#policy.results
     if (results === 'report' || results === 'full') grant.report = true
     return grant
@@ -271,7 +290,9 @@ export class Delegations {
     return undefined
   }
 
-  /** What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started. */
+  /**
+   * What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started.
+   */
   async #shown(job: Job): Promise<Failure | undefined> {
     const { worker, policy, state, grant, brief } = job
     const layers = this.#layers(job).filter(({ filterMessages }) => filterMessages !== undefined)
@@ -281,9 +302,14 @@ export class Delegations {
       const crossed = crossing(context, this.#leader, view)
       if (crossed !== undefined) grant.context = crossed
     } catch (thrown) {
-      return failure('delegation.refused', `what "${worker.name}" may see could not be decided: ${thrownTold(thrown)}`, 'internal', {
-        details: { why: messageOf(thrown) },
-      })
+      return failure(
+        'delegation.refused',
+        `what "${worker.name}" may see could not be decided: ${thrownTold(thrown)}`,
+        'internal',
+        {
+          details: { why: messageOf(thrown) },
+        },
+      )
     }
     for (const { filterMessages, of, ...layer } of layers) {
       if (grant.context === undefined) break
@@ -298,10 +324,16 @@ export class Delegations {
       if (failed !== undefined && isStrict(layer)) return failed
       if (failed !== undefined) grant.context = []
       else if (word !== undefined)
-        grant.context = word.map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+        grant.context = word.map(({ role, text, agent }) =>
+          agent === undefined ? { role, text } : { role, text, agent },
+        )
     }
     return briefText(job.brief).trim() === '' && (grant.context ?? []).every(({ text }) => text.trim() === '')
-      ? failure('delegation.refused', `"${worker.name}" would be given nothing to do: the instructions are empty`, 'validation')
+      ? failure(
+          'delegation.refused',
+          `"${worker.name}" would be given nothing to do: the instructions are empty`,
+          'validation',
+        )
       : undefined
   }
 
@@ -337,7 +369,8 @@ export class Delegations {
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
     const telling = { worker: worker.name, label: entry.label, outcome, said, results: policy.results, references }
     const result = resultTold(telling, word)
-    if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined) return result
+    if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined)
+      return result
     const answer = typeof word.bail === 'object' ? word.bail.answer : ''
     const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endTold(telling)
     const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
@@ -404,7 +437,9 @@ export class Delegations {
       if (!isDelegating(name, this.#verbs) || place?.callId !== callId) return undefined
       next++
       const { entry } = place
-      return entry?.output === undefined ? undefined : { role: 'assistant', text: asText(entry.output), agent: entry.worker }
+      return entry?.output === undefined
+        ? undefined
+        : { role: 'assistant', text: asText(entry.output), agent: entry.worker }
     })
   }
 }
@@ -429,13 +464,24 @@ const rejected = (reason: string | null | undefined): Failure =>
   )
 
 /** Refuses a delegation: a fact for the journal, and for the model a text that says why. */
-export function refuseDelegation(ctx: Context, call: ToolCall, worker: string, what: Failure, delegation: string): CallResult {
+export function refuseDelegation(
+  ctx: Context,
+  call: ToolCall,
+  worker: string,
+  what: Failure,
+  delegation: string,
+): CallResult {
   ctx.emit({ type: 'delegation.refused', worker, callId: call.id, delegation, failure: what })
   return { content: `[not delegated: ${what.message}]`, isError: true, refused: what }
 }
 
 /** Refuses a call of one of Reeve's verbs for a reason of its own. */
-export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult => refuse(ctx, call, what, `[${what.message}]`)
+export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult =>
+  refuse(ctx, call, what, `[${what.message}]`)
 
-/** What a worker answered whose own work a hook has ended: the words themselves, without the marker by which models are told. */
-const ownText = (outcome: Outcome): string | undefined => (outcome.status === 'bailed' && !isBlank(outcome.text) ? outcome.text : undefined)
+/**
+ * What a worker answered whose own work a hook has ended: the words themselves, without the marker by which models are
+ * told.
+ */
+const ownText = (outcome: Outcome): string | undefined =>
+  outcome.status === 'bailed' && !isBlank(outcome.text) ? outcome.text : undefined

@@ -3,7 +3,8 @@
  *
  * Owns: what hooks are told and may answer, the check of their words, the fact that records one that failed.
  * Does not own: when they are asked and what becomes of their word (delegations.ts).
- * Holds: K3, K10: each hook is a step, so it runs once per delegation, also across resume and replay; what it returns is JSON and recorded. It may do as it likes: it may wait, and be asynchronous.
+ * Holds: K3, K10: each hook is a step, so it runs once per delegation, also across resume and replay; what it returns
+ * is JSON and recorded. It may do as it likes: it may wait, and be asynchronous.
  */
 import {
   copy,
@@ -82,12 +83,17 @@ export interface DelegationEnd extends DelegationMoment {
   readonly outcome: Outcome
   /** What the leader's model is about to be told. */
   readonly text: string
-  /** Of the worker and everybody below it. Absent where it is not known yet: a worker that was stopped with its leader. */
+  /**
+   * Of the worker and everybody below it. Absent where it is not known yet: a worker that was stopped with its leader.
+   */
   readonly usage?: Usage
   readonly durationMs: number
   /** What the worker said and did, with `results: 'report'` or `'full'`; as far as it got. */
   readonly said?: readonly HistoryEntry[]
-  /** Ends the leader's work with this answer, or with what its model would have been told. The other delegations are stopped. The same as returning `bail`. */
+  /**
+   * Ends the leader's work with this answer, or with what its model would have been told. The other delegations are
+   * stopped. The same as returning `bail`.
+   */
   readonly bail: (answer?: string) => void
 }
 
@@ -101,17 +107,30 @@ export interface DelegationEndWord {
   readonly bail?: boolean | { readonly answer: string }
 }
 
-/** A leader's code around each of its delegations. Each hook has a deadline (`deadlines.functionMs`), and `io.signal` says when its answer is not waited for any more: its time is over, or its delegation is stopped. */
+/**
+ * A leader's code around each of its delegations. Each hook has a deadline (`deadlines.functionMs`), and `io.signal`
+ * says when its answer is not waited for any more: its time is over, or its delegation is stopped.
+ */
 export interface DelegationHooks {
-  /** Before a worker is started: go on, refuse, or change what it is asked. Not asked for calls that are refused anyway. */
+  /**
+   * Before a worker is started: go on, refuse, or change what it is asked. Not asked for calls that are refused anyway.
+   */
   readonly onStart?: (start: DelegationStart, io: StepIO) => Word<DelegationStartWord>
-  /** What of the leader's conversation crosses. Asked after `onStart`, never for a delegation that it refused. If it fails, nothing crosses; to return nothing is a failure too. */
-  readonly filterMessages?: (given: DelegationMessages, io: StepIO) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
+  /**
+   * What of the leader's conversation crosses. Asked after `onStart`, never for a delegation that it refused. If it
+   * fails, nothing crosses; to return nothing is a failure too.
+   */
+  readonly filterMessages?: (
+    given: DelegationMessages,
+    io: StepIO,
+  ) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
   /** When a worker has ended in whatever way; not for a delegation that never began. */
   readonly onComplete?: (end: DelegationEnd, io: StepIO) => Word<DelegationEndWord>
   /**
-   * What becomes of a delegation whose hook throws, or answers what it may not. `strict` (default): a failed `onStart` or `filterMessages` refuses it, a failed `onComplete` makes a failed
-   * result of a good one. `lenient`: it goes on as if the hook had said nothing, but a failed `filterMessages` lets nothing through. The journal has `hook.failed` either way.
+   * What becomes of a delegation whose hook throws, or answers what it may not. `strict` (default): a failed `onStart`
+   * or `filterMessages` refuses it, a failed `onComplete` makes a failed result of a good one. `lenient`: it goes on as
+   * if the hook had said nothing, but a failed `filterMessages` lets nothing through. The journal has `hook.failed`
+   * either way.
    */
   readonly hookErrors?: 'strict' | 'lenient'
 }
@@ -124,7 +143,10 @@ export interface Asking {
   readonly delegation?: string
 }
 
-/** What a hook is given is its own: what it changes in it changes nothing, so that a replay, which does not ask it, agrees. */
+/**
+ * What a hook is given is its own: what it changes in it changes nothing, so that a replay, which does not ask it,
+ * agrees.
+ */
 export const given = <T>(moment: T): T => copy(moment as Json) as T
 
 /** Asks a hook, once. `read` says what is wrong with its word. */
@@ -148,10 +170,18 @@ export function startedDelegation(ctx: Context, { hooks }: Edge): DelegationHook
   })
 }
 
-/** What two hooks have said of one end: the later result is told, feedback of both is, and either may end the leader's work. Pure. */
-export function afterEnd(first: DelegationEndWord | undefined, second: DelegationEndWord | undefined): DelegationEndWord | undefined {
+/**
+ * What two hooks have said of one end: the later result is told, feedback of both is, and either may end the leader's
+ * work. Pure.
+ */
+export function afterEnd(
+  first: DelegationEndWord | undefined,
+  second: DelegationEndWord | undefined,
+): DelegationEndWord | undefined {
   if (first === undefined || second === undefined) return first ?? second
-  const feedback = [first.feedback, second.feedback].filter((text) => typeof text === 'string' && text.trim() !== '').join('\n\n')
+  const feedback = [first.feedback, second.feedback]
+    .filter((text) => typeof text === 'string' && text.trim() !== '')
+    .join('\n\n')
   const bails = [second.bail, first.bail].flatMap((bail) => (isObject(bail) || bail === true ? [bail] : []))
   return present({
     result: second.result ?? first.result ?? undefined,

@@ -1,16 +1,22 @@
 /**
- * Memory of workers: what a worker is shown of its earlier work for the same leader, and that such work comes one after the other.
+ * Memory of workers: what a worker is shown of its earlier work for the same leader, and that such work comes one after
+ * the other.
  *
- * Owns: whose memory is whose, when a delegation has its thread, what is shown and kept, the port for memories elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots
- * (agent/exchanges.ts), the delegation around it (delegations.ts).
- * Without this option the memory of a delegation is its activation: exactly its brief and its answer, and nobody else is shown it.
- * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
+ * Owns: whose memory is whose, when a delegation has its thread, what is shown and kept, the port for memories
+ * elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots (agent/exchanges.ts), the delegation around
+ * it (delegations.ts). Without this option the memory of a delegation is its activation: exactly its brief and its
+ * answer, and nobody else is shown it.
+ * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3,
+ * K10: what a memory elsewhere answers is a recorded step.
  *
- * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a slot before it waits for one, so no slot is waited for under a lock.
- * M3: nobody waits for what cannot come: below a delegation that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no work.
- * M5: what is recorded grows with the delegations, not with their square: each thread has a line of its own; of those of one activation one stands in it and the others wait behind it in memory
- * (they would hold what it holds, so every circle shows all the same), and what that activation has read of a thread it does not read again. What does grow with the square is how many
- * activations wait for one thread at the same time: each writes the line in which the others stand.
+ * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a slot before
+ * it waits for one, so no slot is waited for under a lock. M3: nobody waits for what cannot come: below a delegation
+ * that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no
+ * work. M5: what is recorded grows with the delegations, not with their square: each thread has a line of its own; of
+ * those of one activation one stands in it and the others wait behind it in memory (they would hold what it holds, so
+ * every circle shows all the same), and what that activation has read of a thread it does not read again. What does
+ * grow with the square is how many activations wait for one thread at the same time: each writes the line in which the
+ * others stand.
  */
 import {
   addExchange,
@@ -68,25 +74,36 @@ export interface MemoryExchange extends MemoryQuery {
   readonly answer: string
 }
 
-/** Where the memory of workers is kept instead. Both are steps: done once, retried never; `io.key` is the same if a crash makes one run again. */
+/**
+ * Where the memory of workers is kept instead. Both are steps: done once, retried never; `io.key` is the same if a
+ * crash makes one run again.
+ */
 export interface Memory {
   /** What the worker is shown before its brief; a text is shown as a user's. If it fails, nothing is shown. */
   recall(query: MemoryQuery, io: StepIO): Recalled | Promise<Recalled>
-  /** Called when the worker has answered (it completed, or a hook or a limit ended it with what there was), with what `onComplete` lets through. If it fails, the answer is told all the same. */
+  /**
+   * Called when the worker has answered (it completed, or a hook or a limit ended it with what there was), with what
+   * `onComplete` lets through. If it fails, the answer is told all the same.
+   */
   save?(exchange: MemoryExchange, io: StepIO): unknown
 }
 
 /** A memory, and how it is shared. */
 export interface ThreadMemory extends Partial<Memory> {
-  /** A name that is shared by all delegations of the session that name it, whoever leads and whoever works; each user has one of that name. Default: one for each leader, worker and user. */
+  /**
+   * A name that is shared by all delegations of the session that name it, whoever leads and whoever works; each user
+   * has one of that name. Default: one for each leader, worker and user.
+   */
   readonly thread?: string
   /** How many of the newest exchanges are shown. Default 50, at most 100. */
   readonly shown?: number
 }
 
 /**
- * What a worker remembers of its earlier delegations. `isolated` (default): nothing. `continue`: the next delegation to it, in this run and in later runs of the session, is shown the briefs and
- * answers of the earlier ones; delegations to it come one at a time. Without a session the memory is the run's. An object: the same, with a name, or kept elsewhere.
+ * What a worker remembers of its earlier delegations. `isolated` (default): nothing. `continue`: the next delegation to
+ * it, in this run and in later runs of the session, is shown the briefs and answers of the earlier ones; delegations to
+ * it come one at a time. Without a session the memory is the run's. An object: the same, with a name, or kept
+ * elsewhere.
  */
 export type WorkerMemory = 'isolated' | 'continue' | ThreadMemory
 
@@ -108,10 +125,14 @@ export function memoryProblems(given: unknown, where: string): string[] {
       ? []
       : [`${where}: memory.shown is ${described(shown)}, expected a whole number from 1 to ${mostExchanges}`]),
     ...Object.entries({ recall, save }).flatMap(([name, value]) =>
-      value === undefined || typeof value === 'function' ? [] : [`${where}: memory.${name} is ${described(value)}, expected a function`],
+      value === undefined || typeof value === 'function'
+        ? []
+        : [`${where}: memory.${name} is ${described(value)}, expected a function`],
     ),
     ...(save !== undefined && recall === undefined ? [`${where}: memory.save is given without memory.recall`] : []),
-    ...(recall !== undefined && shown !== undefined ? [`${where}: memory.shown is for what is kept here; recall decides itself`] : []),
+    ...(recall !== undefined && shown !== undefined
+      ? [`${where}: memory.shown is for what is kept here; recall decides itself`]
+      : []),
   ]
 }
 
@@ -155,8 +176,9 @@ export class Threads {
 }
 
 /**
- * Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not begun. `completed`: what its leader's hook lets through of its end; only that is
- * remembered (undefined: nothing), because others are shown it.
+ * Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not
+ * begun. `completed`: what its leader's hook lets through of its end; only that is remembered (undefined: nothing),
+ * because others are shown it.
  */
 export async function remembered<Ended extends { readonly outcome: Outcome }>(
   job: Remembering,
@@ -202,7 +224,10 @@ class Thread {
   readonly #job: Remembering
   readonly #memory: ThreadMemory
   readonly #threads: Threads
-  /** Its journal is of an earlier Reeve, in which all threads had one line, every delegation stood in it, and everything was read each time. */
+  /**
+   * Its journal is of an earlier Reeve, in which all threads had one line, every delegation stood in it, and everything
+   * was read each time.
+   */
   readonly #isEarlier: boolean
   readonly #ctx: Context
   readonly #lock: FifoLock
@@ -221,7 +246,10 @@ class Thread {
   constructor(job: Remembering, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
     const { agent: leader, activation, caller } = ctx.place
-    const key = JSON.stringify([...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]), caller.user ?? null])
+    const key = JSON.stringify([
+      ...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]),
+      caller.user ?? null,
+    ])
     const above = job.state.edge.threads
     this.#job = job
     this.#memory = memory
@@ -283,7 +311,10 @@ class Thread {
   /** Puts what it remembers before what crosses. */
   async recall(): Promise<void> {
     const { grant } = this.#job
-    const shown = this.#memory.recall === undefined ? await this.#kept() : await this.#recalled(this.#memory.recall.bind(this.#memory))
+    const shown =
+      this.#memory.recall === undefined
+        ? await this.#kept()
+        : await this.#recalled(this.#memory.recall.bind(this.#memory))
     if (shown.length > 0) grant.context = [...shown, ...this.#unheard(shown)]
     else if (this.#crossing !== undefined) grant.context = this.#crossing
   }
@@ -313,11 +344,19 @@ class Thread {
 
   async #recalled(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
     const query = this.#query()
-    const { word } = await askHook<Exclude<Recalled, void>>(this.#ctx, this.#about('recall'), (io) => recall(query, io), recalledProblem)
+    const { word } = await askHook<Exclude<Recalled, void>>(
+      this.#ctx,
+      this.#about('recall'),
+      (io) => recall(query, io),
+      recalledProblem,
+    )
     return recalledMessages(word)
   }
 
-  /** Only an answer is remembered, also one with which a hook or a limit has ended the work: whatever else has said nothing that should be taken for one later. */
+  /**
+   * Only an answer is remembered, also one with which a hook or a limit has ended the work: whatever else has said
+   * nothing that should be taken for one later.
+   */
   async save(answer: string): Promise<void> {
     const { recall, save } = this.#memory
     if (recall === undefined) return this.#keep(answer)

@@ -1,10 +1,20 @@
 /**
- * Delegation: call and return. A brief goes in, one result comes out (DESIGN §2). The options by which a leader says what crosses, and their checks.
+ * Delegation: call and return. A brief goes in, one result comes out (DESIGN §2). The options by which a leader says
+ * what crosses, and their checks.
  *
- * Owns: the leader's edge policy as it is written down, the names of its verbs. Does not own: the work of one delegation (delegations.ts), the tools by which a model delegates
- * (verbs.ts), what an edge is (../edge).
+ * Owns: the leader's edge policy as it is written down, the names of its verbs. Does not own: the work of one
+ * delegation (delegations.ts), the tools by which a model delegates (verbs.ts), what an edge is (../edge).
  */
-import { askTool, described, hasNames, own, stranger, transferTool, unknownNames, type NamesOf } from '../../core/index.ts'
+import {
+  askTool,
+  described,
+  hasNames,
+  own,
+  stranger,
+  transferTool,
+  unknownNames,
+  type NamesOf,
+} from '../../core/index.ts'
 import { isName, usdCapOf, type Agent, type UsdCap } from '../../agent/index.ts'
 import {
   limitProblems,
@@ -15,7 +25,13 @@ import {
   type Oversight,
   type Permissions,
 } from '../../edge/index.ts'
-import { dispatchProblems, teamDispatchNames, workerDispatchNames, type TeamDispatch, type WorkerDispatch } from './dispatch.ts'
+import {
+  dispatchProblems,
+  teamDispatchNames,
+  workerDispatchNames,
+  type TeamDispatch,
+  type WorkerDispatch,
+} from './dispatch.ts'
 import type { DelegationHooks } from './hooks.ts'
 import { memoryProblems, threadOf, type WorkerMemory } from './memory.ts'
 import { questionProblems, type WorkerQuestions } from './worker-questions.ts'
@@ -33,7 +49,10 @@ export const verbNames = {
 /** What the verbs of one supervisor are called: names that its users' tools may not have. */
 export type VerbNames = { readonly [Verb in keyof typeof verbNames]: string }
 /** The names that hold where these were given. */
-export const verbsOf = (given: Partial<VerbNames> | undefined): VerbNames => ({ ...verbNames, ...(hasNames(given) ? given : undefined) })
+export const verbsOf = (given: Partial<VerbNames> | undefined): VerbNames => ({
+  ...verbNames,
+  ...(hasNames(given) ? given : undefined),
+})
 /** The tool of a worker that takes a typed input. */
 export const typedVerb = (worker: string, { delegate }: VerbNames): string => `${delegate}_${worker}`
 /** Whether a tool of this name gives work to workers. */
@@ -44,13 +63,19 @@ export const isDelegating = (name: string, { delegate, several }: VerbNames): bo
 export const verbsTaken = (verbs: VerbNames, workers: readonly { readonly name: string }[]): ReadonlySet<string> =>
   new Set([...Object.values(verbs), ...workers.map(({ name }) => typedVerb(name, verbs))])
 
-/** What is wrong with the names that were given to verbs, one sentence each; `typed` are the workers that take a typed input. */
+/**
+ * What is wrong with the names that were given to verbs, one sentence each; `typed` are the workers that take a typed
+ * input.
+ */
 export function verbProblems(given: unknown, typed: readonly string[], where: string): string[] {
   const known = Object.fromEntries(Object.keys(verbNames).map((verb) => [verb, true] as const))
   const problems = given === undefined ? [] : unknownNames(given, known, `${where}: verbs`)
   if (given !== undefined && !hasNames(given)) return problems
   const verbs = verbsOf(given)
-  const names = [...Object.entries(verbs), ...typed.map((worker) => [`delegate, for "${worker}"`, typedVerb(worker, verbs)] as const)]
+  const names = [
+    ...Object.entries(verbs),
+    ...typed.map((worker) => [`delegate, for "${worker}"`, typedVerb(worker, verbs)] as const),
+  ]
   const first = new Map<unknown, string>()
   for (const [verb, name] of names) {
     const other = first.get(name)
@@ -66,7 +91,10 @@ export function verbProblems(given: unknown, typed: readonly string[], where: st
   return problems
 }
 
-/** How much of a worker's work its leader sees: its answer; also what it said and did, for hooks; or that for the leader's model, too. */
+/**
+ * How much of a worker's work its leader sees: its answer; also what it said and did, for hooks; or that for the
+ * leader's model, too.
+ */
 export type Results = 'answer' | 'report' | 'full'
 
 /** What crosses to one worker. */
@@ -77,15 +105,19 @@ export interface WorkerDelegation extends WorkerDispatch {
   readonly permissions?: Permissions
   /** Hard limits of each delegation to this worker. The tighter of these and the worker's own. */
   readonly limits?: Limits
-  /** Humans look more closely at delegations to this worker than they would. The stricter of this, that of the whole team, and the worker's own. */
+  /**
+   * Humans look more closely at delegations to this worker than they would. The stricter of this, that of the whole
+   * team, and the worker's own.
+   */
   readonly oversight?: Oversight
   /** What its leader sees of its work. Default: that of the whole team, else `answer`. */
   readonly results?: Results
   /** What it remembers of earlier delegations. Default: that of the whole team, else `isolated`: nothing. */
   readonly memory?: WorkerMemory
   /**
-   * Whether it may ask its leader while it works, and gets a reply: its mind by the tool `ask_supervisor`, code by `askSupervisor(ctx, question)`. The leader's code answers, or its own model,
-   * aside, from its conversation so far. Default: that of the whole team, else no.
+   * Whether it may ask its leader while it works, and gets a reply: its mind by the tool `ask_supervisor`, code by
+   * `askSupervisor(ctx, question)`. The leader's code answers, or its own model, aside, from its conversation so far.
+   * Default: that of the whole team, else no.
    */
   readonly questions?: boolean | WorkerQuestions
 }
@@ -94,8 +126,9 @@ export interface WorkerDelegation extends WorkerDispatch {
 export interface Delegation<Workers extends string = string>
   extends Omit<WorkerDelegation, keyof WorkerDispatch>, TeamDispatch<Workers>, DelegationHooks {
   /**
-   * Results by reference: the leader's model is told the name of each, `[ref: d1]`, is shown the first part of a long one, may read on with `read_result`, and may hand results on to workers
-   * that take text, word for word, by `refs`. Default: off, it is shown each result whole.
+   * Results by reference: the leader's model is told the name of each, `[ref: d1]`, is shown the first part of a long
+   * one, may read on with `read_result`, and may hand results on to workers that take text, word for word, by `refs`.
+   * Default: off, it is shown each result whole.
    */
   readonly references?: boolean | References
   /** Exceptions by worker. */
@@ -113,20 +146,34 @@ const crossingNames = {
 } as const
 const workerNames: NamesOf<WorkerDelegation> = { ...crossingNames, ...workerDispatchNames }
 const hookNames: NamesOf<DelegationHooks> = { onStart: true, filterMessages: true, onComplete: true, hookErrors: true }
-const names: NamesOf<Delegation> = { ...crossingNames, ...teamDispatchNames, ...hookNames, references: true, workers: true }
+const names: NamesOf<Delegation> = {
+  ...crossingNames,
+  ...teamDispatchNames,
+  ...hookNames,
+  references: true,
+  workers: true,
+}
 
 /** What holds for delegations to one worker. */
-export function policyFor({ workers, background: _background, several: _several, ...all }: Delegation, worker: string): WorkerDelegation {
+export function policyFor(
+  { workers, background: _background, several: _several, ...all }: Delegation,
+  worker: string,
+): WorkerDelegation {
   return { ...all, ...own(workers, worker) }
 }
 
 /** Caps in US dollars that a leader sets on delegations. */
 export const delegationCaps = ({ limits, workers }: Delegation, team: readonly Agent[]): readonly UsdCap[] => [
   ...usdCapOf(limits, 'delegation.limits', team),
-  ...team.flatMap((worker) => usdCapOf(own(workers, worker.name)?.limits, `delegation.workers.${worker.name}.limits`, [worker])),
+  ...team.flatMap((worker) =>
+    usdCapOf(own(workers, worker.name)?.limits, `delegation.workers.${worker.name}.limits`, [worker]),
+  ),
 ]
 
-/** What is wrong with the options of a leader's delegations, one sentence each; `known` are the names of everybody who may work for it. */
+/**
+ * What is wrong with the options of a leader's delegations, one sentence each; `known` are the names of everybody who
+ * may work for it.
+ */
 export function delegationProblems(
   given: Delegation | undefined,
   known: ReadonlySet<string>,
@@ -146,7 +193,9 @@ export function delegationProblems(
     ...(filterMessages !== undefined && context === 'brief'
       ? [`${where}: delegation.context is "brief", so there is nothing for filterMessages to filter`]
       : []),
-    ...(hasNames(exceptions) ? [] : [`${where}: delegation.workers is ${described(exceptions)}, expected exceptions by name`]),
+    ...(hasNames(exceptions)
+      ? []
+      : [`${where}: delegation.workers is ${described(exceptions)}, expected exceptions by name`]),
     ...Object.entries(hasNames(exceptions) ? exceptions : {}).flatMap(([worker, own]) => [
       ...(known.has(worker) ? [] : [`${where}: delegation.workers names ${stranger(worker, known)}`]),
       ...(own === undefined ? [] : unknownNames(own, workerNames, `${where}: delegation.workers.${worker}`)),
@@ -176,7 +225,9 @@ function policyProblems(given: Omit<WorkerDelegation, keyof WorkerDispatch>, whe
     ...(contexts.has(context) || typeof context === 'function'
       ? []
       : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
-    ...(results.has(given.results) ? [] : [`${where}: results is ${JSON.stringify(given.results)}, expected "answer", "report" or "full"`]),
+    ...(results.has(given.results)
+      ? []
+      : [`${where}: results is ${JSON.stringify(given.results)}, expected "answer", "report" or "full"`]),
     ...memoryProblems(given.memory, where),
     ...questionProblems(given.questions, where),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
@@ -188,7 +239,9 @@ function policyProblems(given: Omit<WorkerDelegation, keyof WorkerDispatch>, whe
 function hookProblems({ hookErrors, onStart, filterMessages, onComplete }: DelegationHooks, where: string): string[] {
   return [
     ...Object.entries({ onStart, filterMessages, onComplete }).flatMap(([name, hook]) =>
-      hook === undefined || typeof hook === 'function' ? [] : [`${where}: delegation.${name} is ${described(hook)}, expected a function`],
+      hook === undefined || typeof hook === 'function'
+        ? []
+        : [`${where}: delegation.${name} is ${described(hook)}, expected a function`],
     ),
     ...(hookErrors === undefined || hookErrors === 'strict' || hookErrors === 'lenient'
       ? []

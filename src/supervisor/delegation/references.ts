@@ -1,19 +1,32 @@
 /**
- * References: what a leader's model is shown of a result, and how it names one without repeating it (spec delegation M12).
+ * References: what a leader's model is shown of a result, and how it names one without repeating it (spec delegation
+ * M12).
  *
- * Owns: the option, how a long result is shown, the parameter `refs` and what it puts before a brief, the tool that reads on. Does not own: which delegation has which label
- * and what came of it (delegations.ts).
- * A name is the label of its delegation, so it is the same over suspension, crash and replay, and nothing is stored for it (K1). Texts of workers are data: each stands in a
- * block whose tag does not occur in it, so it cannot end its block.
+ * Owns: the option, how a long result is shown, the parameter `refs` and what it puts before a brief, the tool that
+ * reads on. Does not own: which delegation has which label and what came of it (delegations.ts). A name is the label of
+ * its delegation, so it is the same over suspension, crash and replay, and nothing is stored for it (K1). Texts of
+ * workers are data: each stands in a block whose tag does not occur in it, so it cannot end its block.
  */
-import { asText, failure, hasNames, isObject, unknownNames, type Json, type JsonObject, type NamesOf } from '../../core/index.ts'
+import {
+  asText,
+  failure,
+  hasNames,
+  isObject,
+  unknownNames,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+} from '../../core/index.ts'
 import { invalidInput, refuse, type Binding, type CallResult } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 
 /** How results are referred to. */
 export interface References {
-  /** A result with more characters is shown to the leader's model as its first part, with how to get at the rest. Default 4,000. */
+  /**
+   * A result with more characters is shown to the leader's model as its first part, with how to get at the rest.
+   * Default 4,000.
+   */
   readonly above?: number
 }
 
@@ -50,7 +63,10 @@ export function referenceProblems(option: unknown, where: string): string[] {
   const above = hasNames(option) ? (option as References).above : undefined
   return above === undefined || (Number.isInteger(above) && above > 0)
     ? problems
-    : [...problems, `${where}: delegation.references.above is ${JSON.stringify(above)}, expected a whole number of at least 1`]
+    : [
+        ...problems,
+        `${where}: delegation.references.above is ${JSON.stringify(above)}, expected a whole number of at least 1`,
+      ]
 }
 
 /** Whether there is something to refer to. */
@@ -60,7 +76,10 @@ export const isReferable = (output: Json | undefined): output is Json =>
 /** Tells the name of a result. */
 export const withReference = (text: string, label: string): string => `${text}\n[ref: ${label}]`
 
-/** A result as the leader's model is shown it: whole, or its first part, how long it is and how to read on; and its name. `read`: the tool that reads on. */
+/**
+ * A result as the leader's model is shown it: whole, or its first part, how long it is and how to read on; and its
+ * name. `read`: the tool that reads on.
+ */
 export function shownResult(output: Json, label: string, above: number, read: string): string {
   const text = asText(output)
   if (text.length <= above) return withReference(text, label)
@@ -79,7 +98,8 @@ function sliceOf(text: string, from: number, length: number): string {
 /** The parameter `refs` of the verbs that delegate. */
 export const refsParameter: JsonObject = {
   type: ['array', 'null'],
-  description: 'Results to hand on word for word: d1, d2, …, as they were shown to you. They are put before the instructions.',
+  description:
+    'Results to hand on word for word: d1, d2, …, as they were shown to you. They are put before the instructions.',
   items: {
     anyOf: [
       { type: 'string' },
@@ -110,13 +130,20 @@ function referenceIn(given: Json): Reference | undefined {
   if (typeof given === 'string') return { ref: labelIn(given) }
   if (!isObject(given) || typeof given['ref'] !== 'string') return undefined
   const { ref, as, note } = given
-  return { ref: labelIn(ref), ...(typeof as === 'string' ? { as } : undefined), ...(typeof note === 'string' ? { note } : undefined) }
+  return {
+    ref: labelIn(ref),
+    ...(typeof as === 'string' ? { as } : undefined),
+    ...(typeof note === 'string' ? { note } : undefined),
+  }
 }
 
 /** A model may give the whole mark under which it was shown a result. */
 const labelIn = (text: string): string => text.trim().replace(/^\[?(?:ref:\s*)?(.*?)\]?$/, '$1')
 
-/** Instructions with what they refer to before them. What there is not is left out and noted; `about` says in whose delegation. */
+/**
+ * Instructions with what they refer to before them. What there is not is left out and noted; `about` says in whose
+ * delegation.
+ */
 export function expanded(
   ctx: Context,
   instructions: string,
@@ -147,7 +174,14 @@ function blockOf(ctx: Context, { label, worker }: Referable, output: Json, { as,
   return `<${tag}${attributes.join('')}>\n${text}\n</${tag}>`
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\r': '&#13;' }
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
 const escaped = (text: string): string => text.replaceAll(/[&<>"\n\r]/g, (character) => entities[character]!)
 
 /** Reads on in a result that was shown in part. */
@@ -183,14 +217,18 @@ export class ReadBinding implements Binding {
     const { delegation, from: given } = isObject(call.input) ? call.input : {}
     const from = Number(given ?? 0)
     if (typeof delegation !== 'string') return invalidInput(ctx, call, '"delegation" must be d1, d2, …')
-    if (!Number.isInteger(from) || from < 0) return invalidInput(ctx, call, '"from" must be a whole number of at least 0')
+    if (!Number.isInteger(from) || from < 0)
+      return invalidInput(ctx, call, '"from" must be a whole number of at least 0')
     const output = this.#find(labelIn(delegation))?.output
     if (!isReferable(output)) return nothing(ctx, call, `there is no result of "${delegation}" to read`)
     const text = asText(output)
-    if (from >= text.length) return nothing(ctx, call, `the result of "${delegation}" has only ${text.length} characters`)
+    if (from >= text.length)
+      return nothing(ctx, call, `the result of "${delegation}" has only ${text.length} characters`)
     const part = sliceOf(text, from, this.#above)
     const to = from + part.length
-    return { content: `${part}\n[characters ${from} to ${to} of ${text.length}${to < text.length ? `; go on from ${to}` : ''}]` }
+    return {
+      content: `${part}\n[characters ${from} to ${to} of ${text.length}${to < text.length ? `; go on from ${to}` : ''}]`,
+    }
   }
 }
 

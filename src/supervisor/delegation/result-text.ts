@@ -1,9 +1,9 @@
 /**
  * Result text: what a leader's model is told of the end of a delegation, and what of it is handed on to others.
  *
- * Owns: the result of the call, the part of it that a hook may replace, the tool results that go with it. Does not own: when hooks are asked (delegations.ts), how an outcome
- * is put into words (../edge), references (references.ts).
- * All of it is pure. The worker's own journal keeps what it really answered, whatever is told of it.
+ * Owns: the result of the call, the part of it that a hook may replace, the tool results that go with it. Does not own:
+ * when hooks are asked (delegations.ts), how an outcome is put into words (../edge), references (references.ts). All of
+ * it is pure. The worker's own journal keeps what it really answered, whatever is told of it.
  */
 import { asText, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
 import { isBlank, rememberedAnswer, type CallResult } from '../../agent/index.ts'
@@ -24,16 +24,22 @@ export interface ToldEnd {
 }
 
 /** How an end is told before its hook has a say. Never empty. */
-export const endTold = ({ worker, outcome }: Pick<ToldEnd, 'worker' | 'outcome'>): string => asText(workerTold(worker, outcome).content)
+export const endTold = ({ worker, outcome }: Pick<ToldEnd, 'worker' | 'outcome'>): string =>
+  asText(workerTold(worker, outcome).content)
 
-/** What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing. */
+/**
+ * What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing.
+ */
 export function handedOn(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
   if (outcome.status !== 'completed') return undefined
   if (typeof word?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
   return isBlank(word.result) ? undefined : word.result
 }
 
-/** What of an end is remembered: in the words of the hook, where it has some. Undefined: nothing that should be taken for an answer later. */
+/**
+ * What of an end is remembered: in the words of the hook, where it has some. Undefined: nothing that should be taken
+ * for an answer later.
+ */
 export function rememberedOf(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
   const answer = rememberedAnswer(outcome)
   const said = typeof word?.result === 'string' ? word.result : answer

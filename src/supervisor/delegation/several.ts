@@ -1,7 +1,8 @@
 /**
  * Several workers on one brief, for a leader that is code: `delegateToSeveral`.
  *
- * Owns: its options, their checks, its result. Does not own: how a race is decided (../worker/race.ts), one worker (../worker/worker-task.ts), the verb of a model (../delegate-tools.ts).
+ * Owns: its options, their checks, its result. Does not own: how a race is decided (../worker/race.ts), one worker
+ * (../worker/worker-task.ts), the verb of a model (../delegate-tools.ts).
  */
 import {
   failed,
@@ -33,11 +34,20 @@ import { startTask } from '../worker/worker-task.ts'
 /** How `delegateToSeveral` decides, and what each worker is given besides the brief. */
 export interface SeveralOptions<O = Json> extends DelegateOptions {
   readonly keep: Keep
-  /** Whether an end is good enough to count. Pure; a throw is the caller's. Default: completed, with an answer that is not empty. */
+  /**
+   * Whether an end is good enough to count. Pure; a throw is the caller's. Default: completed, with an answer that is
+   * not empty.
+   */
   readonly good?: (outcome: Outcome<O>) => boolean
-  /** What an answer is a vote for: the same text, the same vote. Pure. Default: the text without white space around it, or JSON with sorted names. */
+  /**
+   * What an answer is a vote for: the same text, the same vote. Pure. Default: the text without white space around it,
+   * or JSON with sorted names.
+   */
   readonly same?: (output: O) => string
-  /** The next worker begins only so many milliseconds after the one before, or at once when one has ended badly. Default: all begin at once. */
+  /**
+   * The next worker begins only so many milliseconds after the one before, or at once when one has ended badly.
+   * Default: all begin at once.
+   */
   readonly hedgeAfterMs?: number
   /** Milliseconds of working time for each worker. Then it is stopped, and has `timed-out`. Default: no limit. */
   readonly timeoutMs?: number
@@ -53,12 +63,18 @@ export interface SeveralEnd<O = Json> {
   readonly usage: Usage
 }
 
-/** What has come of several workers. `output`: the answer that was kept; with `keep: <number>` all of them, in the order of the workers. */
+/**
+ * What has come of several workers. `output`: the answer that was kept; with `keep: <number>` all of them, in the order
+ * of the workers.
+ */
 export type SeveralResult<O = Json> = {
   readonly kept: readonly SeveralEnd<O>[]
   /** All that began, in the order in which they were named. */
   readonly all: readonly SeveralEnd<O>[]
-} & ({ readonly status: 'decided'; readonly output: O | readonly O[] } | { readonly status: 'undecided'; readonly output?: never })
+} & (
+  | { readonly status: 'decided'; readonly output: O | readonly O[] }
+  | { readonly status: 'undecided'; readonly output?: never }
+)
 
 const severalNames: NamesOf<SeveralOptions> = {
   ...grantNames,
@@ -70,10 +86,12 @@ const severalNames: NamesOf<SeveralOptions> = {
 }
 
 /**
- * Gives several workers the same brief, or each its own (`[worker, brief]`), and keeps what `options.keep` says; the others are stopped. Resolves when everybody has ended. Nothing is
- * thrown for workers that fail: if not enough of them answer, it is `undecided`. The same worker may stand in the list twice. Rejects with `input.invalid` for options that make no
- * sense, and with `Cancelled`. It starts workers of its own: in the `run` of a supervisor its hooks and filters are not asked, and `run.delegations()` has no rows of it; what was kept is in the
- * journal (`delegation.decided`), and everybody is in `run.view()`.
+ * Gives several workers the same brief, or each its own (`[worker, brief]`), and keeps what `options.keep` says; the
+ * others are stopped. Resolves when everybody has ended. Nothing is thrown for workers that fail: if not enough of them
+ * answer, it is `undecided`. The same worker may stand in the list twice. Rejects with `input.invalid` for options that
+ * make no sense, and with `Cancelled`. It starts workers of its own: in the `run` of a supervisor its hooks and filters
+ * are not asked, and `run.delegations()` has no rows of it; what was kept is in the journal (`delegation.decided`), and
+ * everybody is in `run.view()`.
  */
 export async function delegateToSeveral<A extends Agent>(
   ctx: Context,
@@ -95,7 +113,11 @@ export async function delegateToSeveral<A extends Agent>(
     good: ({ outcome }) =>
       good === undefined ? isAnswer(outcome) : outcome.status === 'completed' && good(outcome as Outcome<OutputOf<A>>),
     vote: ({ outcome }) =>
-      outcome.status !== 'completed' ? '' : same === undefined ? voteOf(outcome.output) : same(outcome.output as OutputOf<A>),
+      outcome.status !== 'completed'
+        ? ''
+        : same === undefined
+          ? voteOf(outcome.output)
+          : same(outcome.output as OutputOf<A>),
     idOf: ({ activation }) => activation,
     ...(hedgeAfterMs === undefined ? undefined : { hedgeAfterMs }),
   })
@@ -143,7 +165,19 @@ function racerOf({ watch, open, worker, brief, grant: given, timeoutMs }: Racing
     const { grant, answer } = takingQuestions(ctx, given)
     const edge = readEdge(ctx.input)
     const reportsWaits = onWait !== undefined
-    const started = startTask({ ctx, watch, edge, worker, brief: briefOf(brief), grant, after, timeoutMs, reportsWaits, onWait, answer })
+    const started = startTask({
+      ctx,
+      watch,
+      edge,
+      worker,
+      brief: briefOf(brief),
+      grant,
+      after,
+      timeoutMs,
+      reportsWaits,
+      onWait,
+      answer,
+    })
     if (!('ended' in started)) {
       ctx.emit({ type: 'delegation.refused', worker: name, failure: started })
       return { worker: name, activation: undefined, outcome: failed(started), usage: [] }

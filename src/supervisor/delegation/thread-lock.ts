@@ -1,15 +1,20 @@
 /**
  * The lock of a thread: a line for each thread, and one list of those who wait below another thread.
  *
- * Owns: where both are kept, who closes a circle of waits. Does not own: how a FIFO lock works (agent/fifo-lock.ts), when a delegation wants a thread (memory.ts).
+ * Owns: where both are kept, who closes a circle of waits. Does not own: how a FIFO lock works (agent/fifo-lock.ts),
+ * when a delegation wants a thread (memory.ts).
  * K4: `$thread.<thread>`, `$threads.waiting` and, of earlier journals, `$threads` are persistent format.
  *
- * T1: nobody begins to wait in a circle. Whoever waits below a thread is on the one list from before it waits until it does not wait any more, and is put there only if that closes no circle
- * with those who are on it: of any circle the last one to be put there would have seen all the others, in whatever processes they are. T2: whoever holds no thread above is in no circle, and
- * is not on the list. Those who have their thread need not be on it: all that they wait for is below them, and whoever waits there names every thread above itself.
+ * T1: nobody begins to wait in a circle. Whoever waits below a thread is on the one list from before it waits until it
+ * does not wait any more, and is put there only if that closes no circle with those who are on it: of any circle the
+ * last one to be put there would have seen all the others, in whatever processes they are. T2: whoever holds no thread
+ * above is in no circle, and is not on the list. Those who have their thread need not be on it: all that they wait for
+ * is below them, and whoever waits there names every thread above itself.
  *
- * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that line there. Within one activation those that begin now wait for it; other
- * activations do not see it, and may show a worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before another version drives them.
+ * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that
+ * line there. Within one activation those that begin now wait for it; other activations do not see it, and may show a
+ * worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before
+ * another version drives them.
  */
 import { isOver, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
 import { isObject, rootRun, runOf, type Json } from '../../core/index.ts'
@@ -43,12 +48,19 @@ export const lockOfThread = (thread: string): FifoLock => ({
       return waitingIn(noted).some(({ id }) => id === me.id)
     },
     async strike({ values }, who) {
-      if (isBelow(who)) await values.update(waitingKey, (value) => waitingIn(value).filter(({ id }) => id !== who.id) as unknown as Json)
+      if (isBelow(who))
+        await values.update(
+          waitingKey,
+          (value) => waitingIn(value).filter(({ id }) => id !== who.id) as unknown as Json,
+        )
     },
   },
 })
 
-/** The line of all threads of a session, as earlier journals have it: one value, in which a circle shows when somebody joins. */
+/**
+ * The line of all threads of a session, as earlier journals have it: one value, in which a circle shows when somebody
+ * joins.
+ */
 export const earlierLock: FifoLock = {
   ...shared,
   key: '$threads',

@@ -1,9 +1,12 @@
 /**
- * Worker questions: how a leader answers them. First its code is asked, then its model in a side query: the turn under way goes on, and no other worker waits.
+ * Worker questions: how a leader answers them. First its code is asked, then its model in a side query: the turn under
+ * way goes on, and no other worker waits.
  *
- * Owns: these options, how many questions there may be, what the leader's model is shown and what it learns of it afterwards. Does not own: how questions and replies travel (../agent),
- * who listens for them (watch.ts), when a worker may ask (attempts.ts).
- * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it counts as the leader's).
+ * Owns: these options, how many questions there may be, what the leader's model is shown and what it learns of it
+ * afterwards. Does not own: how questions and replies travel (../agent), who listens for them (watch.ts), when a worker
+ * may ask (attempts.ts).
+ * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it
+ * counts as the leader's).
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
 import { askSideQuery, type Brain, type ConversationState, type Heard, type Reply } from '../../agent/index.ts'
@@ -20,10 +23,19 @@ export interface DelegationQuestion extends DelegationMoment {
 
 /** What a worker may ask while it works. */
 export interface WorkerQuestions {
-  /** How many questions one delegation may ask, those of everybody who works in its order included. What is beyond is refused. Default 3. */
+  /**
+   * How many questions one delegation may ask, those of everybody who works in its order included. What is beyond is
+   * refused. Default 3.
+   */
   readonly max?: number
-  /** Answers in place of the leader's model, which is asked where this says nothing. A recorded step. If it fails, `hookErrors` decides: `strict` refuses the question, `lenient` asks the model. */
-  readonly onQuestion?: (question: DelegationQuestion, io: StepIO) => string | undefined | void | Promise<string | undefined | void>
+  /**
+   * Answers in place of the leader's model, which is asked where this says nothing. A recorded step. If it fails,
+   * `hookErrors` decides: `strict` refuses the question, `lenient` asks the model.
+   */
+  readonly onQuestion?: (
+    question: DelegationQuestion,
+    io: StepIO,
+  ) => string | undefined | void | Promise<string | undefined | void>
 }
 
 const names: NamesOf<WorkerQuestions> = { max: true, onQuestion: true }
@@ -73,7 +85,9 @@ export class Answers {
     const { max = defaultMost, onQuestion } = typeof policy.questions === 'object' ? policy.questions : {}
     const number = (this.#counts.get(entry) ?? 0) + 1
     if (number > max)
-      return unanswered(`you have asked ${max === 1 ? 'your one question' : `${max} questions`} already; go on with what you have`)
+      return unanswered(
+        `you have asked ${max === 1 ? 'your one question' : `${max} questions`} already; go on with what you have`,
+      )
     this.#counts.set(entry, number)
     const ctx = job.ctx.scope('question')
     const about = { worker: entry.worker, callId: entry.callId, delegation: entry.label }
@@ -86,10 +100,15 @@ export class Answers {
     return reply
   }
 
-  async #byCode(ctx: Context, onQuestion: WorkerQuestions['onQuestion'], asked: DelegationQuestion): Promise<Reply | undefined> {
+  async #byCode(
+    ctx: Context,
+    onQuestion: WorkerQuestions['onQuestion'],
+    asked: DelegationQuestion,
+  ): Promise<Reply | undefined> {
     if (onQuestion === undefined) return undefined
     const { worker, callId, delegation } = asked
-    const read = (word: unknown): string | undefined => (typeof word === 'string' ? undefined : 'it returned neither nothing nor a text')
+    const read = (word: unknown): string | undefined =>
+      typeof word === 'string' ? undefined : 'it returned neither nothing nor a text'
     const { word, failure } = await askHook<string>(
       ctx,
       { hook: 'onQuestion', worker, callId, delegation },
@@ -105,10 +124,14 @@ export class Answers {
     if (brain === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
       // what a middleware keeps from the model in its turns is kept from it here
-      const { messages, settings = brain.settings } = (await state.hooks?.shown(ctx, brain.settings)) ?? { messages: state.messages }
+      const { messages, settings = brain.settings } = (await state.hooks?.shown(ctx, brain.settings)) ?? {
+        messages: state.messages,
+      }
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
       const said = saidUntilNow(brain.agent, messages)
-      return replyOf(await askSideQuery({ ...brain, settings }, ctx, state.edge, { system, said, question: put(asked) }))
+      return replyOf(
+        await askSideQuery({ ...brain, settings }, ctx, state.edge, { system, said, question: put(asked) }),
+      )
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
       return unanswered('your supervisor could not answer that')
@@ -121,7 +144,9 @@ const unanswered = (text: string): Reply => ({ answered: false, text })
 function replyOf(outcome: Outcome): Reply {
   if (outcome.status === 'completed' && outcome.output !== '') return { answered: true, text: outcome.output as string }
   return unanswered(
-    outcome.status === 'limited' ? `your supervisor could not answer that: ${outcome.message}` : 'your supervisor could not answer that',
+    outcome.status === 'limited'
+      ? `your supervisor could not answer that: ${outcome.message}`
+      : 'your supervisor could not answer that',
   )
 }
 
@@ -135,12 +160,15 @@ ${question}
 
 Answer it, shortly. It sees nothing but your answer, and there are no tools now. If you do not know, say so, and what it is to assume.`
 
-/** A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them. */
+/**
+ * A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them.
+ */
 function saidUntilNow(leader: string, messages: readonly Message[]): readonly HistoryEntry[] {
   return messages.flatMap((message, i): HistoryEntry[] => {
     if (message.role === 'system') return []
     if (message.role === 'user') return [{ message }]
-    if (message.role === 'tool' || i + 1 < messages.length || (message.calls ?? []).length === 0) return [{ agent: leader, message }]
+    if (message.role === 'tool' || i + 1 < messages.length || (message.calls ?? []).length === 0)
+      return [{ agent: leader, message }]
     return message.content === '' ? [] : [{ agent: leader, message: { role: 'assistant', content: message.content } }]
   })
 }

@@ -1,9 +1,11 @@
 /**
- * Race: several workers on one brief, of whose answers the first good ones are kept, or those that a quorum gives; the others are stopped. A hedge is a race in which the second one begins later.
+ * Race: several workers on one brief, of whose answers the first good ones are kept, or those that a quorum gives; the
+ * others are stopped. A hedge is a race in which the second one begins later.
  *
- * Owns: the rule by which it is decided, when each worker begins. Does not own: one worker (worker-task.ts; a delegation: ../delegation/attempts.ts), the wait (watch.ts).
- * Holds: K3: ends count in recorded order, so replay decides alike; K7: every end is awaited, also of workers that were stopped; K11: what they used counts.
- * It never hangs: as soon as it cannot be decided any more, it is undecided.
+ * Owns: the rule by which it is decided, when each worker begins. Does not own: one worker (worker-task.ts; a
+ * delegation: ../delegation/attempts.ts), the wait (watch.ts).
+ * Holds: K3: ends count in recorded order, so replay decides alike; K7: every end is awaited, also of workers that were
+ * stopped; K11: what they used counts. It never hangs: as soon as it cannot be decided any more, it is undecided.
  */
 import { canonical, isObject, type ActivationId, type Json, type Outcome } from '../../core/index.ts'
 import { isEmpty } from '../../edge/index.ts'
@@ -12,8 +14,8 @@ import type { Watch } from './watch.ts'
 import { WorkClock } from './work-clock.ts'
 
 /**
- * How many answers are wanted. `first`: one good answer; a number: so many good ones; `majority`: one that more than half of all workers give; `quorum`: one that so many give.
- * With a majority and a quorum, answers count as votes.
+ * How many answers are wanted. `first`: one good answer; a number: so many good ones; `majority`: one that more than
+ * half of all workers give; `quorum`: one that so many give. With a majority and a quorum, answers count as votes.
  */
 export type Keep = 'first' | number | 'majority' | { readonly quorum: number }
 
@@ -42,7 +44,10 @@ export interface RaceRule<E> {
   readonly vote: (end: E) => string
   /** The id of the activation, for the journal. */
   readonly idOf: (end: E) => ActivationId | undefined
-  /** The next one begins only when the one before has worked for so many milliseconds, or at once when one has ended badly. Default: all begin at once. */
+  /**
+   * The next one begins only when the one before has worked for so many milliseconds, or at once when one has ended
+   * badly. Default: all begin at once.
+   */
   readonly hedgeAfterMs?: number
   readonly callId?: string
   /** Whether no other worker begins after such an end. Default: the others do. */
@@ -59,7 +64,12 @@ export interface Decision<E> {
 }
 
 /** Lets the workers begin, keeps what the rule says, stops the others, and waits until all have ended. */
-export async function race<E>(ctx: Context, watch: Watch, racers: readonly Racer<E>[], rule: RaceRule<E>): Promise<Decision<E>> {
+export async function race<E>(
+  ctx: Context,
+  watch: Watch,
+  racers: readonly Racer<E>[],
+  rule: RaceRule<E>,
+): Promise<Decision<E>> {
   const run = new Race(ctx, watch, racers, rule)
   const kept = await run.decided()
   const stopped = run.stopOthers(kept === undefined ? 'it cannot be decided any more' : 'enough answers are kept')
@@ -156,7 +166,12 @@ class Race<E> {
     )
     if (hedgeAfterMs === undefined || this.#begun >= this.#racers.length) return
     const hearing = { ring: () => this.#beginNext(), reject: (thrown: unknown) => this.#leave(thrown) }
-    this.#clock = new WorkClock(this.#ctx, this.#watch.alarm.bind(this.#watch), { name: 'hedge', ms: hedgeAfterMs }, hearing)
+    this.#clock = new WorkClock(
+      this.#ctx,
+      this.#watch.alarm.bind(this.#watch),
+      { name: 'hedge', ms: hedgeAfterMs },
+      hearing,
+    )
     if (this.#waiting === 0) this.#clock.run()
   }
 
@@ -192,7 +207,8 @@ class Race<E> {
   #kept(): readonly E[] | undefined {
     const { keep } = this.#rule
     const wanted = this.#wanted()
-    if (keep === 'first' || typeof keep === 'number') return this.#good.length < wanted ? undefined : this.#good.slice(0, wanted)
+    if (keep === 'first' || typeof keep === 'number')
+      return this.#good.length < wanted ? undefined : this.#good.slice(0, wanted)
     return [...this.#votes().values()].find((same) => same.length >= wanted)
   }
 
@@ -200,7 +216,9 @@ class Race<E> {
   #isOpen(): boolean {
     const { keep } = this.#rule
     const votes =
-      keep === 'first' || typeof keep === 'number' ? [this.#good.length] : [...this.#votes().values()].map(({ length }) => length)
+      keep === 'first' || typeof keep === 'number'
+        ? [this.#good.length]
+        : [...this.#votes().values()].map(({ length }) => length)
     return Math.max(0, ...votes) + this.#racers.length - this.#ends.size >= this.#wanted()
   }
 

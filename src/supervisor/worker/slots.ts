@@ -1,10 +1,12 @@
 /**
  * Concurrency slots: how many workers may work at once. First come, first served.
  *
- * Owns: counting, the queue. Does not own: hearing that a worker waits for a human (watch.ts), when a slot is given back (worker-task.ts).
- * Holds: K3: who gets the next slot follows from the order of recorded arrivals, so replay gives them out in the same order.
- * A worker gives its slot back while it, or a worker below it, waits for a human, and has it again at once when the answer is there (team R-16):
- * it is at work then, so for a moment there may be more workers than slots, and no new one begins until that is over.
+ * Owns: counting, the queue. Does not own: hearing that a worker waits for a human (watch.ts), when a slot is given
+ * back (worker-task.ts).
+ * Holds: K3: who gets the next slot follows from the order of recorded arrivals, so replay gives them out in the same
+ * order. A worker gives its slot back while it, or a worker below it, waits for a human, and has it again at once when
+ * the answer is there (team R-16): it is at work then, so for a moment there may be more workers than slots, and no new
+ * one begins until that is over.
  */
 
 /** What a worker holds while it works. */

@@ -1,9 +1,11 @@
 /**
- * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who waits for a human, who is to be stopped.
+ * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who
+ * waits for a human, who is to be stopped.
  *
- * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it (worker-task.ts), slots (slots.ts), counting working time (work-clock.ts).
- * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the leader ends every wait here.
- * While nobody works, nothing is waited for.
+ * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it
+ * (worker-task.ts), slots (slots.ts), counting working time (work-clock.ts).
+ * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the
+ * leader ends every wait here. While nobody works, nothing is waited for.
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
 import { questionsOf, type Answering } from '../../agent/index.ts'
@@ -16,12 +18,18 @@ export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
 
 /** How a worker is waited for. */
 export interface WatchOptions {
-  /** Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human, and while the run is paused or taken over. Then it is stopped, and `late` is heard. */
+  /**
+   * Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human, and while the
+   * run is paused or taken over. Then it is stopped, and `late` is heard.
+   */
   readonly timeoutMs?: number
   readonly late?: () => void
   /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
   readonly onWait?: (waiting: boolean) => void
-  /** Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is heard. */
+  /**
+   * Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is
+   * heard.
+   */
   readonly answer?: Answering
 }
 
@@ -54,7 +62,9 @@ export class Watch {
   readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
   #looking = false
 
-  /** `stopper`: how to stop what somebody outside calls by this name; undefined if it is nothing of ours, or has ended. */
+  /**
+   * `stopper`: how to stop what somebody outside calls by this name; undefined if it is nothing of ours, or has ended.
+   */
   constructor(stopper: (delegation: string) => ((reason: string) => void) | undefined) {
     this.#stopper = stopper
   }
@@ -94,7 +104,10 @@ export class Watch {
     return new WorkClock(ctx, this.alarm.bind(this), { name: 'timeout', ms: timeoutMs }, { ring, reject })
   }
 
-  /** Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was cancelled. */
+  /**
+   * Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was
+   * cancelled.
+   */
   alarm(ctx: Context, name: string, ms: number, { ring, reject }: Alarm): () => void {
     const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
     this.#alarms.set(timer, { ring, reject })

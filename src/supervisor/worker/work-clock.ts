@@ -1,13 +1,20 @@
 /**
- * The working time of somebody: rings once they have worked for so long. The clock stands while they wait for a human, and what of it the run has stood still is no work.
+ * The working time of somebody: rings once they have worked for so long. The clock stands while they wait for a human,
+ * and what of it the run has stood still is no work.
  *
- * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, race.ts), what follows when it rings.
+ * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, race.ts),
+ * what follows when it rings.
  * Holds: K3: a durable timer and a recorded read; the time is the recorded one.
  */
 import { stoodBetween, type Context, type Pause } from '../../engine/index.ts'
 
 /** Sets a timer of this name; what it returns calls it off. */
-type Alarm = (ctx: Context, name: string, ms: number, heard: { ring: () => void; reject: (thrown: unknown) => void }) => () => void
+type Alarm = (
+  ctx: Context,
+  name: string,
+  ms: number,
+  heard: { ring: () => void; reject: (thrown: unknown) => void },
+) => () => void
 
 interface Hearing {
   readonly ring: () => void
@@ -28,7 +35,12 @@ export class WorkClock {
   #over = false
 
   /** `name`: of its timer; persistent. `ms`: of working time. It stands until `run`. */
-  constructor(ctx: Context, alarm: Alarm, { name, ms }: { readonly name: string; readonly ms: number }, hearing: Hearing) {
+  constructor(
+    ctx: Context,
+    alarm: Alarm,
+    { name, ms }: { readonly name: string; readonly ms: number },
+    hearing: Hearing,
+  ) {
     this.#ctx = ctx
     this.#alarm = alarm
     this.#name = name
@@ -77,6 +89,9 @@ export class WorkClock {
   /** Milliseconds, as far as is known. */
   get #worked(): number {
     const now = this.#ctx.now().getTime()
-    return this.#ran.reduce((sum, { from, to }) => sum + Math.min(to, now) - from - stoodBetween(this.#pauses, from, Math.min(to, now)), 0)
+    return this.#ran.reduce(
+      (sum, { from, to }) => sum + Math.min(to, now) - from - stoodBetween(this.#pauses, from, Math.min(to, now)),
+      0,
+    )
   }
 }

@@ -1,12 +1,24 @@
 /**
  * Worker task: one worker of a leader, from its start through the edge to its end, and whether another attempt follows.
  *
- * Owns: what crosses so that a leader can wait (reports of human waits, questions), the time limit, the slots that are free while a human is waited for, the end as its leader counts it,
- * the retry rule and its pause. Does not own: the wait (watch.ts), who gets a slot when (slots.ts; the scheduler of a team), what a leader makes of an end.
- * Holds: K3: a time limit and a pause are durable timers, and jitter is drawn from the context. K8: a worker is stopped through its context. K11: every attempt is an activation of its own.
- * One mechanism, three leaders: a delegation (delegation/attempts.ts), a race (race.ts), a task of a planned team (../team/work/scheduler.ts). How they differ is data.
+ * Owns: what crosses so that a leader can wait (reports of human waits, questions), the time limit, the slots that are
+ * free while a human is waited for, the end as its leader counts it, the retry rule and its pause. Does not own: the
+ * wait (watch.ts), who gets a slot when (slots.ts; the scheduler of a team), what a leader makes of an end.
+ * Holds: K3: a time limit and a pause are durable timers, and jitter is drawn from the context. K8: a worker is stopped
+ * through its context. K11: every attempt is an activation of its own. One mechanism, three leaders: a delegation
+ * (delegation/attempts.ts), a race (race.ts), a task of a planned team (../team/work/scheduler.ts). How they differ is
+ * data.
  */
-import { present, timedOut, trailOf, withoutTrail, type ActivationId, type Failure, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  present,
+  timedOut,
+  trailOf,
+  withoutTrail,
+  type ActivationId,
+  type Failure,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
 import { startWorker, type Answering } from '../../agent/index.ts'
 import type { Brief, Edge, PermitGrant, Receiver } from '../../edge/index.ts'
 import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
@@ -29,13 +41,17 @@ export interface WorkerTask {
   readonly timeoutMs?: number | undefined
   /** What the worker holds: free while it waits for a human. Default: nothing. */
   readonly slots?: readonly Slot[]
-  /** Whether its leader hears of human waits even where neither a time limit nor a slot depends on them. Default false. */
+  /**
+   * Whether its leader hears of human waits even where neither a time limit nor a slot depends on them. Default false.
+   */
   readonly reportsWaits?: boolean
   /** Hears that the worker, or one below it, begins (true) or ceases to wait for a human. */
   readonly onWait?: ((waiting: boolean) => void) | undefined
   /** Answers its questions. Default: it may ask none. */
   readonly answer?: Answering | undefined
-  /** Whether it was stopped for another reason: then it has not run out of time. Default: its time counts all the same. */
+  /**
+   * Whether it was stopped for another reason: then it has not run out of time. Default: its time counts all the same.
+   */
   readonly wasStopped?: () => boolean
 }
 
@@ -72,7 +88,10 @@ export function startTask(task: WorkerTask): StartedTask | Failure {
   return typeof id === 'string' ? { id, ended: () => taskEnd(task, id) } : id
 }
 
-async function taskEnd({ ctx, watch, timeoutMs, slots = [], onWait, answer, wasStopped }: WorkerTask, id: ActivationId): Promise<TaskEnd> {
+async function taskEnd(
+  { ctx, watch, timeoutMs, slots = [], onWait, answer, wasStopped }: WorkerTask,
+  id: ActivationId,
+): Promise<TaskEnd> {
   let late = false
   const arrival = await watch.end(ctx, id, {
     ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = wasStopped?.() !== true) }),
@@ -108,14 +127,22 @@ export interface FailedAttempt {
 }
 
 /** Milliseconds until the next attempt; undefined: there is none. */
-export function retryDelay(ctx: Context, policy: RetryPolicy, { attempt, retryAfterMs, isWorthIt }: FailedAttempt): number | undefined {
+export function retryDelay(
+  ctx: Context,
+  policy: RetryPolicy,
+  { attempt, retryAfterMs, isWorthIt }: FailedAttempt,
+): number | undefined {
   if (attempt >= (policy.attempts ?? defaultAttempts) || !isWorthIt()) return undefined
   return backoff(policy, attempt, retryAfterMs, () => ctx.random())
 }
 
 /** The pause before the next attempt, as a durable timer. Returns how to call it off. */
-export const pauseBeforeRetry = (ctx: Context, watch: Watch, delayMs: number, { over, reject }: PauseEnd): (() => void) =>
-  watch.alarm(ctx, 'retry', delayMs, { ring: over, reject })
+export const pauseBeforeRetry = (
+  ctx: Context,
+  watch: Watch,
+  delayMs: number,
+  { over, reject }: PauseEnd,
+): (() => void) => watch.alarm(ctx, 'retry', delayMs, { ring: over, reject })
 
 /** Who hears how a pause ends. */
 export interface PauseEnd {

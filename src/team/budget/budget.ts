@@ -1,9 +1,12 @@
 /**
- * The budget of a team: what tasks are expected to use is set aside before they begin (spec team R-20). Pure but for being written to.
+ * The budget of a team: what tasks are expected to use is set aside before they begin (spec team R-20). Pure but for
+ * being written to.
  *
- * Owns: the options, the ledger, the marks at 50, 80 and 100 percent. Does not own: what becomes of the work when it is used up (spending.ts), the hard limit of the tree, which the engine's
- * account keeps call by call, whatever was estimated.
- * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a call of which nobody knows counts at the estimate, and is shown as unknown.
+ * Owns: the options, the ledger, the marks at 50, 80 and 100 percent. Does not own: what becomes of the work when it is
+ * used up (spending.ts), the hard limit of the tree, which the engine's account keeps call by call, whatever was
+ * estimated.
+ * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a
+ * call of which nobody knows counts at the estimate, and is shown as unknown.
  */
 import { totalUsage, type Usage } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
@@ -16,17 +19,21 @@ export interface BudgetOptions {
   /** US dollars. Default: any number. Refused at build for a model without a known price. */
   readonly usd?: number
   /**
-   * `hard` (default): a task that does not fit waits until others have used less than was set aside for them; it is refused, and has failed, as soon as it cannot fit any more. Except with
-   * `onExhausted: 'ask'` it is also a limit of the whole tree, so that a model call that would go beyond it is not made. `soft`: it begins, with a warning.
+   * `hard` (default): a task that does not fit waits until others have used less than was set aside for them; it is
+   * refused, and has failed, as soon as it cannot fit any more. Except with `onExhausted: 'ask'` it is also a limit of
+   * the whole tree, so that a model call that would go beyond it is not made. `soft`: it begins, with a warning.
    */
   readonly mode?: 'hard' | 'soft'
   /**
-   * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is under way ends, and there is an answer of what there is. `abort`: everything
-   * is stopped; so it is when a task cannot fit any more. `ask`: a human says how much more there is, and what cannot fit waits for it; what is under way goes on, also beyond the limit. An
-   * answer that is no number above 0 means no more: then as with `synthesise`.
+   * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is
+   * under way ends, and there is an answer of what there is. `abort`: everything is stopped; so it is when a task
+   * cannot fit any more. `ask`: a human says how much more there is, and what cannot fit waits for it; what is under
+   * way goes on, also beyond the limit. An answer that is no number above 0 means no more: then as with `synthesise`.
    */
   readonly onExhausted?: 'synthesise' | 'abort' | 'ask'
-  /** What a task is expected to use that does not say so itself; not more than the whole. Default: nothing is set aside. */
+  /**
+   * What a task is expected to use that does not say so itself; not more than the whole. Default: nothing is set aside.
+   */
   readonly perTask?: Estimate
 }
 
@@ -67,7 +74,10 @@ const counted = ['tokens', 'usd'] as const
 const percents = [50, 80, 100] as const
 const nothing: Amounts = { tokens: 0, usd: 0 }
 
-/** Limits that a hard budget is for the whole tree; undefined if it is none. Those of one that a human may raise would stand in the way. */
+/**
+ * Limits that a hard budget is for the whole tree; undefined if it is none. Those of one that a human may raise would
+ * stand in the way.
+ */
 export function treeLimits(budget: BudgetOptions | undefined): Limits | undefined {
   const { tokens, usd, mode, onExhausted } = budget ?? {}
   if (mode === 'soft' || onExhausted === 'ask') return undefined
@@ -101,7 +111,10 @@ export class TeamBudget {
     return this.#firstShort((of, limit) => isMore(this.#spent[of] + reserved[of] + wanted[of], limit), wanted)
   }
 
-  /** Why there will be no room, even if everybody at work used nothing; undefined if there may be. `besides`: a task whose reserve counts as spent. */
+  /**
+   * Why there will be no room, even if everybody at work used nothing; undefined if there may be. `besides`: a task
+   * whose reserve counts as spent.
+   */
   never(wanted: Amounts, besides?: string): Shortage | undefined {
     const kept = (besides === undefined ? undefined : this.#reserves.get(besides)) ?? nothing
     return this.#firstShort((of, limit) => isMore(this.#spent[of] + kept[of] + wanted[of], limit), wanted)
@@ -143,12 +156,18 @@ export class TeamBudget {
     this.#reserves.set(task, wanted)
   }
 
-  /** An attempt at a task has ended: what was set aside for it is free, and what it used is spent. Says what it counts, and which marks are reached by it. */
+  /**
+   * An attempt at a task has ended: what was set aside for it is free, and what it used is spent. Says what it counts,
+   * and which marks are reached by it.
+   */
   settle(task: string, usage: Usage): { readonly used: Amounts; readonly crossed: readonly Crossing[] } {
     const reserved = this.#reserves.get(task) ?? nothing
     this.#reserves.delete(task)
     const { input, output, usd, unknown, unpriced } = totalUsage(usage)
-    const used = { tokens: observed(input + output, unknown, reserved.tokens), usd: observed(usd, unpriced, reserved.usd) }
+    const used = {
+      tokens: observed(input + output, unknown, reserved.tokens),
+      usd: observed(usd, unpriced, reserved.usd),
+    }
     this.#spent = { tokens: this.#spent.tokens + used.tokens, usd: this.#spent.usd + used.usd }
     this.#unknown += unknown
     return { used, crossed: this.#crossed() }
@@ -172,7 +191,8 @@ export class TeamBudget {
   raise(of: Counted, more: number): void {
     const limit = (this.#limits[of] ?? 0) + more
     this.#limits[of] = limit
-    for (const percent of percents) if (isMore((limit * percent) / 100, this.#spent[of])) this.#marks.delete(`${of} ${percent}`)
+    for (const percent of percents)
+      if (isMore((limit * percent) / 100, this.#spent[of])) this.#marks.delete(`${of} ${percent}`)
   }
 
   state(): BudgetState {

@@ -1,11 +1,23 @@
 /**
- * Spending: a budget at work. Who may begin, what is noted of it, and what becomes of the rest when it is used up (spec team R-20).
+ * Spending: a budget at work. Who may begin, what is noted of it, and what becomes of the rest when it is used up (spec
+ * team R-20).
  *
- * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (scheduler.ts).
- * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn. A task that waits for room holds none, and only
- * those at work hold any: so nobody waits for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every circle is (deadlocks.ts).
+ * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts),
+ * how tasks begin and end (scheduler.ts).
+ * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody
+ * needs any more is withdrawn. A task that waits for room holds none, and only those at work hold any: so nobody waits
+ * for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every
+ * circle is (deadlocks.ts).
  */
-import { failure, FailureError, isWithin, type ActivationId, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import {
+  failure,
+  FailureError,
+  isWithin,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+} from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { namesLeaderLimit } from '../../journal/index.ts'
 import { interrupt } from '../../oversight/index.ts'
@@ -52,19 +64,25 @@ export class Spending {
     this.#work = work
   }
 
-  /** Why there will be no room for somebody who is expected to use this; undefined if there may be. For those who are not at work yet. What whoever asks for them holds is not counted on. */
+  /**
+   * Why there will be no room for somebody who is expected to use this; undefined if there may be. For those who are
+   * not at work yet. What whoever asks for them holds is not counted on.
+   */
   refusal(estimate: Estimate | undefined, asker?: string): Failure | undefined {
     const budget = this.#budget
     if (budget === undefined || this.#mode === 'soft') return undefined
     const wanted = budget.wanted(estimate)
-    const short = budget.exhausted() ?? (this.#work?.waitsForRoom === true ? budget.never(wanted, asker) : budget.shortage(wanted))
+    const short =
+      budget.exhausted() ?? (this.#work?.waitsForRoom === true ? budget.never(wanted, asker) : budget.shortage(wanted))
     return short === undefined ? undefined : noRoom(short)
   }
 
   /** Whose ends a task waits for that waits for room; undefined if it does not, or is about to be looked at again. */
   awaited(entry: Entry): readonly string[] | undefined {
     const budget = this.#budget
-    return budget === undefined || !this.#short.has(entry) || budget.isDecided(budget.wanted(entry.estimate)) ? undefined : budget.holders
+    return budget === undefined || !this.#short.has(entry) || budget.isDecided(budget.wanted(entry.estimate))
+      ? undefined
+      : budget.holders
   }
 
   /** A task that waits for room is refused: whoever holds it waits for that task. */
@@ -74,7 +92,10 @@ export class Spending {
     if (short !== undefined) this.#work?.settle(entry, 'failed', { failure: noRoom(short) })
   }
 
-  /** Whether a task may begin: undefined if so, and what it is expected to use is set aside; `later`: not yet, the work hears of it (`again`). It may have ended when this returns. */
+  /**
+   * Whether a task may begin: undefined if so, and what it is expected to use is set aside; `later`: not yet, the work
+   * hears of it (`again`). It may have ended when this returns.
+   */
   readonly mayBegin = (entry: Entry): Failure | 'later' | undefined => {
     const budget = this.#budget
     if (budget === undefined) return undefined
@@ -152,7 +173,10 @@ export class Spending {
   }
 
   /** What an attempt used is known. A failure, if it was this budget that ended it: one of its calls did not fit. */
-  readonly attemptEnded = (entry: Entry, { usage, outcome }: Pick<WorkerEnd, 'usage' | 'outcome'>): Failure | undefined => {
+  readonly attemptEnded = (
+    entry: Entry,
+    { usage, outcome }: Pick<WorkerEnd, 'usage' | 'outcome'>,
+  ): Failure | undefined => {
     const budget = this.#budget
     if (budget === undefined) return undefined
     this.#count(entry, usage, budget)
@@ -204,7 +228,13 @@ export class Spending {
 
   /** Something has moved: what is used up by now ends the rest, whether somebody is about to begin or not. */
   readonly progress = (): void => {
-    if (this.#mode === 'soft' || this.#onExhausted === 'ask' || this.#ending || this.#work === undefined || this.#work.closed !== undefined)
+    if (
+      this.#mode === 'soft' ||
+      this.#onExhausted === 'ask' ||
+      this.#ending ||
+      this.#work === undefined ||
+      this.#work.closed !== undefined
+    )
       return
     const used = this.#budget?.exhausted()
     if (used === undefined) return
@@ -243,7 +273,12 @@ export class Spending {
     if (more === undefined || budget === undefined) this.#onExhausted = 'synthesise'
     else {
       budget.raise(short.of, more)
-      this.#ctx.emit({ type: 'budget.set', limits: budget.state().limits, mode: this.#mode, raised: { of: short.of, by: more } })
+      this.#ctx.emit({
+        type: 'budget.set',
+        limits: budget.state().limits,
+        mode: this.#mode,
+        raised: { of: short.of, by: more },
+      })
     }
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -255,7 +290,16 @@ export class Spending {
     const { of, limit, spent, reserved, wanted } = short
     const question = `${noRoom(short).message}. How many more ${words[of]} may be used? 0: no more.`
     try {
-      const answer: Json = await interrupt(this.#ctx, { type: 'budget', of, limit, spent, reserved, wanted, task: entry.id, question })
+      const answer: Json = await interrupt(this.#ctx, {
+        type: 'budget',
+        of,
+        limit,
+        spent,
+        reserved,
+        wanted,
+        task: entry.id,
+        question,
+      })
       return typeof answer === 'number' && answer > 0 ? answer : undefined
     } catch (thrown) {
       if (thrown instanceof FailureError) return undefined
@@ -272,8 +316,10 @@ export class Spending {
 /** Whether a limit of this size, of this team or a leader above it, has ended an attempt. */
 function isLimitAbove(team: ActivationId, outcome: Outcome, of: Counted, max: number): boolean {
   if (outcome.status !== 'limited' && outcome.status !== 'failed') return false
-  const { activation, max: its } = outcome.status === 'limited' ? (outcome.account ?? {}) : (outcome.failure.details ?? {})
-  const { limit, message } = outcome.status === 'limited' ? outcome : { limit: outcome.failure.details?.['limit'], ...outcome.failure }
+  const { activation, max: its } =
+    outcome.status === 'limited' ? (outcome.account ?? {}) : (outcome.failure.details ?? {})
+  const { limit, message } =
+    outcome.status === 'limited' ? outcome : { limit: outcome.failure.details?.['limit'], ...outcome.failure }
   if (typeof activation !== 'string' || typeof its !== 'number') return namesLeaderLimit(message, of, max)
   return limit === of && its === max && isWithin(team, activation as ActivationId)
 }

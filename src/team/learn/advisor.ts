@@ -1,7 +1,9 @@
 /**
- * Advice: what earlier runs of a session say about how to go about a question (spec team 1.12, R-12). Pure, and seeded: the same memory, question and numbers give the same advice.
+ * Advice: what earlier runs of a session say about how to go about a question (spec team 1.12, R-12). Pure, and seeded:
+ * the same memory, question and numbers give the same advice.
  *
- * Owns: the types, the rule. Does not own: what is remembered and where (memory.ts), how alike two questions are (similarity.ts), when advice is asked for and obeyed (learning.ts).
+ * Owns: the types, the rule. Does not own: what is remembered and where (memory.ts), how alike two questions are
+ * (similarity.ts), when advice is asked for and obeyed (learning.ts).
  */
 import type { TeamStrategy } from '../../journal/index.ts'
 import type { Similarity } from '../../supervisor/index.ts'
@@ -44,16 +46,25 @@ export interface Advice {
   readonly warnings: readonly string[]
 }
 
-/** Makes advice of what is remembered, or has none. `random` gives the same numbers whenever the same run asks again. A recorded step; one that throws has no advice. */
+/**
+ * Makes advice of what is remembered, or has none. `random` gives the same numbers whenever the same run asks again. A
+ * recorded step; one that throws has no advice.
+ */
 export type Advisor = (recollection: Recollection, question: string, random: () => number) => Advice | undefined
 
 /** How Reeve's own advisor advises. */
 export interface AdvisorOptions {
-  /** How much alike two questions are, 0 to 1; asked in a recorded step. Default: 1 if they are equal but for case, else the words in common by those of the longer one. */
+  /**
+   * How much alike two questions are, 0 to 1; asked in a recorded step. Default: 1 if they are equal but for case, else
+   * the words in common by those of the longer one.
+   */
   readonly similarity?: Similarity
   /** How often, from 0 to 1, it tries the strategy that was used least, where no earlier case is alike. Default 0.1. */
   readonly explore?: number
-  /** How much success counts against speed, 0 to 1. Below 0.3 it always says `parallel`, above 0.8 always `sequential`. Default 0.7. */
+  /**
+   * How much success counts against speed, 0 to 1. Below 0.3 it always says `parallel`, above 0.8 always `sequential`.
+   * Default 0.7.
+   */
   readonly accuracy?: number
 }
 
@@ -96,12 +107,19 @@ const patterns: readonly {
 /** Whether advice decides. */
 export const overrides = ({ confidence }: Advice): boolean => confidence > overridesAbove
 
-/** Reeve's own advisor. Pure. `alike`: how much each remembered question is like this one. Draws one number where none is alike enough. */
+/**
+ * Reeve's own advisor. Pure. `alike`: how much each remembered question is like this one. Draws one number where none
+ * is alike enough.
+ */
 export function advise(
   recollection: Recollection,
   question: string,
   random: () => number,
-  { alike, explore = 0.1, accuracy = 0.7 }: Pick<AdvisorOptions, 'explore' | 'accuracy'> & { readonly alike: readonly number[] },
+  {
+    alike,
+    explore = 0.1,
+    accuracy = 0.7,
+  }: Pick<AdvisorOptions, 'explore' | 'accuracy'> & { readonly alike: readonly number[] },
 ): Advice {
   const asked = question.toLowerCase()
   const found = patterns.filter(({ words }) => words.some((word) => asked.includes(word)))
@@ -119,13 +137,19 @@ export function advise(
   }
 }
 
-const rateOf = ({ runs, successes }: Pick<StrategyRecord, 'runs' | 'successes'>): number => (runs > 0 ? successes / runs : 0)
+const rateOf = ({ runs, successes }: Pick<StrategyRecord, 'runs' | 'successes'>): number =>
+  runs > 0 ? successes / runs : 0
 
 /** A product as it is on paper: 0.8 is not above 0.8 because computers count in halves. */
 const exactly = (product: number): number => Math.min(1, Math.max(0, Math.round(product * 1e12) / 1e12))
 
 /** The strategy that did best, or, now and then, the one that was used least. */
-function drawn({ strategies: known }: Recollection, random: () => number, explore: number, accuracy: number): TeamStrategy {
+function drawn(
+  { strategies: known }: Recollection,
+  random: () => number,
+  explore: number,
+  accuracy: number,
+): TeamStrategy {
   const runsOf = (strategy: TeamStrategy): number => recordOf(known, strategy)?.runs ?? 0
   if (random() < explore) return strategies.reduce((least, each) => (runsOf(each) < runsOf(least) ? each : least))
   const used = strategies.filter((each) => runsOf(each) > 0)

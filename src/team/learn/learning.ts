@@ -1,9 +1,12 @@
 /**
- * Learning: what a run of a planned team is told of the runs before it, and what it leaves for those after it (spec team 1.12, R-12).
+ * Learning: what a run of a planned team is told of the runs before it, and what it leaves for those after it (spec
+ * team 1.12, R-12).
  *
- * Owns: when the memory is asked and told, whether there is advice, who gives it, its check, the options and what is wrong with them. Does not own: the advice (advisor.ts), what is remembered
- * (memory.ts), what the planner makes of it (../plan).
- * Holds: K3: the numbers an advisor draws are the activation's, so the same run draws the same. K8: an end by cancel is remembered, too. No session: nothing is asked and nothing is told.
+ * Owns: when the memory is asked and told, whether there is advice, who gives it, its check, the options and what is
+ * wrong with them. Does not own: the advice (advisor.ts), what is remembered (memory.ts), what the planner makes of it
+ * (../plan).
+ * Holds: K3: the numbers an advisor draws are the activation's, so the same run draws the same. K8: an end by cancel is
+ * remembered, too. No session: nothing is asked and nothing is told.
  */
 import {
   copy,
@@ -23,7 +26,15 @@ import { askWord } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { TeamStrategy } from '../../journal/index.ts'
 import type { Subtask } from '../plan/plan.ts'
-import { advise, overrides, strategies, type Advice, type Advisor, type AdvisorOptions, type Recollection } from './advisor.ts'
+import {
+  advise,
+  overrides,
+  strategies,
+  type Advice,
+  type Advisor,
+  type AdvisorOptions,
+  type Recollection,
+} from './advisor.ts'
 import { nothingKnown, recalled, recorded, type MemoryScope, type TeamEnd, type TeamMemory } from './memory.ts'
 import { wordSimilarity } from './similarity.ts'
 
@@ -62,7 +73,8 @@ export class Learning {
     this.#began = ctx.now().getTime()
     const { session } = ctx.place.caller
     this.#scope = options.memory === undefined || session === undefined ? undefined : { session, team: options.name }
-    if (this.#scope !== undefined) ctx.onCancel('learning', (undoing) => this.#record(undoing, 'cancelled'), { always: true })
+    if (this.#scope !== undefined)
+      ctx.onCancel('learning', (undoing) => this.#record(undoing, 'cancelled'), { always: true })
   }
 
   /** Has the work done with what the past says, and remembers how it ended. */
@@ -81,7 +93,8 @@ export class Learning {
   /** What the past says, noted; undefined if it says nothing, or nobody is to say it. */
   async #advice(): Promise<Advice | undefined> {
     const { memory, advisor } = this.#options
-    if (memory === undefined || this.#scope === undefined) return typeof advisor === 'function' ? this.#noted(nothingKnown) : undefined
+    if (memory === undefined || this.#scope === undefined)
+      return typeof advisor === 'function' ? this.#noted(nothingKnown) : undefined
     const past = await recalled(this.#ctx, memory, this.#question, this.#scope)
     return past === undefined ? undefined : this.#noted(past)
   }
@@ -148,7 +161,9 @@ export class Learning {
 function statusOf(outcome: Outcome): TeamEnd['status'] {
   if (outcome.status === 'completed') return outcome.results?.partial === true ? 'partial' : 'success'
   if (outcome.status !== 'failed') return outcome.status === 'cancelled' ? 'cancelled' : 'failed'
-  return outcome.failure.code === 'team.too-many-failures' || outcome.failure.code === 'budget.exceeded' ? 'aborted' : 'failed'
+  return outcome.failure.code === 'team.too-many-failures' || outcome.failure.code === 'budget.exceeded'
+    ? 'aborted'
+    : 'failed'
 }
 
 const isShare = (given: unknown): boolean => typeof given === 'number' && given >= 0 && given <= 1
@@ -162,11 +177,15 @@ function adviceProblem(given: Json): string | undefined {
   const [stranger] = unknownNames(given, names, 'its advice')
   if (stranger !== undefined || !isObject(given)) return stranger
   const { strategy, confidence, subtasks, source, warnings } = given
-  if (!strategies.some((each) => each === strategy)) return `strategy is ${described(strategy)}, expected ${strategies.join(', ')}`
+  if (!strategies.some((each) => each === strategy))
+    return `strategy is ${described(strategy)}, expected ${strategies.join(', ')}`
   if (!isShare(confidence)) return `confidence is ${described(confidence)}, expected a number from 0 to 1`
-  if (subtasks !== undefined && !(Array.isArray(subtasks) && subtasks.every(isObject))) return 'subtasks is no list of tasks'
+  if (subtasks !== undefined && !(Array.isArray(subtasks) && subtasks.every(isObject)))
+    return 'subtasks is no list of tasks'
   if (source !== undefined && typeof source !== 'string') return 'source is no text'
-  return Array.isArray(warnings) && warnings.every((each) => typeof each === 'string') ? undefined : 'warnings is no list of texts'
+  return Array.isArray(warnings) && warnings.every((each) => typeof each === 'string')
+    ? undefined
+    : 'warnings is no list of texts'
 }
 
 /** What of it is data, for the team's version. */

@@ -1,10 +1,21 @@
 /**
  * Memory: how the runs of a session have ended, for the advice of the next one (spec team 1.12, R-12).
  *
- * Owns: what is remembered and how much of it, asking a memory, reading what it says; the memory it is kept in if nobody gives another. Does not own: when it is asked and told (learning.ts).
- * Holds: K3, K10: what a memory says is recorded. K6: an end is counted once, by its run. A memory that fails is a fact (`memory.unavailable`) and never the failure of the work.
+ * Owns: what is remembered and how much of it, asking a memory, reading what it says; the memory it is kept in if
+ * nobody gives another. Does not own: when it is asked and told (learning.ts).
+ * Holds: K3, K10: what a memory says is recorded. K6: an end is counted once, by its run. A memory that fails is a fact
+ * (`memory.unavailable`) and never the failure of the work.
  */
-import { described, failureFrom, isObject, jsonProblem, ReeveError, type Failure, type Json, type JsonObject } from '../../core/index.ts'
+import {
+  described,
+  failureFrom,
+  isObject,
+  jsonProblem,
+  ReeveError,
+  type Failure,
+  type Json,
+  type JsonObject,
+} from '../../core/index.ts'
 import { step } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO, type StepOptions } from '../../engine/index.ts'
 import type { MemoryUnavailable, TeamStrategy } from '../../journal/index.ts'
@@ -13,7 +24,10 @@ import { strategies, type Recollection, type RememberedPlan, type StrategyRecord
 
 /** How a run has ended, for the memory. */
 export interface TeamEnd {
-  /** The run; of a team below another agent, its activation. The same end may be told again, after a crash or a cancel in between: count it once by this. */
+  /**
+   * The run; of a team below another agent, its activation. The same end may be told again, after a crash or a cancel
+   * in between: count it once by this.
+   */
   readonly run: string
   /** As a text, shortened to 2,000 characters. */
   readonly question: string
@@ -34,7 +48,10 @@ export interface MemoryScope {
   readonly team: string
 }
 
-/** Where a team's memory is kept. Both are recorded steps, tried once, with 30 seconds each. Without a session neither is called. */
+/**
+ * Where a team's memory is kept. Both are recorded steps, tried once, with 30 seconds each. Without a session neither
+ * is called.
+ */
 export interface TeamMemory {
   recall(question: string, scope: MemoryScope, io: StepIO): Recollection | Promise<Recollection>
   record(end: TeamEnd, scope: MemoryScope, io: StepIO): unknown
@@ -51,9 +68,15 @@ const subtasksKept = 65_536
 const once: StepOptions = { retry: { attempts: 1 }, timeoutMs: 30_000, holds: 'text' }
 
 /** What is remembered for this question; undefined, and a fact, if the memory fails. */
-export function recalled(ctx: Context, memory: TeamMemory | true, question: string, scope: MemoryScope): Promise<Recollection | undefined> {
+export function recalled(
+  ctx: Context,
+  memory: TeamMemory | true,
+  question: string,
+  scope: MemoryScope,
+): Promise<Recollection | undefined> {
   return kindly(ctx, 'recall', async () => {
-    const given = memory === true ? keptIn(await ofTeam(ctx, scope).get(keyOf(scope))) : await asked(ctx, memory, question, scope)
+    const given =
+      memory === true ? keptIn(await ofTeam(ctx, scope).get(keyOf(scope))) : await asked(ctx, memory, question, scope)
     const problem = recollectionProblem(given)
     if (problem !== undefined) throw new ReeveError('input.invalid', problem)
     const { plans = [], strategies: used = {} } = given as Partial<Recollection>
@@ -62,10 +85,18 @@ export function recalled(ctx: Context, memory: TeamMemory | true, question: stri
 }
 
 const asked = (ctx: Context, memory: TeamMemory, question: string, scope: MemoryScope): Promise<Json> =>
-  step(ctx, 'memory.recall', async (io) => recordable((await memory.recall(question, { ...scope }, io)) ?? {}), { ...once, effect: 'read' })
+  step(ctx, 'memory.recall', async (io) => recordable((await memory.recall(question, { ...scope }, io)) ?? {}), {
+    ...once,
+    effect: 'read',
+  })
 
 /** Remembers an end. */
-export async function recorded(ctx: Context, memory: TeamMemory | true, end: TeamEnd, scope: MemoryScope): Promise<void> {
+export async function recorded(
+  ctx: Context,
+  memory: TeamMemory | true,
+  end: TeamEnd,
+  scope: MemoryScope,
+): Promise<void> {
   await kindly(ctx, 'record', async () => {
     if (memory === true) return ofTeam(ctx, scope).update(keyOf(scope), (before) => withEnd(before, end))
     const tell = async (io: StepIO): Promise<null> => {
@@ -77,7 +108,11 @@ export async function recorded(ctx: Context, memory: TeamMemory | true, end: Tea
 }
 
 /** What fails here is told to the journal only. */
-async function kindly<T>(ctx: Context, wanted: MemoryUnavailable['wanted'], work: () => Promise<T>): Promise<T | undefined> {
+async function kindly<T>(
+  ctx: Context,
+  wanted: MemoryUnavailable['wanted'],
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await work()
   } catch (thrown) {
@@ -95,7 +130,8 @@ function recordable(given: unknown): Json {
   return given as Json
 }
 
-// ---- what is said ------------------------------------------------------------------------------------------------------------------------
+// ---- what is said
+// ------------------------------------------------------------------------------------------------------------------------
 
 /** What is wrong with a recollection; undefined if nothing. What is left out is nothing. */
 function recollectionProblem(given: Json): string | undefined {
@@ -103,13 +139,15 @@ function recollectionProblem(given: Json): string | undefined {
   const { plans = [], strategies: used = {} } = given
   if (!Array.isArray(plans)) return `plans is ${described(plans)}, expected a list`
   const bad = plans.findIndex((plan: Json) => !isPlan(plan))
-  if (bad !== -1) return `plan ${bad} is not { question, strategy: ${strategies.join(' | ')}, subtasks, runs, successes }`
+  if (bad !== -1)
+    return `plan ${bad} is not { question, strategy: ${strategies.join(' | ')}, subtasks, runs, successes }`
   if (!isObject(used)) return `strategies is ${described(used)}, expected an object`
   const wrong = Object.keys(used).find((name) => !isRecord(used[name]))
   return wrong === undefined ? undefined : `strategies.${wrong} is not { runs, successes, ms, tokens }`
 }
 
-const isAmount = (value: Json | undefined): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0
+const isAmount = (value: Json | undefined): value is number =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0
 const isCount = ({ runs, successes }: JsonObject): boolean => isAmount(runs) && isAmount(successes) && successes <= runs
 const isRecord = (given: Json | undefined): boolean =>
   isObject(given) && isCount(given) && isAmount(given['ms']) && isAmount(given['tokens'])
@@ -120,7 +158,8 @@ const isPlan = (given: Json): boolean =>
   (given['subtasks'] === undefined || Array.isArray(given['subtasks'])) &&
   isCount(given)
 
-// ---- what is kept ------------------------------------------------------------------------------------------------------------------------
+// ---- what is kept
+// ------------------------------------------------------------------------------------------------------------------------
 
 /** It outlives the run; what one session has taught is no other's business. */
 const ofTeam = (ctx: Context, { team }: MemoryScope): ReturnType<Context['stream']> => ctx.stream(`mem_team.${team}`)
@@ -141,7 +180,10 @@ const keptIn = (value: Json): Json => {
   return { plans: Array.isArray(plans) ? plans.toReversed() : [], strategies: used ?? {} }
 }
 
-/** The memory after an end. Pure. Of a question that was asked before, the counts go on; its plan is that of the last run that succeeded. */
+/**
+ * The memory after an end. Pure. Of a question that was asked before, the counts go on; its plan is that of the last
+ * run that succeeded.
+ */
 export function withEnd(before: Json, end: TeamEnd): Json {
   const kept: Kept = isObject(before) ? (before as unknown as Kept) : { ...nothingKnown, ends: [] }
   if (kept.ends.includes(end.run)) return before
@@ -159,7 +201,12 @@ export function withEnd(before: Json, end: TeamEnd): Json {
     plans: [...kept.plans.filter((each) => !isSame(each)), plan].slice(-plansKept),
     strategies: {
       ...kept.strategies,
-      [strategy]: { runs: used.runs + 1, successes: used.successes + success, ms: used.ms + ms, tokens: used.tokens + tokens },
+      [strategy]: {
+        runs: used.runs + 1,
+        successes: used.successes + success,
+        ms: used.ms + ms,
+        tokens: used.tokens + tokens,
+      },
     },
     ends: [...kept.ends, end.run].slice(-endsKept),
   }
@@ -167,4 +214,5 @@ export function withEnd(before: Json, end: TeamEnd): Json {
 }
 
 const sameQuestion = (question: string): string => question.trim().toLowerCase()
-const keepable = (subtasks: readonly Subtask[]): readonly Subtask[] => (JSON.stringify(subtasks).length <= subtasksKept ? subtasks : [])
+const keepable = (subtasks: readonly Subtask[]): readonly Subtask[] =>
+  JSON.stringify(subtasks).length <= subtasksKept ? subtasks : []

@@ -1,7 +1,8 @@
 /**
  * The office: hears what members and people outside ask of the team's leader, and replies.
  *
- * Owns: hearing, whose word it is, which part of the team answers it. Does not own: what is decided (mail, staff, work).
+ * Owns: hearing, whose word it is, which part of the team answers it. Does not own: what is decided (mail, staff,
+ * work).
  * Holds: K3: one word at a time, in recorded order; a word that nobody can read is refused and changes nothing.
  */
 import { messageOf, own, type JsonObject } from '../../core/index.ts'

@@ -1,7 +1,8 @@
 /**
  * An inbox: what somebody has not read, oldest first; of everybody, or of one sender.
  *
- * Owns: the order, taking out of the middle, giving up the oldest; all of it in a time that does not grow with what was there before. Does not own: bounds (mailbox.ts). Pure but for being written to.
+ * Owns: the order, taking out of the middle, giving up the oldest; all of it in a time that does not grow with what was
+ * there before. Does not own: bounds (mailbox.ts). Pure but for being written to.
  */
 import type { Mail } from '../../agent/index.ts'
 

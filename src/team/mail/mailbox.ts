@@ -1,8 +1,10 @@
 /**
- * The mailbox of a team: what was sent, who has it, what was given up (spec team 1.7, R-7). Pure but for being written to.
+ * The mailbox of a team: what was sent, who has it, what was given up (spec team 1.7, R-7). Pure but for being written
+ * to.
  *
- * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and goes out (message-router.ts), who is meant (recipients.ts).
- * Below the bounds nothing is lost. A message costs the same, however many there were before.
+ * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and
+ * goes out (message-router.ts), who is meant (recipients.ts). Below the bounds nothing is lost. A message costs the
+ * same, however many there were before.
  */
 import { copy, type Json } from '../../core/index.ts'
 import type { Mail } from '../../agent/index.ts'
@@ -16,15 +18,19 @@ export interface MailboxOptions {
   /** How many one inbox may hold unread. Default 200. */
   readonly maxPerRecipient?: number
   /**
-   * What becomes of a message above a bound. `keep-newest-half` (default): everything is given up but the newest half of the bound, rounded down, the new one among them. `drop-oldest`: the oldest
-   * one is given up. `drop-newest`: the new one is refused (`full`); of several inboxes those that are full do without it.
+   * What becomes of a message above a bound. `keep-newest-half` (default): everything is given up but the newest half
+   * of the bound, rounded down, the new one among them. `drop-oldest`: the oldest one is given up. `drop-newest`: the
+   * new one is refused (`full`); of several inboxes those that are full do without it.
    */
   readonly overflow?: 'keep-newest-half' | 'drop-oldest' | 'drop-newest'
   /** Bytes of the content of one message as JSON. Default 1 MiB. */
   readonly maxBytes?: number
   /** How many messages a member may send. Default 0: no limit. */
   readonly quota?: number
-  /** How many replies may go to and fro between members while nothing else comes of it, before it is taken for a livelock. Default 100; 0: no limit. */
+  /**
+   * How many replies may go to and fro between members while nothing else comes of it, before it is taken for a
+   * livelock. Default 100; 0: no limit.
+   */
   readonly maxExchanges?: number
   /** Decides on each message of a member, or of somebody outside, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
@@ -93,7 +99,11 @@ export class Mailbox {
   #seq = 0
   #dropped = 0
 
-  constructor({ maxMessages, maxPerRecipient, overflow }: Pick<MailboxOptions, 'maxMessages' | 'maxPerRecipient' | 'overflow'> = {}) {
+  constructor({
+    maxMessages,
+    maxPerRecipient,
+    overflow,
+  }: Pick<MailboxOptions, 'maxMessages' | 'maxPerRecipient' | 'overflow'> = {}) {
     this.#maxMessages = maxMessages ?? mailDefaults.maxMessages
     this.#maxPerRecipient = maxPerRecipient ?? mailDefaults.maxPerRecipient
     this.#overflow = overflow ?? mailDefaults.overflow
@@ -130,8 +140,14 @@ export class Mailbox {
     return this.#inboxes.has(member) || this.#left.has(member)
   }
 
-  /** Somebody is there from now on: gets what waited for them, by id or by role. Nothing the second time, and nothing for those who have left. */
-  join(member: string, role: string): { readonly seqs: readonly number[]; readonly truncations: readonly Truncation[] } {
+  /**
+   * Somebody is there from now on: gets what waited for them, by id or by role. Nothing the second time, and nothing
+   * for those who have left.
+   */
+  join(
+    member: string,
+    role: string,
+  ): { readonly seqs: readonly number[]; readonly truncations: readonly Truncation[] } {
     if (this.knows(member)) return { seqs: [], truncations: [] }
     this.#inboxes.set(member, new Inbox())
     const letters = [member, waitsAsRole(role)].flatMap((key) => {
@@ -179,7 +195,8 @@ export class Mailbox {
 
   #deliver(letter: Letter, member: string): readonly Truncation[] {
     const inbox = inboxIn(this.#inboxes, member)
-    if (this.#overflow === 'drop-newest' && inbox.size >= this.#maxPerRecipient) return [this.#given([letter], inbox.oldest, member)]
+    if (this.#overflow === 'drop-newest' && inbox.size >= this.#maxPerRecipient)
+      return [this.#given([letter], inbox.oldest, member)]
     inbox.put(letter)
     letter.holders.push(member)
     const most = this.#most(this.#maxPerRecipient, inbox.size)

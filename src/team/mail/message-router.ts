@@ -1,12 +1,23 @@
 /**
  * The post room: takes the mail of members and of people outside in, and gives it out.
  *
- * Owns: what is taken and what is refused, who waits, the facts of it, telling members' models that there is some. Does not own: bounds and inboxes (mailbox.ts), who waits for ever
- * (../work/deadlocks.ts), what a round of replies is (../work/exchanges.ts).
- * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one sender is decided in the order in which it was sent. Nobody waits for a
- * place in a mailbox: it takes, gives up or refuses at once.
+ * Owns: what is taken and what is refused, who waits, the facts of it, telling members' models that there is some. Does
+ * not own: bounds and inboxes (mailbox.ts), who waits for ever (../work/deadlocks.ts), what a round of replies is
+ * (../work/exchanges.ts).
+ * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one
+ * sender is decided in the order in which it was sent. Nobody waits for a place in a mailbox: it takes, gives up or
+ * refuses at once.
  */
-import { isObject, jsonBytes, parentOf, present, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import {
+  isObject,
+  jsonBytes,
+  parentOf,
+  present,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type MessageId,
+} from '../../core/index.ts'
 import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -34,7 +45,10 @@ export interface PostRoomParts {
   readonly waitForMail: (entry: Entry, waits: boolean) => void
   /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
   readonly waitForHuman: <T>(member: string | undefined, ask: (asking: () => void) => Promise<T>) => Promise<T>
-  /** Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look for themselves. */
+  /**
+   * Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look
+   * for themselves.
+   */
   readonly toldAt: (member: string) => ActivationId | undefined
   /** Tells replies that go round; default: none do. */
   readonly rounds?: Pick<Exchanges, 'wrote' | 'read' | 'moved'>
@@ -86,7 +100,10 @@ export class PostRoom {
   /** Somebody sends. The receipt, where they want one, says what became of it. */
   readonly send: Clerk<'send'> = (word, speaker, heard) => this.#send(senderOf(speaker, heard), word, heard)
 
-  /** What somebody has sent just before an attempt of theirs ended may come after its end, and is mail like any other. False: this is no such thing. */
+  /**
+   * What somebody has sent just before an attempt of theirs ended may come after its end, and is mail like any other.
+   * False: this is no such thing.
+   */
   readonly late = (heard: HeardWord): boolean => {
     const { word, from } = heard
     const sender = word.do === 'send' && from !== undefined ? this.#formerly(from) : undefined
@@ -95,12 +112,21 @@ export class PostRoom {
     return true
   }
 
-  #send(sender: Sender, { mail, receipt }: Extract<TeamWord, { readonly do: 'send' }>, heard: HeardWord): JsonObject | undefined {
+  #send(
+    sender: Sender,
+    { mail, receipt }: Extract<TeamWord, { readonly do: 'send' }>,
+    heard: HeardWord,
+  ): JsonObject | undefined {
     const reply = (sent: Sent): JsonObject | undefined => (receipt === true ? sent : undefined)
     const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return reply(this.#refuse(sender, toText(mail), problem.reason, problem.message))
     if (this.#policies.length === 0) return reply(this.#take(sender, mail, { message: heard.id }))
-    this.#decideLater(sender, mail, { message: heard.id }, receipt === true ? (sent) => replyToWord(this.#ctx, heard, sent) : undefined)
+    this.#decideLater(
+      sender,
+      mail,
+      { message: heard.id },
+      receipt === true ? (sent) => replyToWord(this.#ctx, heard, sent) : undefined,
+    )
     return undefined
   }
 
@@ -174,14 +200,21 @@ export class PostRoom {
     if (seqs.length > 0) this.#ctx.emit({ type: 'mail.unread', member, seqs })
   }
 
-  /** Who waits for mail, each once, in the order in which they began to. A member with several pending waits wakes on the first. */
+  /**
+   * Who waits for mail, each once, in the order in which they began to. A member with several pending waits wakes on
+   * the first.
+   */
   waiting(): readonly MailWaiter[] {
     const found = new Map<Entry, MailWaiter>()
     for (const { entry, from, bounded } of this.#waits) {
       const before = found.get(entry)
       const sender = before === undefined || before.from === from ? from : undefined
       const ends = bounded || before?.bounded === true
-      found.set(entry, { entry, ...(sender === undefined ? undefined : { from: sender }), ...(ends ? { bounded: ends } : undefined) })
+      found.set(entry, {
+        entry,
+        ...(sender === undefined ? undefined : { from: sender }),
+        ...(ends ? { bounded: ends } : undefined),
+      })
     }
     return [...found.values()]
   }
@@ -191,14 +224,18 @@ export class PostRoom {
     return this.#undecided > 0
   }
 
-  /** Ends the waits of a member that would never end: each rejects with this message, and with the tasks that wait for each other. */
+  /**
+   * Ends the waits of a member that would never end: each rejects with this message, and with the tasks that wait for
+   * each other.
+   */
   failWait(entry: Entry, message: string, cycle: readonly string[]): void {
     const own = this.#waits.filter((each) => each.entry === entry)
     this.#callOff(entry, () => true)
     for (const { heard } of own) replyToWord(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
   }
 
-  // ---- taking in ---------------------------------------------------------------------------------------------------------------------
+  // ---- taking in
+  // ---------------------------------------------------------------------------------------------------------------------
 
   get #policies(): readonly TeamPolicy[] {
     return [this.#options.policy, this.#parts.policy].filter((each) => each !== undefined)
@@ -209,7 +246,8 @@ export class PostRoom {
     const address = addressOf(to)!
     const { quota = 0 } = this.#options
     const sent = this.#sent.get(from) ?? 0
-    if (isMember && quota > 0 && sent >= quota) return this.#refuse(sender, to, 'quota', `a member may send ${quota} messages, no more`)
+    if (isMember && quota > 0 && sent >= quota)
+      return this.#refuse(sender, to, 'quota', `a member may send ${quota} messages, no more`)
     const round = isMember ? this.#parts.rounds?.wrote(from, to, content) : undefined
     if (round !== undefined) {
       const { kind, cycle, isNew } = round
@@ -228,7 +266,15 @@ export class PostRoom {
     const { seq, recipients, truncations } = posted
     if (isMember) this.#sent.set(from, sent + 1)
     else this.#parts.rounds?.moved() // a word from elsewhere
-    this.#ctx.emit({ type: 'mail.accepted', seq, from, to, recipients, ...present({ by, kind, correlationId }), ...source })
+    this.#ctx.emit({
+      type: 'mail.accepted',
+      seq,
+      from,
+      to,
+      recipients,
+      ...present({ by, kind, correlationId }),
+      ...source,
+    })
     this.#noteTruncations(truncations)
     for (const member of recipients) this.#hand(member, seq)
     return { accepted: true, seq, recipients, dropped: this.#mailbox.dropped - before }
@@ -254,7 +300,8 @@ export class PostRoom {
     if (at !== undefined) noteMail(this.#ctx, at, seq)
   }
 
-  // ---- deciding ----------------------------------------------------------------------------------------------------------------------
+  // ---- deciding
+  // ----------------------------------------------------------------------------------------------------------------------
 
   /** `done`: how whoever waits for the receipt is told; undefined if nobody does. */
   #decideLater(sender: Sender, mail: MailToSend, source: Source, done?: (sent: Sent) => void): void {
@@ -299,7 +346,12 @@ export class PostRoom {
       ),
     )
     if (asked?.approved !== true)
-      return this.#refuse(sender, to, 'policy', asked === undefined ? 'not approved (not asked)' : refusalOf({ kind: 'mail' }, asked))
+      return this.#refuse(
+        sender,
+        to,
+        'policy',
+        asked === undefined ? 'not approved (not asked)' : refusalOf({ kind: 'mail' }, asked),
+      )
     if (!asked.edited) return this.#take(sender, mail, source)
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return this.#refuse(sender, to, problem.reason, problem.message)
@@ -307,7 +359,8 @@ export class PostRoom {
     return this.#take(sender, edited, { content: edited.content })
   }
 
-  // ---- giving out --------------------------------------------------------------------------------------------------------------------
+  // ---- giving out
+  // --------------------------------------------------------------------------------------------------------------------
 
   #has(member: string, from: string | undefined): boolean {
     return this.#mailbox.size(member) > 0 && (from === undefined || this.#mailbox.holds(member, from))
@@ -343,15 +396,22 @@ const shownOfTo = 200
 
 /** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
 const senderOf = ({ entry, name }: Speaker, { by }: HeardWord): Sender =>
-  entry === undefined ? { from: 'operator', isMember: false, ...present({ by }) } : { from: name, role: entry.role.role, isMember: true }
+  entry === undefined
+    ? { from: 'operator', isMember: false, ...present({ by }) }
+    : { from: name, role: entry.role.role, isMember: true }
 
 const toText = (mail: unknown): string => (isObject(mail) && typeof mail['to'] === 'string' ? mail['to'] : '')
 
 /** Why mail is none that could be taken. */
-function mailProblem(mail: unknown, maxBytes: number): { readonly reason: 'invalid' | 'too_large'; readonly message: string } | undefined {
+function mailProblem(
+  mail: unknown,
+  maxBytes: number,
+): { readonly reason: 'invalid' | 'too_large'; readonly message: string } | undefined {
   const { to, content, kind, correlationId } = isObject(mail) ? mail : {}
   const wrong = [
-    ...(typeof to !== 'string' || addressOf(to) === undefined ? ['"to" names a member, "role:<name>", or "*" for everybody else'] : []),
+    ...(typeof to !== 'string' || addressOf(to) === undefined
+      ? ['"to" names a member, "role:<name>", or "*" for everybody else']
+      : []),
     ...(content === undefined ? ['there is no content'] : []),
     ...(kind === undefined || typeof kind === 'string' ? [] : ['"kind" is a text']),
     ...(correlationId === undefined || typeof correlationId === 'string' ? [] : ['"correlationId" is a text']),

@@ -1,5 +1,6 @@
 /**
- * Tool names: what a team offers to its members' models beside their own tools, so those must be called something else. Pure.
+ * Tool names: what a team offers to its members' models beside their own tools, so those must be called something else.
+ * Pure.
  */
 import { isTeamTool, type Agent } from '../../agent/index.ts'
 
@@ -10,6 +11,9 @@ export function toolNameProblems(team: string, members: readonly Agent[]): reado
   return [...all].flatMap((each: Agent & { readonly toolNames?: readonly string[] }) =>
     (each.toolNames ?? [])
       .filter(isTeamTool)
-      .map((name) => `team "${team}": the tool "${name}" of agent "${each.name}" has the name of one that a team offers to its members`),
+      .map(
+        (name) =>
+          `team "${team}": the tool "${name}" of agent "${each.name}" has the name of one that a team offers to its members`,
+      ),
   )
 }

@@ -1,5 +1,6 @@
 /**
- * Topics: entries that tasks publish for those that consume them (spec team R-5). Append-only; an entry has a number in its topic, and at most 1 MiB.
+ * Topics: entries that tasks publish for those that consume them (spec team R-5). Append-only; an entry has a number in
+ * its topic, and at most 1 MiB.
  */
 import { copy, digestJson, jsonBytes, type Json, type JsonObject } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
@@ -31,7 +32,8 @@ export interface ShownTopic {
 /** What becomes of an entry, as its author is told. */
 export function published(word: TopicWord, topic: string, { produces = [] }: Pick<Subtask, 'produces'>): JsonObject {
   if (word.published) return { ...word }
-  const instead = produces.length === 0 ? 'it produces no topic' : `it produces ${produces.map((each) => `"${each}"`).join(', ')}`
+  const instead =
+    produces.length === 0 ? 'it produces no topic' : `it produces ${produces.map((each) => `"${each}"`).join(', ')}`
   const message =
     word.reason === 'undeclared'
       ? `the task does not produce "${topic}"; ${instead}`
@@ -51,10 +53,15 @@ export class Topics {
     return (this.#entries.get(topic) ?? []).map(({ entry }) => copy(entry))
   }
 
-  /** What somebody who consumes these topics is told: all entries, but for those that only repeat a result they are given anyway. */
+  /**
+   * What somebody who consumes these topics is told: all entries, but for those that only repeat a result they are
+   * given anyway.
+   */
   shown(topics: readonly string[], inputs: Readonly<Record<string, TaskInput>>): readonly ShownTopic[] {
     const isGiven = ({ task, entry }: TopicEntry): boolean =>
-      Object.hasOwn(inputs, task) && inputs[task]!.output !== undefined && digestJson(inputs[task]!.output) === digestJson(entry)
+      Object.hasOwn(inputs, task) &&
+      inputs[task]!.output !== undefined &&
+      digestJson(inputs[task]!.output) === digestJson(entry)
     return [...new Set(topics)].map((topic) => {
       const all = this.#entries.get(topic) ?? []
       return { topic, entries: all.filter((each) => !isGiven(each)), missing: all.length === 0 }

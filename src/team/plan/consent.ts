@@ -1,8 +1,11 @@
 /**
- * Consent: whether the team's policy and an approver let a plan be carried out, before any task begins (spec team R-16 for plans, C06, C89b).
+ * Consent: whether the team's policy and an approver let a plan be carried out, before any task begins (spec team R-16
+ * for plans, C06, C89b).
  *
- * Owns: who is asked, what follows from the decision. Does not own: policies (../staff/policy.ts), approvals (../../oversight), what makes a plan impossible (validate.ts).
- * Holds: no route and no shape of a plan goes round it. K6: each question is put once, and has the same id and deadline over a crash.
+ * Owns: who is asked, what follows from the decision. Does not own: policies (../staff/policy.ts), approvals
+ * (../../oversight), what makes a plan impossible (validate.ts).
+ * Holds: no route and no shape of a plan goes round it. K6: each question is put once, and has the same id and deadline
+ * over a crash.
  */
 import { asText, failure, type Failure, type Json } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
@@ -25,7 +28,10 @@ export type Consent =
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'again'; readonly comment: string }
 
-/** Asks the policy, then an approver, if either is to be asked. `look` validates a plan that the approver has edited. Rejects only with `Cancelled`. */
+/**
+ * Asks the policy, then an approver, if either is to be asked. `look` validates a plan that the approver has edited.
+ * Rejects only with `Cancelled`.
+ */
 export async function consentTo(
   ctx: Context,
   { approvePlan = false, policy, oversight }: ConsentOptions,
@@ -44,7 +50,11 @@ export async function consentTo(
     details: { plan: validated.plan as unknown as Json },
   })
   if (verdict === 'deny')
-    return refused(ctx, validated, failure('work.rejected', `the plan is not allowed: ${reason}`, 'policy', { retryable: false }))
+    return refused(
+      ctx,
+      validated,
+      failure('work.rejected', `the plan is not allowed: ${reason}`, 'policy', { retryable: false }),
+    )
   if (verdict === 'allow' && !approvePlan) {
     if (oversight === undefined) return { type: 'given', validated }
     return approved(ctx, oversight, validated, undefined, look)
@@ -67,16 +77,23 @@ async function approved(
     input: first.plan as unknown as Json,
     misfit: 'as it was edited it cannot be carried out',
     ask: ({ input, again }) => {
-      if (again !== undefined) ctx.emit({ type: 'plan.rejected', problems: edited.problems, warnings: edited.warnings, repair: true })
+      if (again !== undefined)
+        ctx.emit({ type: 'plan.rejected', problems: edited.problems, warnings: edited.warnings, repair: true })
       const asked = again === undefined ? reason : `${reason ?? 'a human is in command'}; ${again}`
-      return escalateToBegin(ctx, oversight, { subject: 'action', name: 'plan' }, asked === undefined ? {} : { always: true }, {
-        kind: 'plan',
-        tool: 'plan',
-        toolVersion: ctx.place.version,
-        input,
-        ...(asked === undefined ? undefined : { reason: asked }),
-        asking: (said) => (why = said),
-      })
+      return escalateToBegin(
+        ctx,
+        oversight,
+        { subject: 'action', name: 'plan' },
+        asked === undefined ? {} : { always: true },
+        {
+          kind: 'plan',
+          tool: 'plan',
+          toolVersion: ctx.place.version,
+          input,
+          ...(asked === undefined ? undefined : { reason: asked }),
+          asking: (said) => (why = said),
+        },
+      )
     },
     fits: (input) => {
       edited = look(input)

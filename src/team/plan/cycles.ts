@@ -8,8 +8,9 @@
 const most = 20
 
 /**
- * The cycles among these names, each once, as a way from a name back to itself: `['a', 'b', 'a']` where a waits for b, and b for a. It begins with the name that comes first. There is a
- * cycle for every edge that is in one, the shortest; not every longer way round. What waits for itself is none of them.
+ * The cycles among these names, each once, as a way from a name back to itself: `['a', 'b', 'a']` where a waits for b,
+ * and b for a. It begins with the name that comes first. There is a cycle for every edge that is in one, the shortest;
+ * not every longer way round. What waits for itself is none of them.
  */
 export function cyclesOf(waitsFor: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const place = new Map([...waitsFor.keys()].map((name, i) => [name, i]))
@@ -57,7 +58,10 @@ function wayBack(
   return way.reverse()
 }
 
-/** Names that can reach each other: more than one each. Without recursion: a chain of dependencies may be long. Kosaraju. */
+/**
+ * Names that can reach each other: more than one each. Without recursion: a chain of dependencies may be long.
+ * Kosaraju.
+ */
 function tangles(waitsFor: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const back = new Map<string, string[]>([...waitsFor.keys()].map((name) => [name, []]))
   for (const [name, others] of waitsFor) for (const other of others) back.get(other)?.push(name)

@@ -1,8 +1,8 @@
 /**
  * Edits of a plan that is being carried out, by a human who has the run (spec team R-13).
  *
- * Owns: what an edit may say, and whether the plan as a whole still makes sense with it (R-2): everything that is wrong at once. Does not own: carrying it out (../work/plan-edit.ts), the rules of
- * plans (validate.ts). Pure.
+ * Owns: what an edit may say, and whether the plan as a whole still makes sense with it (R-2): everything that is wrong
+ * at once. Does not own: carrying it out (../work/plan-edit.ts), the rules of plans (validate.ts). Pure.
  */
 import { described, isObject, jsonProblem, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import { fitting } from '../../agent/index.ts'
@@ -69,7 +69,11 @@ export function lookAtEdit(
   given: unknown,
   standing: readonly Standing[],
   roles: RoleBook,
-  around: { readonly defaultRole: string; readonly oversight: Oversight | undefined; readonly limits: Limits | undefined },
+  around: {
+    readonly defaultRole: string
+    readonly oversight: Oversight | undefined
+    readonly limits: Limits | undefined
+  },
 ): LookedAtEdit {
   const problems = [...unknownNames(given, names, 'the edit')]
   const said: Readonly<Record<string, unknown>> = isObject(given) ? given : {}
@@ -87,7 +91,8 @@ export function lookAtEdit(
   const byId = new Map(standing.map((each) => [each.task.id, each]))
   const replacing = new Map(replace.map((each) => [idOf(each), each]))
   if (replacing.size < replace.length) problems.push('"replace" names a task twice')
-  for (const id of [...replacing.keys(), ...removed, ...ofRoles.map(([id]) => id)]) problems.push(...mustBeNew(id, byId.get(id)))
+  for (const id of [...replacing.keys(), ...removed, ...ofRoles.map(([id]) => id)])
+    problems.push(...mustBeNew(id, byId.get(id)))
   for (const id of removed) if (replacing.has(id)) problems.push(`task "${id}" cannot be removed and replaced at once`)
   for (const [id] of results) problems.push(...mustBeOpen(id, byId.get(id), removed.includes(id), add))
   const tasks = standing
@@ -95,7 +100,8 @@ export function lookAtEdit(
     .map(({ task }): Record<string, unknown> => replacing.get(task.id) ?? { ...task })
     .concat(add)
   for (const [id, role] of ofRoles) {
-    if (typeof role !== 'string' || role.trim() === '') problems.push(`the role of "${id}" is ${described(role)}, expected a name`)
+    if (typeof role !== 'string' || role.trim() === '')
+      problems.push(`the role of "${id}" is ${described(role)}, expected a name`)
     const at = tasks.findIndex((task) => idOf(task) === id)
     if (at >= 0) tasks[at] = { ...tasks[at], role }
   }
@@ -124,12 +130,15 @@ export function lookAtEdit(
   }
 }
 
-const idOf = (task: Readonly<Record<string, unknown>>): string => (typeof task['id'] === 'string' ? task['id'].trim() : '')
+const idOf = (task: Readonly<Record<string, unknown>>): string =>
+  typeof task['id'] === 'string' ? task['id'].trim() : ''
 
 function mustBeNew(id: string, standing: Standing | undefined): readonly string[] {
   if (standing === undefined) return [`there is no task "${id}"`]
   if (standing.recruited) return [`"${id}" is what a recruit does: run.retire lets them go`]
-  return standing.state === 'new' ? [] : [`task "${id}" has ${standing.state === 'ended' ? 'ended' : 'begun'}: it stays as it is`]
+  return standing.state === 'new'
+    ? []
+    : [`task "${id}" has ${standing.state === 'ended' ? 'ended' : 'begun'}: it stays as it is`]
 }
 
 function mustBeOpen(
@@ -153,7 +162,9 @@ function textsOf(value: unknown, problems: string[]): readonly string[] {
 
 function recordOf(value: unknown, name: string, problems: string[]): Readonly<Record<string, unknown>> {
   if (value === undefined) return {}
-  const problem = isObject(value) ? jsonProblem(value, name) : `"${name}" is ${described(value)}, expected an object by task`
+  const problem = isObject(value)
+    ? jsonProblem(value, name)
+    : `"${name}" is ${described(value)}, expected an object by task`
   if (problem === undefined) return value as Readonly<Record<string, unknown>>
   problems.push(problem)
   return {}

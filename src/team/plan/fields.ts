@@ -1,12 +1,20 @@
 /**
- * Fields: the names that the fields of a plan and of its tasks have, the other ones by which they are understood, and what somebody means by a name that there is not.
+ * Fields: the names that the fields of a plan and of its tasks have, the other ones by which they are understood, and
+ * what somebody means by a name that there is not.
  *
- * Owns: these tables. Does not own: what stands in a field (reading.ts), whether an unknown one is a problem or a warning (validate.ts). Pure.
+ * Owns: these tables. Does not own: what stands in a field (reading.ts), whether an unknown one is a problem or a
+ * warning (validate.ts). Pure.
  */
 import { meantInstead, type JsonObject, type NamesOf } from '../../core/index.ts'
 import type { Plan, Subtask } from './plan.ts'
 
-const planNames: NamesOf<Plan> = { subtasks: true, agentTypes: true, complexity: true, strategy: true, concurrencyLimit: true }
+const planNames: NamesOf<Plan> = {
+  subtasks: true,
+  agentTypes: true,
+  complexity: true,
+  strategy: true,
+  concurrencyLimit: true,
+}
 const taskNames: NamesOf<Subtask> = {
   id: true,
   description: true,
@@ -52,8 +60,13 @@ const foreign: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 )
 
-/** Names that models write now and then, and that can mean only one thing. Whoever writes code is told of the right one. */
-const slips: Readonly<Record<string, readonly string[]>> = { dependencies: ['depends_on', 'dependsOn'], role: ['agent'] }
+/**
+ * Names that models write now and then, and that can mean only one thing. Whoever writes code is told of the right one.
+ */
+const slips: Readonly<Record<string, readonly string[]>> = {
+  dependencies: ['depends_on', 'dependsOn'],
+  role: ['agent'],
+}
 
 /** What people who know other tools mean by a name. */
 const meantInPlans: Readonly<Record<string, string>> = {
@@ -100,7 +113,8 @@ const meantInTasks: Readonly<Record<string, string>> = {
 /** A field under its name, or under another one. Null is what models write for nothing. */
 export function fieldOf(object: JsonObject, name: string): unknown {
   for (const each of [name, otherNames[name], ...(slips[name] ?? [])])
-    if (each !== undefined && Object.hasOwn(object, each) && object[each] !== undefined && object[each] !== null) return object[each]
+    if (each !== undefined && Object.hasOwn(object, each) && object[each] !== undefined && object[each] !== null)
+      return object[each]
   return undefined
 }
 

@@ -1,7 +1,8 @@
 /**
  * Plan: what a planner makes of a question: subtasks, who they are for, what they wait for.
  *
- * Owns: the types and their defaults. Does not own: whether a plan makes sense (validate.ts), who makes one (planner.ts), how it is carried out (../work). Spec team 1.2, 1.23.
+ * Owns: the types and their defaults. Does not own: whether a plan makes sense (validate.ts), who makes one
+ * (planner.ts), how it is carried out (../work). Spec team 1.2, 1.23.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import type { OversightMode, RiskLevel } from '../../edge/index.ts'
@@ -15,9 +16,15 @@ export interface Estimate {
 
 /** How a human is asked about one task. What the oversight of the team says goes before it, where that is stricter. */
 export interface TaskApproval {
-  /** Milliseconds. Default: what the oversight says, else 30 minutes; 0 or less: the deadline has passed at once; `never`: none, for critical risk only. */
+  /**
+   * Milliseconds. Default: what the oversight says, else 30 minutes; 0 or less: the deadline has passed at once;
+   * `never`: none, for critical risk only.
+   */
   readonly timeoutMs?: number | 'never'
-  /** What a deadline does. Default: what the oversight says, else `reject`. `approve` is refused for what is sensitive, always requires an approval, or has high or critical risk. */
+  /**
+   * What a deadline does. Default: what the oversight says, else `reject`. `approve` is refused for what is sensitive,
+   * always requires an approval, or has high or critical risk.
+   */
   readonly onTimeout?: 'reject' | 'approve' | 'escalate'
 }
 
@@ -41,11 +48,16 @@ export interface Subtask {
   readonly action?: string
   /** How bad it is if it should not have been done. Default `medium`; `high` at least for what is sensitive. */
   readonly risk?: RiskLevel
-  /** Whether the plan is worth nothing without it: then a human who does not approve of it ends the run. Default true; otherwise it is skipped. */
+  /**
+   * Whether the plan is worth nothing without it: then a human who does not approve of it ends the run. Default true;
+   * otherwise it is skipped.
+   */
   readonly required?: boolean
   /** A human approves of it before it begins, in every mode. Default false. */
   readonly requiresApproval?: boolean
-  /** How closely humans look at it and at everything below it; the stricter of this and what holds for its team counts. */
+  /**
+   * How closely humans look at it and at everything below it; the stricter of this and what holds for its team counts.
+   */
   readonly mode?: OversightMode
   /** A human sees its result before it counts. Default false. */
   readonly review?: boolean

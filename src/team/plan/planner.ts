@@ -1,8 +1,8 @@
 /**
  * Planning: from a question to a plan that can be carried out, and may be.
  *
- * Owns: asking whoever plans, once more where the plan is impossible, and what becomes of it where there is none. Does not own: how anybody is asked (source.ts), what makes a plan impossible
- * (validate.ts), who has to agree (consent.ts).
+ * Owns: asking whoever plans, once more where the plan is impossible, and what becomes of it where there is none. Does
+ * not own: how anybody is asked (source.ts), what makes a plan impossible (validate.ts), who has to agree (consent.ts).
  * Holds: K3, K6: everything it goes by is recorded: steps, workers, model turns, decisions.
  */
 import { asText, failure, failureFrom, type Failure } from '../../core/index.ts'
@@ -26,12 +26,16 @@ export interface PlanningOptions extends ConsentOptions {
 
 /** How planning has ended. */
 export type Planned =
-  { readonly ok: true; readonly validated: Validated; readonly fallback?: Failure } | { readonly ok: false; readonly failure: Failure }
+  | { readonly ok: true; readonly validated: Validated; readonly fallback?: Failure }
+  | { readonly ok: false; readonly failure: Failure }
 
 /** How often a human may ask for another plan. */
 const mostRounds = 3
 
-/** Makes a plan that everybody agrees to who has to. Emits `plan.rejected` for each that was refused. Rejects only with `Cancelled`. */
+/**
+ * Makes a plan that everybody agrees to who has to. Emits `plan.rejected` for each that was refused. Rejects only with
+ * `Cancelled`.
+ */
 export async function makePlan(
   ctx: Context,
   edge: Edge,
@@ -96,13 +100,20 @@ class Planning {
       if (problems.length === 0) return { ok: true, validated }
       this.#ctx.emit({ type: 'plan.rejected', problems, warnings, repair: left > 0 })
       if (left > 0) asked = { ...this.#question, problems }
-      else return source.canBeAsked ? this.#makeshift(impossible(validated)) : { ok: false, failure: impossible(validated) }
+      else
+        return source.canBeAsked
+          ? this.#makeshift(impossible(validated))
+          : { ok: false, failure: impossible(validated) }
     }
   }
 
   consent(validated: Validated): ReturnType<typeof consentTo> {
-    return consentTo(this.#ctx, { ...this.#options, oversight: this.#oversight }, validated, this.#question.question, (edited) =>
-      this.#look(edited),
+    return consentTo(
+      this.#ctx,
+      { ...this.#options, oversight: this.#oversight },
+      validated,
+      this.#question.question,
+      (edited) => this.#look(edited),
     )
   }
 
@@ -123,17 +134,26 @@ class Planning {
   #makeshift(why: Failure): Planned {
     if (this.#options.fallback !== true) return { ok: false, failure: why }
     const { question } = this.#question
-    const subtasks = [{ id: 'task-1', description: asText(question), ...this.#roles.forWhole(this.#options.defaultRole, question) }]
+    const subtasks = [
+      { id: 'task-1', description: asText(question), ...this.#roles.forWhole(this.#options.defaultRole, question) },
+    ]
     const validated = this.#look({ subtasks, complexity: 0.1 })
     return validated.problems.length === 0
       ? { ok: true, validated, fallback: why }
-      : { ok: false, failure: { ...why, message: `${why.message}; and there is no one task instead: ${validated.problems.join('; ')}` } }
+      : {
+          ok: false,
+          failure: {
+            ...why,
+            message: `${why.message}; and there is no one task instead: ${validated.problems.join('; ')}`,
+          },
+        }
   }
 }
 
 /** What becomes of a plan that cannot be carried out, or be read at all. */
 function impossible({ problems, unreadable }: Validated): Failure {
-  if (unreadable) return planFailed(failure('plan.invalid', problems.join('; '), 'validation', { details: { problems } }))
+  if (unreadable)
+    return planFailed(failure('plan.invalid', problems.join('; '), 'validation', { details: { problems } }))
   return failure('plan.invalid', `the plan cannot be carried out: ${problems.join('; ')}`, 'validation', {
     hint: 'Mend what is listed; all of it was found at once, and nobody has begun.',
     details: { problems },

@@ -22,8 +22,9 @@ export interface PlanQuestion {
 }
 
 /**
- * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. Whoever has made an impossible plan is asked once more, with everything that is wrong with it;
- * a fixed plan is what it is. An agent answers with a plan as a value or as JSON text.
+ * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. Whoever has made an
+ * impossible plan is asked once more, with everything that is wrong with it; a fixed plan is what it is. An agent
+ * answers with a plan as a value or as JSON text.
  */
 export type PlannerLike =
   | Plan

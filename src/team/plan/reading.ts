@@ -1,8 +1,10 @@
 /**
- * Reading a plan: from what a planner has given, whatever that is, to tasks whose fields have the types they should have.
+ * Reading a plan: from what a planner has given, whatever that is, to tasks whose fields have the types they should
+ * have.
  *
- * Owns: the types of every field, what is cleaned without a word. Does not own: the names of the fields (fields.ts), what makes a well-formed plan impossible (validate.ts). Pure.
- * Fields that there are not are noted and passed over: models invent them.
+ * Owns: the types of every field, what is cleaned without a word. Does not own: the names of the fields (fields.ts),
+ * what makes a well-formed plan impossible (validate.ts). Pure. Fields that there are not are noted and passed over:
+ * models invent them.
  */
 import { copy, described, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
 import { overseenOf } from './task-oversight.ts'
@@ -18,7 +20,10 @@ export interface Notes {
   readonly unknown: UnknownField[]
 }
 
-/** A plan as it was read: `agentTypes` by place, blanks left out. A task that has no id that can be read has an empty one. */
+/**
+ * A plan as it was read: `agentTypes` by place, blanks left out. A task that has no id that can be read has an empty
+ * one.
+ */
 export interface ReadPlan extends Omit<Plan, 'agentTypes'> {
   readonly agentTypes: readonly (string | undefined)[]
   readonly complexity: number
@@ -36,11 +41,15 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
   notes.unknown.push(...unknownFields(given, 'plan', 'the plan'))
   const subtasks = fieldOf(given, 'subtasks')
   if (!Array.isArray(subtasks))
-    notes.problems.push(`subtasks is ${subtasks === undefined ? 'missing' : described(subtasks)}, expected a list of tasks`)
+    notes.problems.push(
+      `subtasks is ${subtasks === undefined ? 'missing' : described(subtasks)}, expected a list of tasks`,
+    )
   const strategy = strategyOf(fieldOf(given, 'strategy'), notes)
   const concurrencyLimit = concurrencyOf(fieldOf(given, 'concurrencyLimit'), notes)
   return {
-    subtasks: Array.isArray(subtasks) ? Array.from(subtasks as readonly unknown[], (each, i) => taskOf(each, i, notes)) : [],
+    subtasks: Array.isArray(subtasks)
+      ? Array.from(subtasks as readonly unknown[], (each, i) => taskOf(each, i, notes))
+      : [],
     agentTypes: agentTypesOf(fieldOf(given, 'agentTypes'), notes),
     complexity: complexityOf(fieldOf(given, 'complexity'), notes),
     ...(strategy === undefined ? undefined : { strategy }),
@@ -145,10 +154,15 @@ function policyOf(given: unknown, where: string, notes: Notes): Subtask['onMissi
 const named: ReadonlyMap<unknown, number> = new Map([NaN, Infinity, -Infinity].map((each) => [String(each), each]))
 const numberOf = (given: unknown): number | undefined => (typeof given === 'number' ? given : named.get(given))
 
-/** A plan as it can be recorded: numbers that JSON cannot hold by their names, so that they can be told of. Throws where it contains itself. */
+/**
+ * A plan as it can be recorded: numbers that JSON cannot hold by their names, so that they can be told of. Throws where
+ * it contains itself.
+ */
 export const recordable = (plan: unknown): Json =>
   JSON.parse(
-    JSON.stringify(plan, (_name, each: unknown) => (typeof each === 'number' && !Number.isFinite(each) ? String(each) : each)) ?? 'null',
+    JSON.stringify(plan, (_name, each: unknown) =>
+      typeof each === 'number' && !Number.isFinite(each) ? String(each) : each,
+    ) ?? 'null',
   ) as Json
 
 function estimateOf(given: unknown, where: string, notes: Notes): Estimate | undefined {
@@ -163,8 +177,10 @@ function estimateOf(given: unknown, where: string, notes: Notes): Estimate | und
     const value = fieldOf(estimate, name)
     const number = numberOf(value)
     if (value === undefined) return []
-    if (number === undefined) notes.problems.push(`${where}: estimate.${name} is ${described(value)}, expected a number`)
-    else if (!Number.isFinite(number) || number < 0) notes.warnings.push(`${where}: estimate.${name} is ${number}, and is ignored`)
+    if (number === undefined)
+      notes.problems.push(`${where}: estimate.${name} is ${described(value)}, expected a number`)
+    else if (!Number.isFinite(number) || number < 0)
+      notes.warnings.push(`${where}: estimate.${name} is ${number}, and is ignored`)
     else return [[name, number] as const]
     return []
   })
@@ -173,8 +189,11 @@ function estimateOf(given: unknown, where: string, notes: Notes): Estimate | und
 
 function parametersOf(given: unknown, where: string, notes: Notes): JsonObject | undefined {
   if (given === undefined) return undefined
-  const problem = isObject(given) ? jsonProblem(given, 'toolParameters') : `toolParameters is ${described(given)}, expected an object`
-  if (problem === undefined) return Object.keys(given as JsonObject).length === 0 ? undefined : copy(given as JsonObject)
+  const problem = isObject(given)
+    ? jsonProblem(given, 'toolParameters')
+    : `toolParameters is ${described(given)}, expected an object`
+  if (problem === undefined)
+    return Object.keys(given as JsonObject).length === 0 ? undefined : copy(given as JsonObject)
   notes.problems.push(`${where}: ${problem}`)
   return undefined
 }
@@ -222,7 +241,8 @@ function strategyOf(given: unknown, notes: Notes): TeamStrategy | undefined {
   if (given === undefined) return undefined
   const word = typeof given === 'string' ? given.trim().toLowerCase() : undefined
   if (word !== undefined && strategies.has(word)) return word as TeamStrategy
-  if (word === undefined) notes.problems.push(`strategy is ${described(given)}, expected "parallel", "sequential" or "hybrid"`)
+  if (word === undefined)
+    notes.problems.push(`strategy is ${described(given)}, expected "parallel", "sequential" or "hybrid"`)
   else notes.warnings.push(`nobody knows the strategy ${JSON.stringify(given)}: "hybrid" is taken`)
   return 'hybrid'
 }
@@ -232,6 +252,8 @@ function concurrencyOf(given: unknown, notes: Notes): number | undefined {
   if (given === undefined) return undefined
   const number = numberOf(given)
   if (number !== undefined && Number.isSafeInteger(number) && number > 0) return number
-  notes.warnings.push(`concurrencyLimit is ${number ?? described(given)}, expected a whole number of at least 1: it is ignored`)
+  notes.warnings.push(
+    `concurrencyLimit is ${number ?? described(given)}, expected a whole number of at least 1: it is ignored`,
+  )
   return undefined
 }

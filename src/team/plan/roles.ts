@@ -1,8 +1,8 @@
 /**
  * Roles: who does what kind of work: an agent, or instructions and tools for the team's own model (spec team 1.3, R-3).
  *
- * Owns: what may stand behind a role, the roles that every team with a model has, finding the one for a task. Does not own: who is on the team (../staff).
- * A role that nobody knows is kept as a name, and the generalist does its work.
+ * Owns: what may stand behind a role, the roles that every team with a model has, finding the one for a task. Does not
+ * own: who is on the team (../staff). A role that nobody knows is kept as a name, and the generalist does its work.
  */
 import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import {
@@ -17,7 +17,14 @@ import {
   type ToolsLike,
   type UsdCap,
 } from '../../agent/index.ts'
-import { limitProblems, oversightProblems, permissionProblems, type JsonSchema, type Limits, type Oversight } from '../../edge/index.ts'
+import {
+  limitProblems,
+  oversightProblems,
+  permissionProblems,
+  type JsonSchema,
+  type Limits,
+  type Oversight,
+} from '../../edge/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
 /** What is behind a role, where it is not simply an agent. */
@@ -32,7 +39,10 @@ export interface RoleOptions {
   readonly tools?: readonly string[]
   /** Hard limits of whoever does one task in this role. */
   readonly limits?: Limits
-  /** How closely humans look at the tasks of this role, and at everything below them; the stricter of this and what holds for the team counts. */
+  /**
+   * How closely humans look at the tasks of this role, and at everything below them; the stricter of this and what
+   * holds for the team counts.
+   */
   readonly oversight?: Oversight
   /** What it thinks with, instead of the team's model. */
   readonly model?: ModelRef
@@ -77,7 +87,8 @@ const common: Roles = {
   },
   strategist: {
     description: 'Plans at a high level and for the long term.',
-    instructions: 'Your specialty is planning at a high level and for the long term. Weigh alternatives against each other.',
+    instructions:
+      'Your specialty is planning at a high level and for the long term. Weigh alternatives against each other.',
   },
   writer: {
     description: 'Writes: readable and well structured.',
@@ -123,10 +134,13 @@ export class RoleBook {
 
   constructor(team: string, roles: Roles | undefined, model: ModelRef | undefined, tools: ToolsLike | undefined) {
     if (roles !== undefined && (!hasNames(roles) || isAgent(roles)))
-      this.#problems.push(`team "${team}": roles is ${described(roles)}, expected an object of agents and options by role`)
+      this.#problems.push(
+        `team "${team}": roles is ${described(roles)}, expected an object of agents and options by role`,
+      )
     const own: Roles = hasNames(roles) && !isAgent(roles) ? roles : {}
     this.#problems.push(...toolsProblems(team, tools))
-    this.#mayMake = isName(team) && this.#problems.length === 0 && (model === undefined || modelProblem(model) === undefined)
+    this.#mayMake =
+      isName(team) && this.#problems.length === 0 && (model === undefined || modelProblem(model) === undefined)
     const all: Roles = model === undefined ? own : { ...without(common, own), ...own }
     for (const [name, given] of Object.entries(all)) this.#take(team, name, given, model, tools)
     if (Object.keys(all).length === 0 && this.#problems.length === 0)
@@ -134,16 +148,28 @@ export class RoleBook {
     this.data = Object.fromEntries([...this.#byName.values()].map((each) => [each.resolved, dataOfRole(each)]))
   }
 
-  #take(team: string, name: string, given: Agent | RoleOptions, model: ModelRef | undefined, tools: ToolsLike | undefined): void {
+  #take(
+    team: string,
+    name: string,
+    given: Agent | RoleOptions,
+    model: ModelRef | undefined,
+    tools: ToolsLike | undefined,
+  ): void {
     const where = `team "${team}": roles.${name}`
     const options: RoleOptions = isAgent(given) ? { agent: given } : given
-    const wrong = hasNames(options) ? roleProblems(options, where) : [`${where} is ${described(options)}, expected an agent or options`]
+    const wrong = hasNames(options)
+      ? roleProblems(options, where)
+      : [`${where} is ${described(options)}, expected an agent or options`]
     if (!isName(name))
-      wrong.push(`team "${team}": the role "${name}" is no name: a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+      wrong.push(
+        `team "${team}": the role "${name}" is no name: a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+      )
     const same = this.#byName.get(name.toLowerCase())
-    if (same !== undefined) wrong.push(`team "${team}": the roles "${same.resolved}" and "${name}" differ in nothing but case`)
+    if (same !== undefined)
+      wrong.push(`team "${team}": the roles "${same.resolved}" and "${name}" differ in nothing but case`)
     const { agent: worker, model: brain = model } = hasNames(options) ? options : {}
-    if (wrong.length === 0 && worker === undefined && brain === undefined) wrong.push(`${where} has no agent, and the team has no model`)
+    if (wrong.length === 0 && worker === undefined && brain === undefined)
+      wrong.push(`${where} has no agent, and the team has no model`)
     this.#problems.push(...wrong)
     if (wrong.length > 0 || (worker === undefined && !this.#mayMake)) return
     const description = options.description ?? options.agent?.description ?? ''
@@ -181,7 +207,10 @@ export class RoleBook {
     }))
   }
 
-  /** Whoever does the work of a role: its own, that of another word for it, the generalist. Undefined if there is none of them. Case and white space around it say nothing. */
+  /**
+   * Whoever does the work of a role: its own, that of another word for it, the generalist. Undefined if there is none
+   * of them. Case and white space around it say nothing.
+   */
   find(role: string): RoleUse | undefined {
     const wanted = role.trim()
     const own = this.#registered(wanted.toLowerCase())
@@ -192,7 +221,10 @@ export class RoleBook {
     return { ...use, role: wanted, standsIn: own === undefined, added: `Your role on a team: ${wanted}.${said}` }
   }
 
-  /** Who has a question as a whole: the default role, the generalist, or, where there is neither, the first role there is. `input`: the question, where that one takes a typed input. */
+  /**
+   * Who has a question as a whole: the default role, the generalist, or, where there is neither, the first role there
+   * is. `input`: the question, where that one takes a typed input.
+   */
   forWhole(defaultRole: string | undefined, question: Json): { readonly role: string; readonly input?: Json } {
     const wanted = defaultRole ?? generalist
     const role = this.find(wanted) === undefined ? (this.list[0]?.name ?? wanted) : wanted
@@ -232,14 +264,17 @@ function roleProblems(options: RoleOptions, where: string): string[] {
     ...unknownNames(options, names, where),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
     ...oversightProblems(options.oversight, where),
-    ...(tools === undefined ? [] : permissionProblems({ tools }, where).map((each) => each.replace('permissions.tools', 'tools'))),
+    ...(tools === undefined
+      ? []
+      : permissionProblems({ tools }, where).map((each) => each.replace('permissions.tools', 'tools'))),
     ...(['description', 'instructions'] as const).flatMap((name) =>
       options[name] === undefined || typeof options[name] === 'string'
         ? []
         : [`${where}: ${name} is ${described(options[name])}, expected a text`],
     ),
   ]
-  if (worker !== undefined && !isAgent(worker)) wrong.push(`${where}: agent is ${described(worker)}, which is not an agent`)
+  if (worker !== undefined && !isAgent(worker))
+    wrong.push(`${where}: agent is ${described(worker)}, which is not an agent`)
   if (worker !== undefined && model !== undefined) wrong.push(`${where} has both an agent and a model`)
   const thinks = model === undefined ? undefined : modelProblem(model)
   if (thinks !== undefined) wrong.push(`${where}.model: ${thinks}`)
@@ -266,14 +301,23 @@ function toolsProblems(team: string, tools: ToolsLike | undefined): readonly str
 
 const longestName = 64
 
-/** The name of somebody who works for the team's own model: `analysts_writer`. What would be too long ends in a digest, so two roles are never called the same. */
+/**
+ * The name of somebody who works for the team's own model: `analysts_writer`. What would be too long ends in a digest,
+ * so two roles are never called the same.
+ */
 function ownName(team: string, role: string): string {
   const name = `${team}_${role}`
   return name.length <= longestName ? name : `${name.slice(0, longestName - 13)}_${digest(name).slice(0, 12)}`
 }
 
 /** Whoever works for the team's own model in a role. Named after both: two teams may have the same roles. */
-function ownAgent(team: string, role: string, { description = '' }: RoleOptions, model: ModelRef, tools: ToolsLike | undefined): Agent {
+function ownAgent(
+  team: string,
+  role: string,
+  { description = '' }: RoleOptions,
+  model: ModelRef,
+  tools: ToolsLike | undefined,
+): Agent {
   return agent({
     name: ownName(team, role),
     description: isBlank(description) ? `Works as a ${role}.` : description,

@@ -1,8 +1,8 @@
 /**
  * Routes: how a plan is carried out, as a pure function of the plan and what the caller says of it (spec team R-1).
  *
- * Owns: the rule, its reasons. Does not own: what differs between the routes: `simple` is one worker with the question as it is, whose answer stands; `team` offers models mail, help and
- * topics; the scheduler is the same.
+ * Owns: the rule, its reasons. Does not own: what differs between the routes: `simple` is one worker with the question
+ * as it is, whose answer stands; `team` offers models mail, help and topics; the scheduler is the same.
  */
 import type { TeamRoute } from '../../journal/index.ts'
 import type { Plan, Subtask } from './plan.ts'
@@ -29,7 +29,9 @@ export interface Routing {
 
 /** Whether a task needs more than an answer: tools, other tasks, topics. */
 export const needsTools = ({ tools, dependencies, produces, consumes, toolParameters }: Subtask): boolean =>
-  [tools, dependencies, produces, consumes, Object.keys(toolParameters ?? {})].some((list) => list !== undefined && list.length > 0)
+  [tools, dependencies, produces, consumes, Object.keys(toolParameters ?? {})].some(
+    (list) => list !== undefined && list.length > 0,
+  )
 
 /** The route of a plan. Pure. `wanted`: what the caller insists on. */
 export function routeOf(plan: Plan, hints: RouteHints = {}, wanted?: TeamRoute): Routing {
@@ -43,13 +45,20 @@ export function routeOf(plan: Plan, hints: RouteHints = {}, wanted?: TeamRoute):
   if (asked.length > 0) return { route: 'team', reasons: asked }
   if (subtasks.length === 0) return { route: 'simple', reasons: ['there is nothing to divide'] }
   if (complexity < simpleBelow && subtasks.length === 1 && !needsTools(subtasks[0]!))
-    return { route: 'simple', reasons: [`one task without tools, and its complexity of ${complexity} is below ${simpleBelow}`] }
+    return {
+      route: 'simple',
+      reasons: [`one task without tools, and its complexity of ${complexity} is below ${simpleBelow}`],
+    }
   const reasons = [
     ...(subtasks.length > teamAbove ? [`${subtasks.length} tasks are more than ${teamAbove}`] : []),
-    ...(dependenciesImplyTeam && subtasks.some(({ dependencies = [], consumes = [] }) => dependencies.length + consumes.length > 0)
+    ...(dependenciesImplyTeam &&
+    subtasks.some(({ dependencies = [], consumes = [] }) => dependencies.length + consumes.length > 0)
       ? ['tasks depend on each other']
       : []),
   ]
   if (reasons.length > 0) return { route: 'team', reasons }
-  return { route: 'dag', reasons: [`${subtasks.length} task${subtasks.length === 1 ? '' : 's'}, and nothing that needs a team`] }
+  return {
+    route: 'dag',
+    reasons: [`${subtasks.length} task${subtasks.length === 1 ? '' : 's'}, and nothing that needs a team`],
+  }
 }

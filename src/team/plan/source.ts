@@ -1,10 +1,21 @@
 /**
  * Sources: whoever decomposes a question, asked in the way that is theirs: a fixed plan, a function, an agent, a model.
  *
- * Owns: how each is asked, and what of its answer is the plan. Does not own: whether the plan makes sense, and what is done about it (planner.ts).
- * Holds: K6: each is asked once for each plan, also over a crash: a recorded step, a worker, a model's turn. K11: what that used counts like all work.
+ * Owns: how each is asked, and what of its answer is the plan. Does not own: whether the plan makes sense, and what is
+ * done about it (planner.ts).
+ * Holds: K6: each is asked once for each plan, also over a crash: a recorded step, a worker, a model's turn. K11: what
+ * that used counts like all work.
  */
-import { copy, failure, FailureError, failureFrom, type Failure, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
+import {
+  copy,
+  failure,
+  FailureError,
+  failureFrom,
+  type Failure,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+} from '../../core/index.ts'
 import { writtenPlan } from '../../journal/index.ts'
 import { askSideQuery, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
@@ -38,8 +49,10 @@ export function sourceOf(
   { name, planner, model }: { readonly name: string; readonly planner?: PlannerLike; readonly model?: ModelRef },
   edge: Edge,
 ): PlanSource | undefined {
-  if (typeof planner === 'function') return { repairs: defaultRepairs, canBeAsked: true, writes: false, ask: askFunction(planner) }
-  if (isAgent(planner)) return { repairs: defaultRepairs, canBeAsked: true, writes: true, ask: askAgent(name, planner, edge) }
+  if (typeof planner === 'function')
+    return { repairs: defaultRepairs, canBeAsked: true, writes: false, ask: askFunction(planner) }
+  if (isAgent(planner))
+    return { repairs: defaultRepairs, canBeAsked: true, writes: true, ask: askAgent(name, planner, edge) }
   if (planner !== undefined && 'subtasks' in planner)
     return { repairs: 0, canBeAsked: false, writes: false, ask: async () => ({ ok: true, plan: planner }) }
   const { model: own = model, instructions, repairs = defaultRepairs } = planner ?? {}
@@ -47,7 +60,10 @@ export function sourceOf(
   return { repairs, canBeAsked: true, writes: true, ask: askModel(name, own, instructions, edge) }
 }
 
-/** What of it is data, for the version of the team. A fixed plan that cannot be written is refused when it is carried out. */
+/**
+ * What of it is data, for the version of the team. A fixed plan that cannot be written is refused when it is carried
+ * out.
+ */
 export function plannerData({ planner, model }: { readonly planner?: PlannerLike; readonly model?: ModelRef }): Json {
   if (typeof planner === 'function') return 'function'
   if (isAgent(planner)) return { agent: planner.name }
@@ -93,7 +109,10 @@ function written(plan: unknown): Json {
   }
 }
 
-/** A worker of its own: an agent that takes text is told everything, one with an input schema is given the question as it is. */
+/**
+ * A worker of its own: an agent that takes text is told everything, one with an input schema is given the question as
+ * it is.
+ */
 const askAgent =
   (team: string, planner: Agent, edge: Edge): PlanSource['ask'] =>
   async (ctx, question, before) => {
@@ -102,7 +121,9 @@ const askAgent =
       planningRules(team, question.roles),
       `The form of the plan: ${JSON.stringify(formFor(edge).json)}`,
       `## The question\n\n${toldQuestion(question)}`,
-      ...(problems === undefined ? [] : [`## Your last plan\n\n${JSON.stringify(before)}\n\n${toldProblems(problems)}`]),
+      ...(problems === undefined
+        ? []
+        : [`## Your last plan\n\n${JSON.stringify(before)}\n\n${toldProblems(problems)}`]),
     ].join('\n\n')
     const brief = planner.inputSchema === undefined ? told : copy(question as unknown as Json)
     const context = edge.history ?? edge.context

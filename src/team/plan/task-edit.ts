@@ -13,7 +13,8 @@ export function editedTask(
   given: Json,
   { inputSchema }: Pick<Agent, 'inputSchema'>,
 ): { readonly ok: true; readonly task: Subtask } | { readonly ok: false; readonly problem: string } {
-  if (!isObject(given)) return { ok: false, problem: `it is ${described(given)}, expected an object with a description` }
+  if (!isObject(given))
+    return { ok: false, problem: `it is ${described(given)}, expected an object with a description` }
   const { description = task.description, toolParameters = task.toolParameters } = given
   const input = Object.hasOwn(given, 'input') ? given['input'] : task.input
   const no = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })

@@ -1,10 +1,19 @@
 /**
- * Task oversight: what a task of a plan says of its own review: its action, its risk, whether an approver has to see it (spec team 1.14 to 1.17, 1.23).
+ * Task oversight: what a task of a plan says of its own review: its action, its risk, whether an approver has to see it
+ * (spec team 1.14 to 1.17, 1.23).
  *
- * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not own: gates (../work/task-reviews.ts), triggers (../../oversight). Pure.
+ * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
+ * own: gates (../work/task-reviews.ts), triggers (../../oversight). Pure.
  */
 import { described, isObject, present, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
-import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '../../edge/index.ts'
+import {
+  oversightModes,
+  riskLevels,
+  stricter,
+  type Oversight,
+  type OversightMode,
+  type RiskLevel,
+} from '../../edge/index.ts'
 import { approvalProblems, gateOf, type GateWord, type Subject } from '../../oversight/index.ts'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'
@@ -31,7 +40,8 @@ export function overseenOf(task: JsonObject, where: string, problems: string[]):
     return said
   }
   const action = fieldOf(task, 'action')
-  if (action !== undefined && typeof action !== 'string') problems.push(`${where}: action is ${described(action)}, expected a text`)
+  if (action !== undefined && typeof action !== 'string')
+    problems.push(`${where}: action is ${described(action)}, expected a text`)
   const risk = word<RiskLevel>('risk', riskLevels)
   const mode = word<OversightMode>('mode', oversightModes)
   const approval = approvalOf(fieldOf(task, 'approval'), where, problems)
@@ -53,19 +63,24 @@ function approvalOf(given: unknown, where: string, problems: string[]): TaskAppr
   if (unknown.length > 0 || !isObject(given)) return undefined
   const { timeoutMs, onTimeout } = given
   const wrongTime = timeoutMs !== undefined && timeoutMs !== 'never' && !Number.isFinite(timeoutMs)
-  const wrongEnd = onTimeout !== undefined && onTimeout !== 'reject' && onTimeout !== 'approve' && onTimeout !== 'escalate'
-  if (wrongTime) problems.push(`${where}: approval.timeoutMs is ${described(timeoutMs)}, expected milliseconds, or "never"`)
-  if (wrongEnd) problems.push(`${where}: approval.onTimeout is ${described(onTimeout)}, expected "reject", "approve" or "escalate"`)
+  const wrongEnd =
+    onTimeout !== undefined && onTimeout !== 'reject' && onTimeout !== 'approve' && onTimeout !== 'escalate'
+  if (wrongTime)
+    problems.push(`${where}: approval.timeoutMs is ${described(timeoutMs)}, expected milliseconds, or "never"`)
+  if (wrongEnd)
+    problems.push(`${where}: approval.onTimeout is ${described(onTimeout)}, expected "reject", "approve" or "escalate"`)
   return wrongTime || wrongEnd ? undefined : given
 }
 
 /**
- * A task as a model may say it: what it writes makes humans look more closely, never less. How a human is asked (`approval`) is for the team to say; a risk below the usual one, which could spare a
- * second pair of eyes, is as good as none.
+ * A task as a model may say it: what it writes makes humans look more closely, never less. How a human is asked
+ * (`approval`) is for the team to say; a risk below the usual one, which could spare a second pair of eyes, is as good
+ * as none.
  */
 export function onlyStricter(task: Subtask, where: string, warnings: string[]): Subtask {
   const { approval, risk, ...kept } = task
-  if (approval !== undefined) warnings.push(`${where}: approval is ignored: a model does not decide how humans are asked`)
+  if (approval !== undefined)
+    warnings.push(`${where}: approval is ignored: a model does not decide how humans are asked`)
   return { ...kept, ...(risk === undefined || risk === 'low' ? undefined : { risk }) }
 }
 
@@ -94,14 +109,22 @@ export const subjectOf = ({ action, description, risk, requiresApproval, estimat
   ...(estimate?.usd === undefined ? undefined : { costUsd: estimate.usd }),
 })
 
-/** What holds for a task: that of its team, of its role, its own mode, the strictest of them. The mode of a task is a mode and nothing else: it leaves words and thresholds as they are. */
-export function oversightOf({ mode }: Subtask, team: Oversight | undefined, role: Oversight | undefined): Oversight | undefined {
+/**
+ * What holds for a task: that of its team, of its role, its own mode, the strictest of them. The mode of a task is a
+ * mode and nothing else: it leaves words and thresholds as they are.
+ */
+export function oversightOf(
+  { mode }: Subtask,
+  team: Oversight | undefined,
+  role: Oversight | undefined,
+): Oversight | undefined {
   const both = stricter(team, role)
   return mode === undefined ? both : { ...both, ...present({ mode: stricter(both, { mode })!.mode }) }
 }
 
 /** What is known of a task before anybody begins: whether it is sensitive, and its risk. */
-export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord => gateOf(oversight, subjectOf(task))
+export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord =>
+  gateOf(oversight, subjectOf(task))
 
 /** What is wrong with how a task is to be approved, one sentence each. */
 export function consentProblems(task: Subtask, oversight: Oversight | undefined, where: string): readonly string[] {

@@ -1,8 +1,8 @@
 /**
  * Validation of a plan, before anybody begins: everything that is wrong with it at once (spec team R-2, R-3). Pure.
  *
- * Owns: what makes a plan impossible (`problems`) or doubtful (`warnings`), who has which role, and the plan as it is carried out then. Does not own: the types of its fields (reading.ts),
- * what a planner is told of it (planner.ts).
+ * Owns: what makes a plan impossible (`problems`) or doubtful (`warnings`), who has which role, and the plan as it is
+ * carried out then. Does not own: the types of its fields (reading.ts), what a planner is told of it (planner.ts).
  */
 import { isObject, meantInstead, nearest } from '../../core/index.ts'
 import { howToLift, type Limits, type Oversight } from '../../edge/index.ts'
@@ -15,7 +15,9 @@ import { generalist, type RoleBook } from './roles.ts'
 
 /** A plan that was looked at. It is carried out only if there are no problems. */
 export interface Validated {
-  /** Ids without white space around them, every task with its role, lists without doubles, estimates that are numbers. */
+  /**
+   * Ids without white space around them, every task with its role, lists without doubles, estimates that are numbers.
+   */
   readonly plan: Plan & { readonly complexity: number }
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
@@ -27,9 +29,15 @@ export interface Validated {
 export interface PlanSurroundings {
   /** The role of tasks that name none. Default `generalist`. */
   readonly defaultRole?: string | undefined
-  /** A model wrote the plan: what it says of oversight holds only where that makes humans look more closely. Default: code or a person did. */
+  /**
+   * A model wrote the plan: what it says of oversight holds only where that makes humans look more closely. Default:
+   * code or a person did.
+   */
   readonly author?: 'model' | undefined
-  /** What becomes of fields that there are not. Default `warned`: models invent them; whoever writes code has meant something by them. */
+  /**
+   * What becomes of fields that there are not. Default `warned`: models invent them; whoever writes code has meant
+   * something by them.
+   */
   readonly unknownFields?: 'warned' | 'refused' | undefined
   /** Tasks that are there already: the plan adds to them. */
   readonly existing?: readonly Subtask[] | undefined
@@ -46,7 +54,10 @@ const mostTold = 10
 /** From here on a plan should have tasks. */
 const notSimple = 0.3
 
-/** Looks at what a planner has given. Whose work a task is: the place in `agentTypes`, else its own `role`, else the default one (R-3). */
+/**
+ * Looks at what a planner has given. Whose work a task is: the place in `agentTypes`, else its own `role`, else the
+ * default one (R-3).
+ */
 export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurroundings = {}): Validated {
   const notes: Notes = { problems: [], warnings: [], unknown: [] }
   const { problems, warnings } = notes
@@ -67,11 +78,14 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
     .map((task, i) => withoutParameters(task, i, notes))
   const superfluous = agentTypes.length - subtasks.length
   if (superfluous > 0)
-    notes.warnings.push(`agentTypes has ${agentTypes.length} roles for ${counted(subtasks.length)}: the last ${superfluous} are ignored`)
+    notes.warnings.push(
+      `agentTypes has ${agentTypes.length} roles for ${counted(subtasks.length)}: the last ${superfluous} are ignored`,
+    )
   const all = [...(around.existing ?? []), ...subtasks]
   checkIds(subtasks, around.existing ?? [], notes)
   checkDependencies(subtasks, all, notes)
-  for (const cycle of cyclesOf(waits(all, around.ended))) notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
+  for (const cycle of cyclesOf(waits(all, around.ended)))
+    notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
   checkTopics(subtasks, all, notes)
   checkRoles(subtasks, roles, notes)
   for (const [place, task] of subtasks.entries()) {
@@ -103,7 +117,8 @@ function checkIds(subtasks: readonly Subtask[], existing: readonly Subtask[], { 
   const counts = new Map<string, number>()
   for (const { id } of subtasks) counts.set(id, (counts.get(id) ?? 0) + 1)
   counts.delete('')
-  for (const [id, count] of counts) if (count > 1) problems.push(`${count === 2 ? 'two' : count} tasks have the id "${id}"`)
+  for (const [id, count] of counts)
+    if (count > 1) problems.push(`${count === 2 ? 'two' : count} tasks have the id "${id}"`)
   for (const { id } of existing) if (counts.has(id)) problems.push(`there is a task "${id}" already`)
 }
 
@@ -129,7 +144,10 @@ function known(name: string, ids: readonly string[]): string {
 }
 
 /** By task: for which others it waits, by id or by topic. Those that have ended wait for none. */
-function waits(all: readonly Subtask[], ended: ReadonlySet<string> = new Set()): ReadonlyMap<string, readonly string[]> {
+function waits(
+  all: readonly Subtask[],
+  ended: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, readonly string[]> {
   const producers = producersOf(all)
   const map = new Map<string, string[]>(all.map(({ id }) => [id, []]))
   map.delete('')
@@ -158,7 +176,11 @@ function checkTopics(subtasks: readonly Subtask[], all: readonly Subtask[], { wa
         warnings.push(`${called(id, place)} consumes "${topic}", which no other task produces: it is not waited for`)
 }
 
-function checkRoles(subtasks: readonly (Subtask & { readonly role: string })[], roles: RoleBook, { problems, warnings }: Notes): void {
+function checkRoles(
+  subtasks: readonly (Subtask & { readonly role: string })[],
+  roles: RoleBook,
+  { problems, warnings }: Notes,
+): void {
   const strangers = new Map<string, string[]>()
   for (const [place, { id, role, input }] of subtasks.entries()) {
     const where = called(id, place)
@@ -182,5 +204,7 @@ function checkRoles(subtasks: readonly (Subtask & { readonly role: string })[], 
     }
   }
   for (const [role, ids] of strangers)
-    warnings.push(`nobody here is registered as "${role}": the ${generalist} does the work (${ids.map((id) => `"${id}"`).join(', ')})`)
+    warnings.push(
+      `nobody here is registered as "${role}": the ${generalist} does the work (${ids.map((id) => `"${id}"`).join(', ')})`,
+    )
 }

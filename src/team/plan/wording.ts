@@ -1,8 +1,9 @@
 /**
  * Wording: what a model, or an agent, is told that makes a plan, and the form of its answer.
  *
- * Owns: these texts, finding the plan in an answer. Does not own: who is asked and how often (planner.ts), what makes a plan impossible (validate.ts). Pure.
- * What the past says is data with a heading of its own, and stands in the question: never in the system text.
+ * Owns: these texts, finding the plan in an answer. Does not own: who is asked and how often (planner.ts), what makes a
+ * plan impossible (validate.ts). Pure. What the past says is data with a heading of its own, and stands in the
+ * question: never in the system text.
  */
 import { asText, jsonIn, type Json } from '../../core/index.ts'
 import type { JsonSchema, Schema } from '../../edge/index.ts'
@@ -38,13 +39,18 @@ const formOf = (fields: typeof taskFields): JsonSchema => ({
 
 /** What a plan of a team says besides whose work humans look at. */
 const overseenFields: typeof taskFields = {
-  action: text('What it does with the world, if anything, as a name: publish_report, send_email, delete_files. Humans look at it by this.'),
+  action: text(
+    'What it does with the world, if anything, as a name: publish_report, send_email, delete_files. Humans look at it by this.',
+  ),
   risk: text('medium, high or critical: how bad it is if it should not have been done.'),
   required: { type: 'boolean', description: 'false: if a human does not want it, the others go on without it.' },
   requiresApproval: { type: 'boolean', description: 'A human is to approve of it before it begins, whatever it does.' },
 }
 
-/** The form that a model is shown. Whatever is JSON passes: what is wrong with a plan is found all at once, and not here. */
+/**
+ * The form that a model is shown. Whatever is JSON passes: what is wrong with a plan is found all at once, and not
+ * here.
+ */
 export const planSchema: Schema = { json: formOf(taskFields), check: (value) => ({ ok: true, value }) }
 
 /** The same for a team whose work humans look at. */
@@ -87,7 +93,10 @@ const toldAdvice = ({ strategy, confidence, subtasks = [], source, warnings }: A
 export const toldProblems = (problems: readonly string[]): string =>
   `This plan cannot be carried out:\n${problems.map((problem) => `- ${problem}`).join('\n')}\n\nMake a whole plan that can be, and answer with nothing but it, as JSON.`
 
-/** The plan in what was answered: an object, or a text with one in it, whatever stands around it. Else the answer as it is. */
+/**
+ * The plan in what was answered: an object, or a text with one in it, whatever stands around it. Else the answer as it
+ * is.
+ */
 export function planIn(answer: Json): Json {
   if (typeof answer !== 'string') return answer
   return jsonIn(answer) ?? jsonIn(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)) ?? answer

@@ -1,8 +1,11 @@
 /**
- * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who cannot.
+ * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who
+ * cannot.
  *
- * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), waits (../mail, spending.ts), what the one who waited does then.
- * Holds: K3: it follows from the task graph and the waits, which follow from recorded arrivals. Nobody outside is counted on, unless somebody waits for them.
+ * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts),
+ * waits (../mail, spending.ts), what the one who waited does then.
+ * Holds: K3: it follows from the task graph and the waits, which follow from recorded arrivals. Nobody outside is
+ * counted on, unless somebody waits for them.
  */
 import { failure } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -67,7 +70,10 @@ export class Deadlocks {
     this.#ends++
   }
 
-  /** Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while nobody waits for mail. */
+  /**
+   * Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while
+   * nobody waits for mail.
+   */
   look(): void {
     if (this.#looking) return
     this.#looking = true
@@ -93,7 +99,11 @@ export class Deadlocks {
     if (waits.length === 0) return undefined
     const atMail = new Set(waits.map(({ entry }) => entry))
     const moving = new Set(work.running.filter((each) => !atMail.has(each)))
-    if (waits.every((wait) => this.#isOpen(wait) || (wait.from === undefined ? moving.size > 0 : moving.has(this.#sender(wait)!))))
+    if (
+      waits.every(
+        (wait) => this.#isOpen(wait) || (wait.from === undefined ? moving.size > 0 : moving.has(this.#sender(wait)!)),
+      )
+    )
       return undefined
     // who waits since shortest comes first: a circle that was closed just now is theirs
     const since = new Map(waits.map(({ entry }, i) => [entry.id, i]))
@@ -123,7 +133,9 @@ export class Deadlocks {
       if (this.#isOpen(wait)) return { name, needs: 'nothing' }
       if (sender !== undefined) return { name, needs: 'any', of: [sender.id] }
       if (!this.#mayWrite(wait.from)) return { name, needs: 'any', of: [] }
-      return mayCome ? { name, needs: 'nothing' } : { name, needs: 'any', of: open.filter((each) => each !== entry).map(({ id }) => id) }
+      return mayCome
+        ? { name, needs: 'nothing' }
+        : { name, needs: 'any', of: open.filter((each) => each !== entry).map(({ id }) => id) }
     })
   }
 
@@ -166,12 +178,16 @@ export class Deadlocks {
       return room.refuse(short)
     }
     const waits = mail.waiting()
-    const hit = waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
+    const hit =
+      waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
     const entry = hit?.entry ?? graph.get(cycle[0]!)!
     const message = this.#told(cycle, hit)
     this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message })
     if (hit !== undefined) mail.failWait(entry, message, cycle)
-    else work.settle(entry, 'failed', { failure: failure('team.deadlock', message, 'policy', { details: { cycle: [...cycle] } }) })
+    else
+      work.settle(entry, 'failed', {
+        failure: failure('team.deadlock', message, 'policy', { details: { cycle: [...cycle] } }),
+      })
   }
 
   #told(cycle: readonly string[], hit: MailWaiter | undefined): string {
@@ -180,7 +196,8 @@ export class Deadlocks {
     const { directory } = this.#parts
     const { entry, from } = hit
     const who = `"${entry.member}" waits for mail`
-    if (from !== undefined && directory.get(from) !== undefined && !directory.isThere(from)) return `${who} of "${from}", who has ended`
+    if (from !== undefined && directory.get(from) !== undefined && !directory.isThere(from))
+      return `${who} of "${from}", who has ended`
     if (from === entry.member) return `${who} of itself`
     if (cycle.length > 1) return `${who} that can never come, because these wait for each other: ${way}`
     return `${who}${from === undefined ? '' : ` of "${from}"`}, and nobody is left who could send any`

@@ -1,8 +1,10 @@
 /**
- * Exchanges: mail that goes to and fro while nothing comes of it (a livelock), or says the same thing again and again (a loop). Pure but for being written to.
+ * Exchanges: mail that goes to and fro while nothing comes of it (a livelock), or says the same thing again and again
+ * (a loop). Pure but for being written to.
  *
- * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (whoever calls `moved`), what is done about it.
- * Only replies count: mail of somebody who has read since they last wrote. However much somebody sends unasked is a matter of quotas and bounds.
+ * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (whoever calls
+ * `moved`), what is done about it. Only replies count: mail of somebody who has read since they last wrote. However
+ * much somebody sends unasked is a matter of quotas and bounds.
  */
 import { digestJson, type Json } from '../../core/index.ts'
 
@@ -44,7 +46,10 @@ export class Exchanges {
     this.#hasRead.add(member)
   }
 
-  /** Somebody writes; says whether that only goes round. Whoever is told so has not replied: what they write next is a reply again. */
+  /**
+   * Somebody writes; says whether that only goes round. Whoever is told so has not replied: what they write next is a
+   * reply again.
+   */
   wrote(from: string, to: string, content: Json): Round | undefined {
     if (this.#most === 0 || !this.#hasRead.has(from)) return undefined
     const kind = this.#kindOf(from, to, content)

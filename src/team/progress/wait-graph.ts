@@ -1,7 +1,9 @@
 /**
- * The wait-for graph of a team: who waits for whom, whatever the wait is for: tasks, topics, mail, a slot, a human. Pure.
+ * The wait-for graph of a team: who waits for whom, whatever the wait is for: tasks, topics, mail, a slot, a human.
+ * Pure.
  *
- * Owns: finding those who wait for ever, and a cycle among them to show for it. Does not own: how waits come about (scheduler.ts, ../mail), what is done about it (deadlocks.ts).
+ * Owns: finding those who wait for ever, and a cycle among them to show for it. Does not own: how waits come about
+ * (scheduler.ts, ../mail), what is done about it (deadlocks.ts).
  */
 
 /** Somebody, and what has to happen before they go on. Names are tasks'. */
@@ -17,11 +19,17 @@ export type Waiter =
 export interface Stuck {
   /** All who cannot go on, in the order in which they were given. */
   readonly names: readonly string[]
-  /** Each waits for the next, the last for the first; with the first who was given, if it is part of a cycle. One name alone waits for itself, or for nobody that is there. */
+  /**
+   * Each waits for the next, the last for the first; with the first who was given, if it is part of a cycle. One name
+   * alone waits for itself, or for nobody that is there.
+   */
   readonly cycle: readonly string[]
 }
 
-/** Who of these can never go on; undefined if everybody can. Whoever is not among them has ended: a wait for all of it is over, a wait for any of it is in vain. */
+/**
+ * Who of these can never go on; undefined if everybody can. Whoever is not among them has ended: a wait for all of it
+ * is over, a wait for any of it is in vain.
+ */
 export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   const open = new Set(waiters.map(({ name }) => name))
   const moving = new Set<string>()
@@ -45,7 +53,10 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   return stuck.length === 0 ? undefined : { names: stuck.map(({ name }) => name), cycle: cycleAmong(stuck) }
 }
 
-/** A cycle among those who are stuck: walks from the first to whoever it waits for, back to where it began if it can, until somebody comes again, or nobody is left. */
+/**
+ * A cycle among those who are stuck: walks from the first to whoever it waits for, back to where it began if it can,
+ * until somebody comes again, or nobody is left.
+ */
 function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
   const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))
   const walked: string[] = []

@@ -1,7 +1,9 @@
 /**
- * Filters: what of the results an answer is made of (spec team 1.11, R-11). Separate steps, each of which may be switched off. Pure.
+ * Filters: what of the results an answer is made of (spec team 1.11, R-11). Separate steps, each of which may be
+ * switched off. Pure.
  *
- * Owns: when a result is left out, and which lines of one are. Does not own: the switches (options.ts), what is made of the rest (synthesis.ts).
+ * Owns: when a result is left out, and which lines of one are. Does not own: the switches (options.ts), what is made of
+ * the rest (synthesis.ts).
  */
 import { asText, canonical, type Json, type TaskResult } from '../../core/index.ts'
 import { wordsIn } from '../learn/similarity.ts'
@@ -77,7 +79,10 @@ function nearDuplicates<R extends TaskResult>(results: readonly R[], above: numb
   })
 }
 
-/** Whether the words that two sets have in common are more than this part of all their words. Looks no further than it must. */
+/**
+ * Whether the words that two sets have in common are more than this part of all their words. Looks no further than it
+ * must.
+ */
 function isAlike(one: ReadonlySet<string>, other: ReadonlySet<string>, above: number): boolean {
   const [small, large] = one.size <= other.size ? [one, other] : [other, one]
   let common = small.size
@@ -94,12 +99,16 @@ function isAlike(one: ReadonlySet<string>, other: ReadonlySet<string>, above: nu
 const verbs = 'access|find|retrieve|fetch|open|load|reach|locate|obtain|determine|read|view|browse|verify|answer'
 const known = 'info|information|data|details?|results?|sources?|answers?|matches|records?'
 const subject = `${known}|page|site|website|link|url|article|document|file|content`
-const notBe = "(?:is|are|was|were) not|(?:isn|aren|wasn|weren)['’]t|(?:cannot|can not|can['’]t|could not|couldn['’]t) be"
+const notBe =
+  "(?:is|are|was|were) not|(?:isn|aren|wasn|weren)['’]t|(?:cannot|can not|can['’]t|could not|couldn['’]t) be"
 const be = 'is|are|was|were|could be|can be|has been|have been'
 /** How a line begins that is about whoever wrote it: a bullet, an apology, `I` and `we`. */
 const opening =
   "^[^\\p{L}\\p{N}]*(?:(?:sorry|unfortunately|apologies|regrettably|however)[^\\p{L}]+(?:but )?)*(?:(?:i|we)(?:['’](?:m|re)| am| are| was| were)? )?(?:currently |still )?"
-/** Phrases by which somebody says that there is nothing to say. What is said of others (`small firms are unable to obtain credit`) is a result. */
+/**
+ * Phrases by which somebody says that there is nothing to say. What is said of others (`small firms are unable to
+ * obtain credit`) is a result.
+ */
 const emptyTalk: readonly RegExp[] = [
   `${opening}(?:unable|not able) to (?:${verbs})\\b`,
   `${opening}(?:cannot|can not|can['’]t|could not|couldn['’]t) (?:${verbs})\\b`,
@@ -123,7 +132,10 @@ export function isUninformative(line: string): boolean {
 /** Whether this is JSON, or begins as if it were. */
 export const looksLikeJson = (output: Json): boolean => typeof output !== 'string' || /^\s*[{[]/u.test(output)
 
-/** An output without the lines that say that there is no information. JSON, and what stands in a fence of code, is left as it is. */
+/**
+ * An output without the lines that say that there is no information. JSON, and what stands in a fence of code, is left
+ * as it is.
+ */
 export function withoutEmptyTalk(output: Json): Json {
   if (looksLikeJson(output)) return output
   let fenced = false

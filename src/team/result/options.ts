@@ -1,9 +1,18 @@
 /**
- * Options of the answer of a planned team: who makes it, what it is made of, and what is wrong with what somebody says of it.
+ * Options of the answer of a planned team: who makes it, what it is made of, and what is wrong with what somebody says
+ * of it.
  *
  * Owns: the types, their defaults, their check. Does not own: what any of them does (filters.ts, synthesis.ts).
  */
-import { described, hasNames, messageOf, unknownNames, type Json, type NamesOf, type TaskResult } from '../../core/index.ts'
+import {
+  described,
+  hasNames,
+  messageOf,
+  unknownNames,
+  type Json,
+  type NamesOf,
+  type TaskResult,
+} from '../../core/index.ts'
 import { isAgent, type Agent } from '../../agent/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
@@ -16,7 +25,10 @@ export interface SynthesisResult extends TaskResult {
 /** What an answer is made of. Copies. */
 export interface SynthesisInput {
   readonly question: Json
-  /** Tasks that succeeded and have something to say: in the order of the plan, then recruits. Without lines that say nothing, and else whole. */
+  /**
+   * Tasks that succeeded and have something to say: in the order of the plan, then recruits. Without lines that say
+   * nothing, and else whole.
+   */
   readonly results: readonly SynthesisResult[]
   /** Tasks of the plan that did not succeed. */
   readonly missing: readonly SynthesisResult[]
@@ -30,8 +42,9 @@ export interface ModelSynthesizer {
 }
 
 /**
- * Who makes the answer: a function, which is a recorded step that is tried once; an agent, as a worker: with an `input` schema it gets a `SynthesisInput`, else a text; a model. Whoever fails,
- * or answers nothing, or what does not fit the team's `output`, is stood in for by the results one after the other.
+ * Who makes the answer: a function, which is a recorded step that is tried once; an agent, as a worker: with an `input`
+ * schema it gets a `SynthesisInput`, else a text; a model. Whoever fails, or answers nothing, or what does not fit the
+ * team's `output`, is stood in for by the results one after the other.
  */
 export type Synthesizer = ((input: SynthesisInput, io: StepIO) => Json | Promise<Json>) | Agent | ModelSynthesizer
 
@@ -41,11 +54,17 @@ export interface SynthesisOptions {
   readonly verbatim?: boolean
   /** Of results that say the same, one is used. Default true. */
   readonly dedupe?: boolean
-  /** Results whose words are this much the same (0 to 1) say the same. Default 0.92; 1: only the same texts do. Nothing is the same without `dedupe`. */
+  /**
+   * Results whose words are this much the same (0 to 1) say the same. Default 0.92; 1: only the same texts do. Nothing
+   * is the same without `dedupe`.
+   */
   readonly similarAbove?: number
   /** Lines that say that there is no information are left out. Default true. */
   readonly dropUninformative?: boolean
-  /** The output of a task that was to put everything together is the answer, if it has at least 100 characters. Default true. */
+  /**
+   * The output of a task that was to put everything together is the answer, if it has at least 100 characters. Default
+   * true.
+   */
   readonly useSynthesisTask?: boolean
   /** How many characters of each result an agent or a model is shown. Default 4,000. */
   readonly maxCharacters?: number
@@ -75,7 +94,9 @@ export function answerData({ synthesize, synthesis = {} }: AnswerOptions): Json 
 
 function synthesizerData(given: Synthesizer): Json {
   if (typeof given === 'function') return 'function'
-  return isAgent(given) ? { agent: given.name } : { model: resolveModel(given.model).id, instructions: given.instructions ?? null }
+  return isAgent(given)
+    ? { agent: given.name }
+    : { model: resolveModel(given.model).id, instructions: given.instructions ?? null }
 }
 
 /** What is wrong with what a team says of its answer, one sentence each. */
@@ -117,7 +138,9 @@ function synthesisProblems(given: SynthesisOptions, where: string): readonly str
     ...unknownNames(given, synthesisNames, where),
     ...switches.flatMap((name) => {
       const value: unknown = given[name]
-      return value === undefined || typeof value === 'boolean' ? [] : [`${where}: ${name} is ${described(value)}, expected true or false`]
+      return value === undefined || typeof value === 'boolean'
+        ? []
+        : [`${where}: ${name} is ${described(value)}, expected true or false`]
     }),
     ...(similarAbove === undefined || (typeof similarAbove === 'number' && similarAbove >= 0 && similarAbove <= 1)
       ? []

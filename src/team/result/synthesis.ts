@@ -1,20 +1,45 @@
 /**
  * Synthesis: one answer of what came of the tasks (spec team 1.11, R-11).
  *
- * Owns: the ladder: verbatim, the task whose work it was, whoever is to do it, one after the other. Does not own: the options (options.ts), what is left out before (filters.ts), the words
- * (material.ts).
- * Holds: K6: whoever makes the answer is asked once, also over a crash: a recorded step, a worker, a model's call. An answer is never lost because the last of them failed, for whatever
- * reason; and nobody is asked where there is nothing to say.
+ * Owns: the ladder: verbatim, the task whose work it was, whoever is to do it, one after the other. Does not own: the
+ * options (options.ts), what is left out before (filters.ts), the words (material.ts).
+ * Holds: K6: whoever makes the answer is asked once, also over a crash: a recorded step, a worker, a model's call. An
+ * answer is never lost because the last of them failed, for whatever reason; and nobody is asked where there is nothing
+ * to say.
  */
-import { asText, copy, describeOutcome, failure, type Failure, type Json, type Outcome, type TaskResult } from '../../core/index.ts'
-import { askSideQuery, askWord, isAgent, mindOf, outputOf, fitting, startWorker, type Agent } from '../../agent/index.ts'
+import {
+  asText,
+  copy,
+  describeOutcome,
+  failure,
+  type Failure,
+  type Json,
+  type Outcome,
+  type TaskResult,
+} from '../../core/index.ts'
+import {
+  askSideQuery,
+  askWord,
+  isAgent,
+  mindOf,
+  outputOf,
+  fitting,
+  startWorker,
+  type Agent,
+} from '../../agent/index.ts'
 import type { Checked, Edge, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ResultsSynthesised, TeamRoute } from '../../journal/index.ts'
 import { workerEnd } from '../../oversight/index.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { filtered, isEmpty, looksLikeJson, type Dropped, type DropReason } from './filters.ts'
-import { concatenated, maxCharactersByDefault, synthesisBrief, synthesisInput, synthesisInstructions } from './material.ts'
+import {
+  concatenated,
+  maxCharactersByDefault,
+  synthesisBrief,
+  synthesisInput,
+  synthesisInstructions,
+} from './material.ts'
 import type { AnswerOptions, ModelSynthesizer, SynthesisInput, SynthesisResult, Synthesizer } from './options.ts'
 
 /** What there is to answer with. */
@@ -44,7 +69,13 @@ const synthesisFrom = 100
 const synthesisWords = ['synthesize', 'synthesis', 'summarize', 'summary', 'combine', 'aggregate']
 
 /** Makes one answer, and notes of what and by whom. Rejects only with `Cancelled`. */
-export async function synthesise(ctx: Context, edge: Edge, options: AnswerOptions, material: Material, schema?: Schema): Promise<Answer> {
+export async function synthesise(
+  ctx: Context,
+  edge: Edge,
+  options: AnswerOptions,
+  material: Material,
+  schema?: Schema,
+): Promise<Answer> {
   const synthesis: Synthesis = { ctx, edge, options, schema }
   const { question, route } = material
   const all = withDescriptions(material)
@@ -67,7 +98,9 @@ function withDescriptions({ results, subtasks }: Material): readonly SynthesisRe
 }
 
 function noResults(dropped: readonly Dropped[]): Failure {
-  const { message, hint } = nothingSaid(dropped.map(({ reason }) => reason).filter((reason) => reason !== 'not-succeeded'))
+  const { message, hint } = nothingSaid(
+    dropped.map(({ reason }) => reason).filter((reason) => reason !== 'not-succeeded'),
+  )
   return failure('team.no-results', message, 'policy', {
     hint: `outcome.results says what became of each task.${hint}`,
     details: { dropped: dropped.map(({ task, reason }) => ({ task, reason })) },
@@ -78,7 +111,8 @@ function noResults(dropped: readonly Dropped[]): Failure {
 function nothingSaid(succeeded: readonly DropReason[]): { readonly message: string; readonly hint: string } {
   const [first, ...others] = succeeded
   if (first === undefined) return { message: 'no task has succeeded, so there is nothing to answer with', hint: '' }
-  const who = others.length === 0 ? 'one task has succeeded and had' : `${succeeded.length} tasks have succeeded and had`
+  const who =
+    others.length === 0 ? 'one task has succeeded and had' : `${succeeded.length} tasks have succeeded and had`
   const empty = succeeded.includes('empty')
     ? ' Have `run` of the members return what they found: an empty text, null and undefined are no answer.'
     : ''
@@ -88,7 +122,10 @@ function nothingSaid(succeeded: readonly DropReason[]): { readonly message: stri
   return { message: `${who} nothing to say, so there is nothing to answer with`, hint: `${empty}${talk}` }
 }
 
-/** The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and nobody is there to make it. As its member gave it. */
+/**
+ * The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and
+ * nobody is there to make it. As its member gave it.
+ */
 function verbatimOf(
   { options, schema }: Synthesis,
   all: readonly SynthesisResult[],
@@ -116,7 +153,8 @@ function synthesisTask(
   const last = all.findLast(isSynthesis)
   if (last?.status !== 'succeeded' || isEmpty(last.output)) return undefined
   const output = last.output ?? null
-  // a text may be a word about the answer; a value, and what fits the schema of the answer, is the answer, however short it is
+  // a text may be a word about the answer; a value, and what fits the schema of the answer, is the answer, however
+  // short it is
   const isValue = isCalledSo(last.task) && (typeof output !== 'string' || schema !== undefined)
   return (isValue || [...asText(output).trim()].length >= synthesisFrom) && fits(output, schema).ok ? last : undefined
 }
@@ -154,7 +192,9 @@ async function askFunction(
 
 async function askAgent({ ctx, edge, options }: Synthesis, synthesizer: Agent, input: SynthesisInput): Promise<Answer> {
   const brief =
-    synthesizer.inputSchema === undefined ? { instructions: synthesisBrief(input, mostOf(options)) } : { input: synthesisInput(input) }
+    synthesizer.inputSchema === undefined
+      ? { instructions: synthesisBrief(input, mostOf(options)) }
+      : { input: synthesisInput(input) }
   const started = startWorker(ctx, edge, synthesizer, brief, undefined)
   return typeof started === 'string' ? ended((await workerEnd(ctx, started)).outcome) : { failure: started }
 }
@@ -167,14 +207,24 @@ async function askModel(
   const { name } = options
   const brain = mindOf(name, { model }, undefined, undefined)
   const question = synthesisBrief(input, mostOf(options))
-  return ended(await askSideQuery(brain, ctx, edge, { system: instructions ?? synthesisInstructions, said: [], question, output: schema }))
+  return ended(
+    await askSideQuery(brain, ctx, edge, {
+      system: instructions ?? synthesisInstructions,
+      said: [],
+      question,
+      output: schema,
+    }),
+  )
 }
 
 const mostOf = ({ synthesis }: AnswerOptions): number => synthesis?.maxCharacters ?? maxCharactersByDefault
 
 function ended(outcome: Outcome): Answer {
   if (outcome.status === 'completed') return spokenAnswer(outcome.output)
-  return { failure: outcome.status === 'failed' ? outcome.failure : failure('worker.failed', describeOutcome(outcome), 'policy') }
+  return {
+    failure:
+      outcome.status === 'failed' ? outcome.failure : failure('worker.failed', describeOutcome(outcome), 'policy'),
+  }
 }
 
 const spokenAnswer = (output: Json | undefined): Answer =>
@@ -182,7 +232,8 @@ const spokenAnswer = (output: Json | undefined): Answer =>
     ? { failure: failure('output.invalid', 'whoever was to make the answer has said nothing', 'validation') }
     : { output: output! }
 
-// ---- how it ends -----------------------------------------------------------------------------------------------------------------------
+// ---- how it ends
+// -----------------------------------------------------------------------------------------------------------------------
 
 /** The answer, if it looks as it must. A text may be the JSON that is wanted. */
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
@@ -192,9 +243,14 @@ function unfit({ options, schema }: Synthesis, output: Json, by?: ResultsSynthes
   const checked = fits(output, schema)
   if (checked.ok) return undefined
   const what = by === 'concatenation' ? 'the answer, which is the results one after the other,' : 'the answer'
-  return failure('output.invalid', `${what} does not fit the output schema of "${options.name}": ${checked.problem}`, 'validation', {
-    ...(by === 'concatenation' ? { hint: concatenationHint } : undefined),
-  })
+  return failure(
+    'output.invalid',
+    `${what} does not fit the output schema of "${options.name}": ${checked.problem}`,
+    'validation',
+    {
+      ...(by === 'concatenation' ? { hint: concatenationHint } : undefined),
+    },
+  )
 }
 
 const concatenationHint =

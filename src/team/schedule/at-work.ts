@@ -44,10 +44,14 @@ export class Staffed {
     return this.#byActivation.size
   }
 
-  /** How many slots are held. A member that waits for a human or for mail holds none, and has it again at once: for a moment there may be more at work than slots. */
+  /**
+   * How many slots are held. A member that waits for a human or for mail holds none, and has it again at once: for a
+   * moment there may be more at work than slots.
+   */
   get slots(): number {
     let slots = 0
-    for (const { waitsForHuman, waitsForMail } of this.#byActivation.values()) if (!waitsForHuman && !waitsForMail) slots++
+    for (const { waitsForHuman, waitsForMail } of this.#byActivation.values())
+      if (!waitsForHuman && !waitsForMail) slots++
     return slots
   }
 

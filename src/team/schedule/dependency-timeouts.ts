@@ -1,9 +1,12 @@
 /**
- * Dependency timeouts: how long a task waits while nothing moves among those it depends on; then it has failed (spec team R-5).
+ * Dependency timeouts: how long a task waits while nothing moves among those it depends on; then it has failed (spec
+ * team R-5).
  *
- * Owns: since when nothing has moved, one timer for all who wait. Does not own: what moves (scheduler.ts), what else a wait may come to (readiness.ts).
- * Holds: K3: one durable timer; what it finds follows from recorded arrivals. Working time: the clock of a task stands while one of those it waits for waits for a human, and while none of
- * them has begun: those have clocks of their own, or wait for a slot.
+ * Owns: since when nothing has moved, one timer for all who wait. Does not own: what moves (scheduler.ts), what else a
+ * wait may come to (readiness.ts).
+ * Holds: K3: one durable timer; what it finds follows from recorded arrivals. Working time: the clock of a task stands
+ * while one of those it waits for waits for a human, and while none of them has begun: those have clocks of their own,
+ * or wait for a slot.
  */
 import type { Context, Pause } from '../../engine/index.ts'
 import type { Watch } from '../../supervisor/index.ts'
@@ -76,7 +79,10 @@ export class DependencyTimeouts {
     if (!waits) this.#arm(this.#earliest())
   }
 
-  /** Something has changed. Nobody's time can be up sooner than a whole timeout after the first moment in which somebody waits. */
+  /**
+   * Something has changed. Nobody's time can be up sooner than a whole timeout after the first moment in which somebody
+   * waits.
+   */
   look(): void {
     if (this.#alarm !== undefined || this.#isAsking || this.#timeoutMs === 0) return
     for (const _ of this.#parts.waiting()) return this.#arm(this.#now + this.#timeoutMs)
@@ -93,7 +99,10 @@ export class DependencyTimeouts {
     if (this.#alarm !== undefined && this.#alarm.at <= at) return
     this.#alarm?.callOff()
     const { watch, leave } = this.#parts
-    const callOff = watch.alarm(this.#ctx, 'idle', at - this.#now, { ring: () => void this.#ring().catch(leave), reject: leave })
+    const callOff = watch.alarm(this.#ctx, 'idle', at - this.#now, {
+      ring: () => void this.#ring().catch(leave),
+      reject: leave,
+    })
     this.#alarm = { at, callOff }
   }
 
@@ -142,7 +151,10 @@ export class DependencyTimeouts {
     if (!on.some(({ begun }) => begun > 0) || on.some((each) => this.#asksNow(each))) return undefined
     const topics = entry.task.consumes ?? []
     const near = [...graph.before(entry), ...topics.flatMap((topic) => graph.producers(topic, entry))]
-    const moments = [...near.map((each) => this.#movedAt.get(each)), ...topics.map((topic) => this.#publishedAt.get(topic))]
+    const moments = [
+      ...near.map((each) => this.#movedAt.get(each)),
+      ...topics.map((topic) => this.#publishedAt.get(topic)),
+    ]
     const since = moments.reduce<number>((latest, at) => Math.max(latest, at ?? 0), 0)
     return since + this.#timeoutMs + this.#stood(on, since)
   }

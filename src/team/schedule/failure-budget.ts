@@ -1,10 +1,13 @@
 /**
- * The failure budget: how many tasks of a plan may fail before it is given up (spec team R-10). Integers only: 0.29 of a hundred is 28.999… for a computer. Pure.
+ * The failure budget: how many tasks of a plan may fail before it is given up (spec team R-10). Integers only: 0.29 of
+ * a hundred is 28.999… for a computer. Pure.
  *
- * Owns: the rule. Does not own: what a failure is (outcome-mapping.ts, readiness.ts), what becomes of the work then (scheduler.ts).
- * What counts: tasks that failed, timed out, were denied, were refused by the budget, said of themselves that they did not succeed. What does not: tasks that were skipped or called off, work
- * that went to somebody else, and, unless `recruit.countFailures`, recruits. The number of tasks is that of the plan as it was admitted: tasks that are added later count when they fail, and
- * make no more failures tolerable; where a human removes tasks, the number is that of those that are left.
+ * Owns: the rule. Does not own: what a failure is (outcome-mapping.ts, readiness.ts), what becomes of the work then
+ * (scheduler.ts). What counts: tasks that failed, timed out, were denied, were refused by the budget, said of
+ * themselves that they did not succeed. What does not: tasks that were skipped or called off, work that went to
+ * somebody else, and, unless `recruit.countFailures`, recruits. The number of tasks is that of the plan as it was
+ * admitted: tasks that are added later count when they fail, and make no more failures tolerable; where a human removes
+ * tasks, the number is that of those that are left.
  */
 import { failure, type Failure } from '../../core/index.ts'
 import type { PlanAborted } from '../../journal/index.ts'
@@ -35,14 +38,20 @@ export function failureBudgetOf(planned: number, tolerance: Tolerance, maxFailur
   return { maxFailures: maxFailuresOf(planned, percent), never: percent === 100, percent }
 }
 
-/** The same for a plan of which only so many tasks are left: no more failures are tolerable than of a plan that was so small from the beginning. */
+/**
+ * The same for a plan of which only so many tasks are left: no more failures are tolerable than of a plan that was so
+ * small from the beginning.
+ */
 export function withFewer(budget: FailureBudget, planned: number): FailureBudget {
   const { maxFailures, percent } = budget
-  return percent === undefined ? budget : { ...budget, maxFailures: Math.min(maxFailures, maxFailuresOf(planned, percent)) }
+  return percent === undefined
+    ? budget
+    : { ...budget, maxFailures: Math.min(maxFailures, maxFailuresOf(planned, percent)) }
 }
 
 /** Whether so many failed tasks are too many. */
-export const isTooMuch = ({ maxFailures, never }: FailureBudget, failedTasks: number): boolean => !never && failedTasks >= maxFailures
+export const isTooMuch = ({ maxFailures, never }: FailureBudget, failedTasks: number): boolean =>
+  !never && failedTasks >= maxFailures
 
 /** How a team fails whose plan was given up. `critical`: the task whose failure sufficed. */
 export function givenUp(

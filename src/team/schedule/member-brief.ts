@@ -1,5 +1,6 @@
 /**
- * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what the whole is about. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
+ * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what
+ * the whole is about. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
  */
 import { asText, type ActivationId, type Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
@@ -50,16 +51,21 @@ export function briefFor(
     ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${told(input)}`),
     ...topics.flatMap(({ topic, entries, missing }) => [
       ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
-      ...(missing ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`] : []),
+      ...(missing
+        ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`]
+        : []),
     ]),
     ...(rework?.before === undefined ? [] : [`## What you made of it before\n${asText(rework.before)}`]),
     ...(rework === undefined ? [] : [`## What is to be different this time\n${rework.feedback}`]),
     // code has it at hand: teammate(ctx).question
-    ...(agent.model === undefined || task.description.includes(asked) ? [] : [`## What your team was asked\n${asked}\nDo your task only.`]),
+    ...(agent.model === undefined || task.description.includes(asked)
+      ? []
+      : [`## What your team was asked\n${asked}\nDo your task only.`]),
   ].join('\n\n')
 }
 
-const heading = (id: string, { status }: TaskInput): string => `## ${status === 'missing' ? 'Missing' : 'Result'}: ${id}`
+const heading = (id: string, { status }: TaskInput): string =>
+  `## ${status === 'missing' ? 'Missing' : 'Result'}: ${id}`
 const told = ({ output, failure, status }: TaskInput): string =>
   status === 'missing'
     ? `There is no result of this task${failure === undefined ? '' : `: ${failure.message}`}. Go on without it, and say so.`

@@ -1,7 +1,8 @@
 /**
  * Member task: what a member is given for an attempt at its task, under the edge of its team.
  *
- * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin (scheduler.ts), how a brief reads (member-brief.ts).
+ * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin
+ * (scheduler.ts), how a brief reads (member-brief.ts).
  */
 import { present } from '../../core/index.ts'
 import { briefOf, briefValue, type Edge } from '../../edge/index.ts'

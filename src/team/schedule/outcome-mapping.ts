@@ -1,7 +1,9 @@
 /**
- * Outcome mapping: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of tasks that nobody tries (spec team R-5, R-10). Pure.
+ * Outcome mapping: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of
+ * tasks that nobody tries (spec team R-5, R-10). Pure.
  *
- * Owns: the rule. Does not own: when it is tried again (scheduler.ts). One retry layer: what a step has tried again already is not tried again here.
+ * Owns: the rule. Does not own: when it is tried again (scheduler.ts). One retry layer: what a step has tried again
+ * already is not tried again here.
  */
 import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
@@ -40,7 +42,12 @@ export function endOfAttempt(outcome: Outcome): End {
         again: false,
       }
     case 'bailed':
-      return { type: 'failed', failure: failure('worker.failed', describeOutcome(outcome), 'policy'), again: false, output: outcome.text }
+      return {
+        type: 'failed',
+        failure: failure('worker.failed', describeOutcome(outcome), 'policy'),
+        again: false,
+        output: outcome.text,
+      }
     case 'cancelled':
       return { type: 'failed', failure: failure('worker.failed', describeOutcome(outcome), 'rejected'), again: false }
   }
@@ -52,20 +59,40 @@ const mayPass = ({ class: of, retryable }: Failure): boolean => retryable || of 
 function unsuccessful(output: Readonly<Record<string, Json>>): End {
   const { error } = output
   const { message, retryable, retryAfterMs } = isObject(error) ? error : {}
-  const said = typeof message === 'string' ? message : typeof error === 'string' ? error : 'it says of itself that it did not succeed'
+  const said =
+    typeof message === 'string'
+      ? message
+      : typeof error === 'string'
+        ? error
+        : 'it says of itself that it did not succeed'
   const again = retryable === true
   const after = again && typeof retryAfterMs === 'number' && retryAfterMs > 0 ? { retryAfterMs } : {}
-  return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after), again, output }
+  return {
+    type: 'failed',
+    failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after),
+    again,
+    output,
+  }
 }
 
-/** A human's no to what a member did, or nobody's word on it in time, as its failure tells: the same as if its task had been looked at here. */
-export function refusalIn({ code, message, details }: Failure): Extract<Word, { readonly type: 'refused' }> | undefined {
+/**
+ * A human's no to what a member did, or nobody's word on it in time, as its failure tells: the same as if its task had
+ * been looked at here.
+ */
+export function refusalIn({
+  code,
+  message,
+  details,
+}: Failure): Extract<Word, { readonly type: 'refused' }> | undefined {
   const { how, approver } = details ?? {}
   if (code !== 'work.rejected' || (how !== 'rejected' && how !== 'timed-out')) return undefined
   return { type: 'refused', how, reason: message, ...(typeof approver === 'string' ? { by: approver } : undefined) }
 }
 
-/** The end of a task that a human does not want, or on which nobody decided in time. Without a task that is required the plan is worth nothing; nobody was promised a recruit. */
+/**
+ * The end of a task that a human does not want, or on which nobody decided in time. Without a task that is required the
+ * plan is worth nothing; nobody was promised a recruit.
+ */
 export function refusedBy(
   { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,
   { how, reason, by, comment }: Extract<Word, { readonly type: 'refused' }>,
@@ -74,7 +101,8 @@ export function refusedBy(
   if (task.required === false || recruit !== undefined)
     return {
       status: 'skipped',
-      reason: how === 'timed-out' ? 'nobody approved of it in time' : `rejected${by === undefined ? '' : ` by ${by}`}${said}`,
+      reason:
+        how === 'timed-out' ? 'nobody approved of it in time' : `rejected${by === undefined ? '' : ` by ${by}`}${said}`,
     }
   const hint = 'outcome.results has what there was. A task with `required: false` is skipped instead.'
   const details = {
@@ -87,7 +115,11 @@ export function refusedBy(
     status: 'failed',
     failure:
       how === 'timed-out'
-        ? failure('task.unanswered', `Required task not approved in time: ${reason}`, 'timeout', { retryable: false, hint, details })
+        ? failure('task.unanswered', `Required task not approved in time: ${reason}`, 'timeout', {
+            retryable: false,
+            hint,
+            details,
+          })
         : failure('task.rejected', `Required task rejected: ${reason}${said}`, 'rejected', { hint, details }),
   }
 }
@@ -116,7 +148,12 @@ export const dependencyFailed = (on: string): Failure =>
 
 /** The failure of a task for which nothing has moved among those it waits for. */
 export const dependencyTimedOut = (on: readonly string[], afterMs: number): Failure =>
-  failure('task.dependency-timeout', `nothing has moved for ${afterMs} ms among what it waits for: ${on.join(', ')}`, 'timeout', {
-    retryable: false,
-    details: { on: [...on] },
-  })
+  failure(
+    'task.dependency-timeout',
+    `nothing has moved for ${afterMs} ms among what it waits for: ${on.join(', ')}`,
+    'timeout',
+    {
+      retryable: false,
+      details: { on: [...on] },
+    },
+  )

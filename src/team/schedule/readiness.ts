@@ -1,7 +1,8 @@
 /**
  * Readiness: whether a task may begin, must wait, or cannot be done at all (spec team R-4, R-5). Pure.
  *
- * Owns: the rule. Does not own: concurrency and order (scheduler.ts), clocks (dependency-timeouts.ts), what an entry of a topic holds (topics.ts).
+ * Owns: the rule. Does not own: concurrency and order (scheduler.ts), clocks (dependency-timeouts.ts), what an entry of
+ * a topic holds (topics.ts).
  */
 import type { DependencyPolicy } from '../../journal/index.ts'
 import { hasEnded, policyTowards, type TaskGraph, type Entry } from './task-graph.ts'
@@ -25,17 +26,28 @@ interface Need {
 }
 
 /** Whether this task may begin now. `has`: whether a topic has an entry. */
-export function readiness(entry: Entry, graph: TaskGraph, has: (topic: string) => boolean, common: DependencyPolicy): Readiness {
+export function readiness(
+  entry: Entry,
+  graph: TaskGraph,
+  has: (topic: string) => boolean,
+  common: DependencyPolicy,
+): Readiness {
   const needs = needsOf(entry, graph, has, common)
   const lost = needs.find(({ state, policy }) => state === 'missing' && policy !== 'tolerate')
-  if (lost !== undefined) return { type: 'impossible', status: lost.policy === 'fail' ? 'failed' : 'skipped', on: lost.name }
+  if (lost !== undefined)
+    return { type: 'impossible', status: lost.policy === 'fail' ? 'failed' : 'skipped', on: lost.name }
   const open = needs.filter(({ state }) => state === 'open')
   if (open.length > 0) return { type: 'waits', on: [...new Set(open.flatMap(({ on }) => on))] }
   const missing = needs.filter(({ state }) => state === 'missing').map(({ name }) => name)
   return { type: 'ready', missing, satisfied: needs.length > 0 && missing.length === 0 }
 }
 
-function needsOf(entry: Entry, graph: TaskGraph, has: (topic: string) => boolean, common: DependencyPolicy): readonly Need[] {
+function needsOf(
+  entry: Entry,
+  graph: TaskGraph,
+  has: (topic: string) => boolean,
+  common: DependencyPolicy,
+): readonly Need[] {
   const tasks = graph.before(entry).map((on): Need => {
     const state = !hasEnded(on) ? 'open' : on.status === 'succeeded' ? 'there' : 'missing'
     const policy = on.recruit === undefined ? policyTowards(entry, on.id, common) : 'tolerate'

@@ -1,13 +1,19 @@
 /**
- * Rework: whoever decides on a task wants what it acts on to be changed: those before it begin again, and are told why (spec team R-16, `modify_retry`).
+ * Rework: whoever decides on a task wants what it acts on to be changed: those before it begin again, and are told why
+ * (spec team R-16, `modify_retry`).
  *
- * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often (task-reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).
- * Holds: K3: it follows from a decision. No attempt is consumed and no failure counted. Who has begun with what there was before goes on with it.
+ * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often
+ * (task-reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).
+ * Holds: K3: it follows from a decision. No attempt is consumed and no failure counted. Who has begun with what there
+ * was before goes on with it.
  */
 import type { Context } from '../../engine/index.ts'
 import type { TaskGraph, Entry } from './task-graph.ts'
 
-/** Those that begin again so that this task has something else to act on: the tasks of the plan that it depends on. None: itself. */
+/**
+ * Those that begin again so that this task has something else to act on: the tasks of the plan that it depends on.
+ * None: itself.
+ */
 export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
   (task.dependencies ?? []).flatMap((id) => {
     const entry = graph.get(id)
@@ -16,13 +22,23 @@ export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
   })
 
 /** A task that has ended is to be done again. */
-export function reopen(ctx: Context, entry: Entry, { feedback, by }: { readonly feedback: string; readonly by?: string }): void {
+export function reopen(
+  ctx: Context,
+  entry: Entry,
+  { feedback, by }: { readonly feedback: string; readonly by?: string },
+): void {
   tell(entry, feedback)
   entry.status = 'pending'
   entry.failure = undefined
   entry.reason = undefined
   entry.reopened++
-  ctx.emit({ type: 'task.reopened', task: entry.id, round: entry.reopened, feedback, ...(by === undefined ? undefined : { by }) })
+  ctx.emit({
+    type: 'task.reopened',
+    task: entry.id,
+    round: entry.reopened,
+    feedback,
+    ...(by === undefined ? undefined : { by }),
+  })
 }
 
 /** What is to be different the next time; no attempt of it counts that was there before. */

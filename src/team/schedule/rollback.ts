@@ -1,8 +1,8 @@
 /**
  * Rollback: what undoes tasks that have ended, where the team is cancelled while it is at work (spec team R-13, C74).
  *
- * Owns: registering what undoes each of them, with the end of its task. Does not own: when it runs, in which order, for how long (engine/replay/cancellation.ts), what undoes those who are still at work: their
- * own `onCancel`, before this.
+ * Owns: registering what undoes each of them, with the end of its task. Does not own: when it runs, in which order, for
+ * how long (engine/replay/cancellation.ts), what undoes those who are still at work: their own `onCancel`, before this.
  * Holds: K8 (last ended first, each once, each in its own time), K3 (what is registered follows from recorded ends).
  */
 import { present, type Json, type Outcome, type Failure } from '../../core/index.ts'
@@ -27,7 +27,10 @@ export interface EndedTask {
   readonly by?: string
 }
 
-/** Undoes what was done for a task that has ended. Orchestration: everything uncertain goes through `ctx`. What it throws is told in the outcome of the team; the others are undone all the same. */
+/**
+ * Undoes what was done for a task that has ended. Orchestration: everything uncertain goes through `ctx`. What it
+ * throws is told in the outcome of the team; the others are undone all the same.
+ */
 export type UndoTask = (ctx: AgentContext, task: EndedTask) => Promise<void> | void
 
 export class Rollback {
@@ -44,10 +47,14 @@ export class Rollback {
   /** A task has ended. What nobody has begun needs no undoing, and who was stopped has undone it. */
   ended(entry: Entry): void {
     const { status } = entry
-    if (entry.begun > 0 && (status === 'succeeded' || status === 'failed')) this.#register(entry, endedTask(entry, status))
+    if (entry.begun > 0 && (status === 'succeeded' || status === 'failed'))
+      this.#register(entry, endedTask(entry, status))
   }
 
-  /** Waits for the work. Where it is cancelled, also those are undone who were at work then and have ended well before they heard of it. */
+  /**
+   * Waits for the work. Where it is cancelled, also those are undone who were at work then and have ended well before
+   * they heard of it.
+   */
   async around(done: () => Promise<void>, atWork: () => readonly AtWork[]): Promise<void> {
     try {
       await done()

@@ -24,7 +24,10 @@ export interface WorkRules {
 
 /** Who wants to know what happens, or has a say in it. */
 export interface WorkListener {
-  /** Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when (`Scheduler.again`). */
+  /**
+   * Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when
+   * (`Scheduler.again`).
+   */
   mayBegin(entry: Entry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
   unread(entry: Entry): number
@@ -34,7 +37,10 @@ export interface WorkListener {
   reopened(entry: Entry): void
   /** It has ended. */
   settled(entry: Entry): void
-  /** Its attempt has ended and used this. A failure: what the end comes to, where it was the team's own budget that ended it. */
+  /**
+   * Its attempt has ended and used this. A failure: what the end comes to, where it was the team's own budget that
+   * ended it.
+   */
   attemptEnded(entry: Entry, end: WorkerEnd): Failure | undefined
   /** Something has moved: somebody began, ended, published. */
   progress(): void

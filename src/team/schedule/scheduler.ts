@@ -1,24 +1,44 @@
 /**
- * The scheduler of a team: tasks that are ready begin, in the order of the plan, up to the concurrency; every end settles its task and may set others free (spec team R-4, R-5, R-10, R-16).
+ * The scheduler of a team: tasks that are ready begin, in the order of the plan, up to the concurrency; every end
+ * settles its task and may set others free (spec team R-4, R-5, R-10, R-16).
  *
- * Owns: when a task begins, is tried again, ends; where it stands while a human looks at it; who holds a slot; what is recorded of topics; when the plan is given up. Does not own: one worker,
- * its time limit, the retry rule (../../supervisor/worker), whether a task is ready (readiness.ts), who is next (task-queue.ts), dependency timeouts (dependency-timeouts.ts), who is asked what
- * (task-reviews.ts), what an end means (outcome-mapping.ts), who joins (../staff), mail (../mail).
- * Holds: K3: everything follows from recorded arrivals and decisions, delivered one at a time; ties end in the order in which they began. K8: a cancel reaches workers through the context.
- * K11: what every attempt used counts, also of those that were stopped. C85: a task that a human is asked about holds no slot, and keeps no other task from going on.
+ * Owns: when a task begins, is tried again, ends; where it stands while a human looks at it; who holds a slot; what is
+ * recorded of topics; when the plan is given up. Does not own: one worker, its time limit, the retry rule
+ * (../../supervisor/worker), whether a task is ready (readiness.ts), who is next (task-queue.ts), dependency timeouts
+ * (dependency-timeouts.ts), who is asked what (task-reviews.ts), what an end means (outcome-mapping.ts), who joins
+ * (../staff), mail (../mail).
+ * Holds: K3: everything follows from recorded arrivals and decisions, delivered one at a time; ties end in the order in
+ * which they began. K8: a cancel reaches workers through the context.
+ * K11: what every attempt used counts, also of those that were stopped. C85: a task that a human is asked about holds
+ * no slot, and keeps no other task from going on.
  */
 import { addUsage, type ActivationId, type Json } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
-import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '../../supervisor/index.ts'
+import {
+  pauseBeforeRetry,
+  retryDelay,
+  startTask,
+  Watch,
+  type StartedTask,
+  type WorkerEnd,
+} from '../../supervisor/index.ts'
 import type { Directory } from '../staff/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
 import { Gate } from './start-gate.ts'
 import { memberTask } from './member-task.ts'
-import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
+import {
+  dependencyFailed,
+  dependencyTimedOut,
+  endOf,
+  endOfAttempt,
+  refusalIn,
+  refusedBy,
+  type TaskEnd,
+} from './outcome-mapping.ts'
 import { Queue, type Impossible } from './task-queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
 import { isRefused, Reviews, type Word } from './task-reviews.ts'
@@ -223,7 +243,9 @@ export class Scheduler {
     this.#look(entry, this.#reviews.before(entry, lapsed), (word) => this.#mayBegin(entry, word))
   }
 
-  /** Why an approval of a task that has not begun is not good any more: the run was held, or it waited, for too long. */
+  /**
+   * Why an approval of a task that has not begun is not good any more: the run was held, or it waited, for too long.
+   */
   #lapsed({ looked, lookedUntil }: Entry): string | undefined {
     return !looked || lookedUntil === undefined || this.#ctx.now().getTime() <= lookedUntil
       ? undefined
@@ -341,11 +363,16 @@ export class Scheduler {
     used(entry, usage, outcome)
     const stopped = this.#listener.attemptEnded(entry, arrival)
     if (!hasEnded(entry))
-      this.#ended(at, stopped === undefined ? endOfAttempt(outcome) : { type: 'failed', failure: stopped, again: false })
+      this.#ended(
+        at,
+        stopped === undefined ? endOfAttempt(outcome) : { type: 'failed', failure: stopped, again: false },
+      )
     this.advance()
   }
 
-  /** A member that was told to leave has left undone work behind: no attempt of the task, whichever member has it then. */
+  /**
+   * A member that was told to leave has left undone work behind: no attempt of the task, whichever member has it then.
+   */
   #leaves(at: AtWork, end: WorkerEnd, next: () => void): void {
     const { entry } = at
     entry.usage = addUsage(entry.usage, end.usage)
@@ -362,7 +389,8 @@ export class Scheduler {
 
   #ended(at: AtWork, end: ReturnType<typeof endOfAttempt>): void {
     const { entry, ctx } = at
-    if (this.#closed !== undefined && end.type !== 'done') return this.settle(entry, 'cancelled', { reason: this.#closed })
+    if (this.#closed !== undefined && end.type !== 'done')
+      return this.settle(entry, 'cancelled', { reason: this.#closed })
     if (end.type === 'done') {
       entry.output = end.output
       entry.by = end.by
@@ -508,7 +536,10 @@ export class Scheduler {
     if (!this.held && this.#graph.hasOnlyExtras) this.close('everything else is done')
   }
 
-  /** The member at work on a task leaves it now. `next` hears it with the end, unless the task is done by then. False: no member works on it. */
+  /**
+   * The member at work on a task leaves it now. `next` hears it with the end, unless the task is done by then. False:
+   * no member works on it.
+   */
   recall(entry: Entry, reason: string, next: () => void): boolean {
     const at = this.#atWork.of(entry)
     if (at === undefined) return false
@@ -524,7 +555,10 @@ export class Scheduler {
   }
 }
 
-/** The task is to be attempted again: the next attempt knows what was done for it so far, and an approval was for the attempt that has ended. */
+/**
+ * The task is to be attempted again: the next attempt knows what was done for it so far, and an approval was for the
+ * attempt that has ended.
+ */
 function comesAfter({ entry, activation }: AtWork): void {
   entry.after = activation
   if (entry.approved) entry.looked = entry.approved = false

@@ -1,14 +1,19 @@
 /**
- * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to orchestration, so it keeps back everybody who has not begun (spec team R-13, C65,
- * C66), while those who work already go on.
+ * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to
+ * orchestration, so it keeps back everybody who has not begun (spec team R-13, C65, C66), while those who work already
+ * go on.
  *
- * Owns: asking for leave to begin, as often as somebody is to. Does not own: who begins then: whoever is first at that moment (task-queue.ts), not who was when it was asked.
+ * Owns: asking for leave to begin, as often as somebody is to. Does not own: who begins then: whoever is first at that
+ * moment (task-queue.ts), not who was when it was asked.
  * Holds: K8 (control is looked at before every beginning), K3 (leave is a recorded arrival).
  */
 import { step } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 
-/** By which rules the work goes on: what leave to begin says. Older journals have `null`: there, a task that does not fit into the budget right away is refused. */
+/**
+ * By which rules the work goes on: what leave to begin says. Older journals have `null`: there, a task that does not
+ * fit into the budget right away is refused.
+ */
 const rules = 1
 
 /** Who has to do with it. */

@@ -1,8 +1,10 @@
 /**
- * The task graph of a team: every task, which member has it, where it stands, and what it waits for. Plan tasks in the order of the plan, then recruits in the order in which they came.
+ * The task graph of a team: every task, which member has it, where it stands, and what it waits for. Plan tasks in the
+ * order of the plan, then recruits in the order in which they came.
  *
- * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (scheduler.ts), who is on the team (../staff). Pure but for being written to.
- * Spec team R-4 (order), R-6 (inputs by task id), R-8 (`join`).
+ * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (scheduler.ts),
+ * who is on the team (../staff). Pure but for being written to. Spec team R-4 (order), R-6 (inputs by task id), R-8
+ * (`join`).
  */
 import {
   addUsage,
@@ -87,7 +89,12 @@ export const hasEnded = ({ status }: Pick<Entry, 'status'>): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'skipped' || status === 'cancelled'
 
 /** A task to which nothing has happened. */
-export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?: NonNullable<Entry['recruit']>): Entry => ({
+export const newEntry = (
+  task: Subtask,
+  role: RoleUse,
+  member: string,
+  recruit?: NonNullable<Entry['recruit']>,
+): Entry => ({
   id: task.id,
   task,
   role,
@@ -200,15 +207,20 @@ export class TaskGraph {
       if (entry !== undefined) found.add(entry)
     }
     // Recruits of recruits, too: they join whom they are to help, and the set grows while it is walked.
-    for (const each of found) for (const recruit of this.#joined.get(each.id) ?? []) if (recruit.id !== id) found.add(recruit)
+    for (const each of found)
+      for (const recruit of this.#joined.get(each.id) ?? []) if (recruit.id !== id) found.add(recruit)
     const list = [...found]
-    return [...list.filter(({ recruit }) => recruit === undefined), ...list.filter(({ recruit }) => recruit !== undefined)]
+    return [
+      ...list.filter(({ recruit }) => recruit === undefined),
+      ...list.filter(({ recruit }) => recruit !== undefined),
+    ]
   }
 
   /** Whom the end of a task may concern by id: those that depend on it, or on whom it joins. */
   after({ id, recruit }: Entry): readonly Entry[] {
     const own = this.#dependents.get(id) ?? []
-    const parent = recruit?.join === 'parent' && recruit.parent !== undefined ? this.#entries.get(recruit.parent) : undefined
+    const parent =
+      recruit?.join === 'parent' && recruit.parent !== undefined ? this.#entries.get(recruit.parent) : undefined
     return parent === undefined ? own : [...own, ...this.after(parent)]
   }
 
@@ -235,7 +247,9 @@ export class TaskGraph {
 
   /** What has failed, recruits too. */
   get failures(): PlanAborted['failures'] {
-    return this.all.flatMap(({ id, status, failure }) => (status === 'failed' && failure !== undefined ? [{ task: id, failure }] : []))
+    return this.all.flatMap(({ id, status, failure }) =>
+      status === 'failed' && failure !== undefined ? [{ task: id, failure }] : [],
+    )
   }
 
   /** Whether nobody is left but recruits nobody waits for. */
@@ -277,7 +291,19 @@ function inputOf({ status, output, failure, usage }: Entry): TaskInput {
 }
 
 /** What came of a task. */
-export function resultOf({ id, member, role, status, attempts, output, failure, reason, recruit, by, usage }: Entry): TaskResult {
+export function resultOf({
+  id,
+  member,
+  role,
+  status,
+  attempts,
+  output,
+  failure,
+  reason,
+  recruit,
+  by,
+  usage,
+}: Entry): TaskResult {
   return {
     task: id,
     member,

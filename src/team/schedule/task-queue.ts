@@ -1,8 +1,11 @@
 /**
- * The queue of a team at work: tasks that nobody works on, and which of them may begin next: in the order of the plan, then recruits as they came (spec team R-4).
+ * The queue of a team at work: tasks that nobody works on, and which of them may begin next: in the order of the plan,
+ * then recruits as they came (spec team R-4).
  *
- * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin (readiness.ts), slots and beginnings (scheduler.ts).
- * A task that waits is looked at again when one of those it waits for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not read anew at every end.
+ * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin
+ * (readiness.ts), slots and beginnings (scheduler.ts). A task that waits is looked at again when one of those it waits
+ * for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not
+ * read anew at every end.
  */
 import { hasEnded, inOrder, type TaskGraph, type Entry } from './task-graph.ts'
 import type { Readiness } from './readiness.ts'
@@ -49,7 +52,10 @@ export class Queue {
     for (const topic of new Set(entry.task.produces)) this.#lacking(topic, entry)
   }
 
-  /** One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if that one has succeeded: its entry may have been refused. */
+  /**
+   * One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if
+   * that one has succeeded: its entry may have been refused.
+   */
   #lacking(topic: string, ended: Entry): void {
     if (this.#topics.has(topic)) return
     const [open, ...others] = this.#graph.producers(topic, ended).filter((each) => !hasEnded(each))

@@ -1,9 +1,10 @@
 /**
  * Task reviews: an approver sees a task before it begins, or its result before it counts (spec team R-15, R-16).
  *
- * Owns: what is shown, what of a verdict the work is told, how often a task may be sent back. Does not own: whether an approver is asked (../../oversight), what follows for the
- * task (scheduler.ts), for what it acts on (rework.ts).
- * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
+ * Owns: what is shown, what of a verdict the work is told, how often a task may be sent back. Does not own: whether an
+ * approver is asked (../../oversight), what follows for the task (scheduler.ts), for what it acts on (rework.ts).
+ * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked
+ * again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
  */
 import { digestJson, failed, present, type Json } from '../../core/index.ts'
 import type { Edge, Oversight } from '../../edge/index.ts'
@@ -128,7 +129,9 @@ export class Reviews {
   async after(entry: Entry): Promise<Word> {
     const { verdict, reason } = await this.#ask(entry, 'result', entry.output ?? null, undefined, undefined)
     const word = this.#wordOf(entry, 'result', verdict, reason)
-    return word.type === 'given' && verdict?.approved === true && verdict.edited ? { ...word, output: verdict.input } : word
+    return word.type === 'given' && verdict?.approved === true && verdict.edited
+      ? { ...word, output: verdict.input }
+      : word
   }
 
   async #ask(
@@ -145,7 +148,8 @@ export class Reviews {
     this.#open.set(entry, open)
     let reason = ''
     const oversight = this.#oversight(entry)
-    const always = kind === 'result' ? `the result of "${id}" is to be seen by a human` : `"${id}" always needs an approval`
+    const always =
+      kind === 'result' ? `the result of "${id}" is to be seen by a human` : `"${id}" always needs an approval`
     const subject =
       kind === 'result'
         ? { always: true, ...present({ risk: task.risk }) }
@@ -201,10 +205,12 @@ export class Reviews {
 }
 
 /** Whether an approver, or an expired deadline, has kept it from counting. */
-export const isRefused = ({ failure }: Entry): boolean => failure?.code === 'task.rejected' || failure?.code === 'task.unanswered'
+export const isRefused = ({ failure }: Entry): boolean =>
+  failure?.code === 'task.rejected' || failure?.code === 'task.unanswered'
 
 /** An approval holds for what was seen. */
-const isSame = (one: Json | undefined, other: Json | undefined): boolean => digestJson(one ?? null) === digestJson(other ?? null)
+const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
+  digestJson(one ?? null) === digestJson(other ?? null)
 
 /** What a task will act on: the outputs of those before it. Undefined: nothing. */
 function inputsOf(graph: TaskGraph, entry: Entry): Json | undefined {

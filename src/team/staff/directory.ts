@@ -1,7 +1,8 @@
 /**
  * The directory of a team: everybody who was ever on it, and where they are (spec team 1.9, R-9).
  *
- * Owns: ids, the machine of statuses, copies. Does not own: why anybody joins or leaves (recruiting.ts, retiring.ts, ../work). Pure but for being written to.
+ * Owns: ids, the machine of statuses, copies. Does not own: why anybody joins or leaves (recruiting.ts, retiring.ts,
+ * ../work). Pure but for being written to.
  */
 import { copy } from '../../core/index.ts'
 import type { TeamEntry } from '../../agent/index.ts'
@@ -31,7 +32,8 @@ function slug(role: string): string {
 }
 
 /** Roles are the same without white space around them and without regard to case. */
-export const isSameRole = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase()
+export const isSameRole = (one: string, other: string): boolean =>
+  one.trim().toLowerCase() === other.trim().toLowerCase()
 
 type Member = { -readonly [K in keyof TeamEntry]: TeamEntry[K] }
 
@@ -50,7 +52,10 @@ export class Directory {
     this.#now = now
   }
 
-  /** A new id for somebody of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice, nor one that `isTaken`. */
+  /**
+   * A new id for somebody of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice, nor one
+   * that `isTaken`.
+   */
   newId(role: string, recruited: boolean, isTaken: (id: string) => boolean = () => false): string {
     const stem = `${recruited ? 'dynamic_' : ''}${slug(role)}`
     for (;;) {
@@ -72,7 +77,10 @@ export class Directory {
     this.#entries.set(entry.member, { ...entry, status: 'pending', attempts: 0 })
   }
 
-  /** Moves somebody on. A step that there is not changes nothing: nobody comes back from an end. Whoever was to leave after its task has retired then, however that ended. */
+  /**
+   * Moves somebody on. A step that there is not changes nothing: nobody comes back from an end. Whoever was to leave
+   * after its task has retired then, however that ended.
+   */
   move(member: string, status: MemberStatus): void {
     const entry = this.#entries.get(member)
     if (entry === undefined) return
@@ -85,7 +93,10 @@ export class Directory {
     else if (!isThere(entry)) entry.endedAt = at
   }
 
-  /** Somebody whose task had ended is to do it again, and is there as before. False: it has retired, and does not come back. */
+  /**
+   * Somebody whose task had ended is to do it again, and is there as before. False: it has retired, and does not come
+   * back.
+   */
   back(member: string): boolean {
     const entry = this.#entries.get(member)
     if (entry === undefined || entry.status === 'retired') return false
@@ -136,6 +147,8 @@ export class Directory {
   /** The ids of those who are still there, in the order in which they joined. */
   here(role?: string): readonly string[] {
     const all = [...this.#entries.values()]
-    return all.filter((each) => isThere(each) && (role === undefined || isSameRole(each.role, role))).map(({ member }) => member)
+    return all
+      .filter((each) => isThere(each) && (role === undefined || isSameRole(each.role, role)))
+      .map(({ member }) => member)
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Joining: somebody is on the team from now on, with a task; in the task graph, in the directory and in the journal.
  *
- * Owns: that all three know it, in one order. Does not own: who may join (recruiting.ts), who leaves for whom (retiring.ts), what the plan says (../plan).
+ * Owns: that all three know it, in one order. Does not own: who may join (recruiting.ts), who leaves for whom
+ * (retiring.ts), what the plan says (../plan).
  */
 import { asText } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
@@ -12,9 +13,16 @@ import type { Entry } from '../schedule/task-graph.ts'
 import type { Directory } from './directory.ts'
 
 /** Takes in whoever has this task. */
-export function joins(ctx: Context, directory: Directory, { id, member, role: { role, resolved }, recruit, attempts }: Entry): void {
+export function joins(
+  ctx: Context,
+  directory: Directory,
+  { id, member, role: { role, resolved }, recruit, attempts }: Entry,
+): void {
   const recruited = recruit !== undefined
-  directory.join({ member, role, task: id, recruited, ...(recruited ? { requestedBy: recruit.by } : undefined) }, attempts)
+  directory.join(
+    { member, role, task: id, recruited, ...(recruited ? { requestedBy: recruit.by } : undefined) },
+    attempts,
+  )
   ctx.emit({
     type: 'teammate.joined',
     member,
@@ -27,8 +35,23 @@ export function joins(ctx: Context, directory: Directory, { id, member, role: { 
 }
 
 /** A task of the plan, as it is recorded. What is sensitive has a high risk at least, where that is looked at. */
-export function plannedTask({ task, member, role: { role, oversight } }: Entry, team: Oversight | undefined): PlannedTask {
-  const { id, description, dependencies = [], produces, consumes, critical, action, required, requiresApproval, review, mode } = task
+export function plannedTask(
+  { task, member, role: { role, oversight } }: Entry,
+  team: Oversight | undefined,
+): PlannedTask {
+  const {
+    id,
+    description,
+    dependencies = [],
+    produces,
+    consumes,
+    critical,
+    action,
+    required,
+    requiresApproval,
+    review,
+    mode,
+  } = task
   const gate = gateOfTask(task, oversightOf(task, team, oversight))
   const risk = gate.sensitive ? gate.risk : task.risk
   return {

@@ -1,9 +1,11 @@
 /**
  * The lead: code that looks at the team after each task that has ended, and may give orders.
  *
- * Owns: what it is shown and in which order, what it may order, what is recorded of an order that cannot be carried out. Does not own: carrying it out: recruits, retirements and mail go
- * through the same clerks as everybody else's (../office.ts).
- * Holds: K6: each look is a recorded step, so orders are given once. K3: it looks at one end after the other, in the order in which they came; the work stays open meanwhile.
+ * Owns: what it is shown and in which order, what it may order, what is recorded of an order that cannot be carried
+ * out. Does not own: carrying it out: recruits, retirements and mail go through the same clerks as everybody else's
+ * (../office.ts).
+ * Holds: K6: each look is a recorded step, so orders are given once. K3: it looks at one end after the other, in the
+ * order in which they came; the work stays open meanwhile.
  */
 import {
   copy,
@@ -50,7 +52,10 @@ export type LeadOrder =
   | { readonly add: readonly Subtask[] }
 
 /** Looks and gives orders. One that throws is recorded (`hook.failed`), and the work goes on. */
-export type Lead = (moment: LeadMoment, io: StepIO) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
+export type Lead = (
+  moment: LeadMoment,
+  io: StepIO,
+) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
 
 /** Whose orders they are, where it is recorded. */
 const name = 'lead'
@@ -93,7 +98,8 @@ export class LeadConsultation {
     const { outcome } = await ctx.next(
       ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...computation, holds: 'text' }),
     )
-    if (outcome.status === 'completed') for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
+    if (outcome.status === 'completed')
+      for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
     else if (outcome.status === 'failed') this.#refuse(ctx, outcome.failure.message)
   }
 
@@ -110,7 +116,10 @@ export class LeadConsultation {
   }
 
   /** An order as its clerk hears it. */
-  #say<W extends TeamWord>(ctx: Context, word: W): [W, { readonly entry: undefined; readonly name: string }, HeardWord] {
+  #say<W extends TeamWord>(
+    ctx: Context,
+    word: W,
+  ): [W, { readonly entry: undefined; readonly name: string }, HeardWord] {
     return [word, { entry: undefined, name }, { id: ctx.id('msg') as MessageId, from: undefined, word, by: name }]
   }
 
@@ -134,18 +143,29 @@ export class LeadConsultation {
     })
     for (const entry of entries) graph.add(entry)
     const doubts = warnings.length === 0 ? undefined : { warnings }
-    ctx.emit({ type: 'plan.revised', added: entries.map((entry) => plannedTask(entry, oversight)), by: name, ...doubts })
+    ctx.emit({
+      type: 'plan.revised',
+      added: entries.map((entry) => plannedTask(entry, oversight)),
+      by: name,
+      ...doubts,
+    })
     for (const entry of entries) joins(ctx, directory, entry)
     work.advance()
   }
 
   #refuse(ctx: Context, why: string, problems: readonly string[] = [why]): void {
     const details = { hook: name, problems: [...problems] }
-    ctx.emit({ type: 'hook.failed', hook: name, failure: failure('hook.failed', `${name}: ${why}`, 'validation', { details }) })
+    ctx.emit({
+      type: 'hook.failed',
+      hook: name,
+      failure: failure('hook.failed', `${name}: ${why}`, 'validation', { details }),
+    })
   }
 }
 
-/** What a lead has said, as it can be recorded. Throws for what is no list of orders: nothing of it is carried out then. */
+/**
+ * What a lead has said, as it can be recorded. Throws for what is no list of orders: nothing of it is carried out then.
+ */
 function orders(said: unknown): Json {
   if (said === undefined || said === null) return []
   if (!Array.isArray(said)) throw new TypeError(`it returned ${described(said)}, expected a list of orders, or nothing`)
@@ -162,5 +182,7 @@ function orderProblems(order: unknown, place: number): string[] {
   const said = Object.keys(order as object)
   return said.length === 1
     ? []
-    : [`${where} says ${said.length === 0 ? 'nothing' : said.join(' and ')}, expected one of recruit, retire, post, add`]
+    : [
+        `${where} says ${said.length === 0 ? 'nothing' : said.join(' and ')}, expected one of recruit, retire, post, add`,
+      ]
 }

@@ -1,8 +1,11 @@
 /**
- * Permission: whether a wish may be granted, as the policies see it, and where they say so, a human (spec team R-8, R-16).
+ * Permission: whether a wish may be granted, as the policies see it, and where they say so, a human (spec team R-8,
+ * R-16).
  *
- * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval (../../oversight), whether there is room (recruiting.ts).
- * Holds: K4: a scope for each wish, so any number may be undecided at once. K6: whoever was asked is not asked again, also over a crash.
+ * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval
+ * (../../oversight), whether there is room (recruiting.ts).
+ * Holds: K4: a scope for each wish, so any number may be undecided at once. K6: whoever was asked is not asked again,
+ * also over a crash.
  */
 import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
@@ -19,7 +22,12 @@ export interface Petition extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSiz
 
 /** What came of it. `seen`: a human has approved it, and `edited` is what they have changed. */
 export type Permission =
-  | { readonly ok: true; readonly seen?: true; /** Until when that is good. */ readonly until?: number; readonly edited?: JsonObject }
+  | {
+      readonly ok: true
+      readonly seen?: true
+      /** Until when that is good. */ readonly until?: number
+      readonly edited?: JsonObject
+    }
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
 /** Whose wish it is, who watches whoever works, and how closely humans look. */
@@ -29,7 +37,10 @@ export interface WhoAsks {
   readonly oversight: Oversight | undefined
 }
 
-/** Asks a human. From when `asking` is called the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no slot. */
+/**
+ * Asks a human. From when `asking` is called the member who waits for the answer, if one does, waits for a human: its
+ * clock stands, and it holds no slot.
+ */
 export async function waitingFor<T>(
   member: string | undefined,
   work: WhoAsks['work'],
@@ -45,7 +56,11 @@ export async function waitingFor<T>(
   return said
 }
 
-/** Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no slot. Rejects only with `Cancelled`. */
+/**
+ * Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies
+ * allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no slot.
+ * Rejects only with `Cancelled`.
+ */
 export async function permission(
   ctx: Context,
   policies: readonly (TeamPolicy | undefined)[],
@@ -60,9 +75,18 @@ export async function permission(
   if (verdict === 'deny') return { ok: false, reason: 'policy', message: reason ?? 'the policy does not allow it' }
   if (verdict === 'allow' && whoever.oversight === undefined) return { ok: true }
   const { action, actor, role, description, details } = petition
-  const input = { ...details, ...(role === undefined ? undefined : { role }), ...(description === undefined ? undefined : { description }) }
+  const input = {
+    ...details,
+    ...(role === undefined ? undefined : { role }),
+    ...(description === undefined ? undefined : { description }),
+  }
   const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
-  const about = { tool: action, toolVersion: ctx.place.version, input, ...(action === 'recruit' ? { kind: action } : undefined) }
+  const about = {
+    tool: action,
+    toolVersion: ctx.place.version,
+    input,
+    ...(action === 'recruit' ? { kind: action } : undefined),
+  }
   const asks = verdict === 'ask' ? { always: true } : {}
   const said = await waitingFor(whoever.entry?.member, whoever.work, (asking) =>
     escalateToBegin(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
@@ -73,6 +97,11 @@ export async function permission(
   )
   if (said === undefined) return { ok: true }
   if (said.approved)
-    return { ok: true, seen: true, ...goodUntil(said), ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined) }
+    return {
+      ok: true,
+      seen: true,
+      ...goodUntil(said),
+      ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined),
+    }
   return { ok: false, reason: 'approval', message: refusalOf({ kind: 'wish' }, said) }
 }

@@ -1,8 +1,10 @@
 /**
  * Policy: who may join, leave, write or plan, as somebody outside of the team sees it (spec team R-8).
  *
- * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about (recruiting.ts, ../mail, ../plan), who is asked where a policy says `ask`.
- * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for another question. K4: a scope for each question, so several may be open.
+ * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about
+ * (recruiting.ts, ../mail, ../plan), who is asked where a policy says `ask`.
+ * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for
+ * another question. K4: a scope for each question, so several may be open.
  */
 import { copy, described, hasNames, messageOf, type Json } from '../../core/index.ts'
 import { step } from '../../agent/index.ts'
@@ -37,8 +39,15 @@ export interface Ruling {
   readonly reason?: string
 }
 
-/** Asks the policies, one after the other; the first that does not allow it decides. Without any, everything is allowed, and nothing is recorded. Rejects only with `Cancelled`. */
-export async function decide(ctx: Context, policies: readonly (TeamPolicy | undefined)[], question: PolicyQuestion): Promise<Ruling> {
+/**
+ * Asks the policies, one after the other; the first that does not allow it decides. Without any, everything is allowed,
+ * and nothing is recorded. Rejects only with `Cancelled`.
+ */
+export async function decide(
+  ctx: Context,
+  policies: readonly (TeamPolicy | undefined)[],
+  question: PolicyQuestion,
+): Promise<Ruling> {
   for (const policy of policies) {
     if (policy === undefined) continue
     const ruling = await ask(ctx.scope('policy'), policy, question)
@@ -67,8 +76,11 @@ async function ask(ctx: Context, policy: TeamPolicy, question: PolicyQuestion): 
 async function ruled(policy: TeamPolicy, question: PolicyQuestion, io: StepIO): Promise<Json> {
   try {
     const said: unknown = await policy(question, io)
-    const { verdict, reason } = hasNames(said) ? (said as { verdict?: unknown; reason?: unknown }) : { verdict: said, reason: undefined }
-    if (!isVerdict(verdict)) return { verdict: 'deny', reason: `the policy said ${described(verdict)}, expected "allow", "deny" or "ask"` }
+    const { verdict, reason } = hasNames(said)
+      ? (said as { verdict?: unknown; reason?: unknown })
+      : { verdict: said, reason: undefined }
+    if (!isVerdict(verdict))
+      return { verdict: 'deny', reason: `the policy said ${described(verdict)}, expected "allow", "deny" or "ask"` }
     if (typeof reason === 'string' && reason.trim() !== '') return { verdict, reason }
     return verdict === 'deny' ? { verdict, reason: 'the policy does not allow it' } : { verdict }
   } catch (thrown) {

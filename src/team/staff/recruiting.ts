@@ -1,8 +1,10 @@
 /**
  * Recruiting: whether somebody is taken in (spec team 1.8, R-8).
  *
- * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a wish (wishes.ts), policies and humans (permission.ts), what a recruit does (../work).
- * Holds: K3: what is counted is counted when everybody was asked, in one go, so two wishes that are undecided at once never both get the last place. K6: one answer for one request, recorded once.
+ * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a wish
+ * (wishes.ts), policies and humans (permission.ts), what a recruit does (../work).
+ * Holds: K3: what is counted is counted when everybody was asked, in one go, so two wishes that are undecided at once
+ * never both get the last place. K6: one answer for one request, recorded once.
  */
 import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
@@ -39,7 +41,13 @@ const perMemberDefault = 3
 const depthDefault = 2
 
 /** What of it is data, for the version. */
-export const staffData = ({ maxTeamSize, recruit }: { readonly maxTeamSize?: number; readonly recruit?: RecruitOptions }): Json => {
+export const staffData = ({
+  maxTeamSize,
+  recruit,
+}: {
+  readonly maxTeamSize?: number
+  readonly recruit?: RecruitOptions
+}): Json => {
   const { counts, perMember, depth, countFailures } = recruit ?? {}
   return [maxTeamSize ?? null, counts ?? null, perMember ?? null, depth ?? null, countFailures ?? null]
 }
@@ -63,7 +71,10 @@ export interface StaffParts {
   readonly graph: TaskGraph
   readonly directory: Directory
   readonly work: Scheduler
-  /** Whether the budget may have room for somebody who is expected to use this; a failure says why not. `asker`: the task of whoever asks. */
+  /**
+   * Whether the budget may have room for somebody who is expected to use this; a failure says why not. `asker`: the
+   * task of whoever asks.
+   */
   readonly admit: (estimate: Estimate | undefined, asker: string | undefined) => Failure | undefined
   /** Whether it is too late: the work has ended. */
   readonly isClosed: () => boolean
@@ -79,7 +90,10 @@ export class Recruiting {
     this.#parts = parts
   }
 
-  /** Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same answer. Rejects only with `Cancelled`. */
+  /**
+   * Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same
+   * answer. Rejects only with `Cancelled`.
+   */
   recruit(given: RecruitWish, speaker: Speaker, id: string): Promise<Recruited> {
     const { graph, isClosed } = this.#parts
     const read = readRecruit(given, speaker.entry?.id, (task) => graph.get(task) !== undefined)
@@ -88,7 +102,10 @@ export class Recruiting {
     const refused = !read.ok
       ? refusal('invalid', read.problems.join('; '))
       : this.#roleOf(read.wish) === undefined
-        ? refusal('invalid', `nobody on this team is there for the role "${this.#roleName(read.wish)}", and there is no ${generalist}`)
+        ? refusal(
+            'invalid',
+            `nobody on this team is there for the role "${this.#roleName(read.wish)}", and there is no ${generalist}`,
+          )
         : isClosed()
           ? closed
           : undefined
@@ -125,7 +142,12 @@ export class Recruiting {
     // nobody waits for a recruit of `none`, so nobody waits for the answer either
     const release = join === 'none' ? undefined : work.hold()
     try {
-      const details: JsonObject = { request, join, ...(parent === undefined ? undefined : { parent }), ...estimateOf(wish) }
+      const details: JsonObject = {
+        request,
+        join,
+        ...(parent === undefined ? undefined : { parent }),
+        ...estimateOf(wish),
+      }
       const asked = { action: 'recruit', actor: speaker.name, role, description, details } as const
       const may = await permission(ctx.scope('recruit'), rules.policies, asked, directory.size('ever'), {
         entry: speaker.entry,
@@ -139,18 +161,35 @@ export class Recruiting {
     }
   }
 
-  /** Everybody was asked: from here on nothing is waited for. Who was approved of by a human is not asked about again at the beginning of its task. */
-  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string, may: Extract<Permission, { ok: true }>): Recruited {
+  /**
+   * Everybody was asked: from here on nothing is waited for. Who was approved of by a human is not asked about again at
+   * the beginning of its task.
+   */
+  #answer(
+    wish: ReadRecruit,
+    asked: ReadRecruit,
+    speaker: Speaker,
+    request: string,
+    may: Extract<Permission, { ok: true }>,
+  ): Recruited {
     const refused = this.#refusal(wish, speaker)
     if (refused !== undefined) return this.#note(request, refused)
     const { graph, directory, work, ctx } = this.#parts
     const role = this.#roleOf(wish)!
-    const already = graph.all.find((each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member))
+    const already = graph.all.find(
+      (each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member),
+    )
     if (already !== undefined) return this.#note(request, { admitted: true, member: already.member, duplicate: true })
     const { description, parent, join, estimate } = wish
     const member = directory.newId(role.role, true, (id) => graph.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
-    const entry = newEntry(task, role, member, { by: speaker.name, asker: speaker.entry?.member, parent, join, depth: depthOf(speaker) })
+    const entry = newEntry(task, role, member, {
+      by: speaker.name,
+      asker: speaker.entry?.member,
+      parent,
+      join,
+      depth: depthOf(speaker),
+    })
     entry.looked = may.seen === true
     entry.lookedUntil = may.until
     graph.add(entry)
@@ -166,23 +205,33 @@ export class Recruiting {
     const { rules, directory, graph, admit, isClosed } = this.#parts
     const { counts = 'ever', perMember = perMemberDefault, depth = depthDefault, maxTeamSize: most } = rules
     if (isClosed()) return closed
-    if (this.#roleOf({ estimate, ...wish }) === undefined) return refusal('invalid', `nobody is there for the role "${wish.role}"`)
+    if (this.#roleOf({ estimate, ...wish }) === undefined)
+      return refusal('invalid', `nobody is there for the role "${wish.role}"`)
     const size = directory.size(counts)
     if (size >= most)
-      return refusal('team_size', `the team has ${size} members${counts === 'ever' ? ' in all' : ''}, and ${most} is the most`)
+      return refusal(
+        'team_size',
+        `the team has ${size} members${counts === 'ever' ? ' in all' : ''}, and ${most} is the most`,
+      )
     const { entry, name } = speaker
     const own = entry === undefined ? 0 : graph.all.filter(({ recruit }) => recruit?.asker === entry.member).length
     if (entry !== undefined && own >= perMember)
       return refusal('per_member', `"${name}" has ${own} recruits, and ${perMember} is the most for one member`)
-    if (depthOf(speaker) > depth) return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)
+    if (depthOf(speaker) > depth)
+      return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)
     const short = admit(estimate, entry?.id)
     return short === undefined ? undefined : refusal('budget', short.message)
   }
 
   /** What was decided. */
-  #note<A extends Recruited>(request: string, answer: A, changed?: { readonly role: string; readonly description: string }): A {
+  #note<A extends Recruited>(
+    request: string,
+    answer: A,
+    changed?: { readonly role: string; readonly description: string },
+  ): A {
     const fact = { type: 'recruit.decided', request, admitted: answer.admitted } as const
-    if (!answer.admitted) this.#parts.ctx.emit({ ...fact, reason: answer.reason as StaffRefusal, message: answer.message })
+    if (!answer.admitted)
+      this.#parts.ctx.emit({ ...fact, reason: answer.reason as StaffRefusal, message: answer.message })
     else {
       const duplicate = answer.duplicate ? ({ duplicate: true } as const) : undefined
       this.#parts.ctx.emit({ ...fact, member: answer.member, ...duplicate, ...changed })
@@ -214,7 +263,9 @@ function edited(wish: ReadRecruit, { role, description }: JsonObject): ReadRecru
 const depthOf = ({ entry }: Speaker): number => (entry?.recruit?.depth ?? 0) + 1
 
 const isSameWork = (entry: Entry, role: string, description: string): boolean =>
-  !hasEnded(entry) && isSameRole(entry.role.role, role) && sameWords(asText(entry.task.description)) === sameWords(description)
+  !hasEnded(entry) &&
+  isSameRole(entry.role.role, role) &&
+  sameWords(asText(entry.task.description)) === sameWords(description)
 
 const requestOf = (given: RecruitWish): string | undefined => {
   const { requestId } = (given ?? {}) as { readonly requestId?: unknown }

@@ -1,8 +1,10 @@
 /**
  * Retiring: whether somebody leaves, when, and what becomes of its task (spec team R-8b).
  *
- * Owns: the order of the questions, handing a task over. Does not own: reading a wish (wishes.ts), policies and humans (permission.ts), stopping whoever works (../work).
- * Holds: K7: a task ends once, whoever has it: whoever is done before its stop arrives is done. Nobody comes back, and no id is used twice.
+ * Owns: the order of the questions, handing a task over. Does not own: reading a wish (wishes.ts), policies and humans
+ * (permission.ts), stopping whoever works (../work).
+ * Holds: K7: a task ends once, whoever has it: whoever is done before its stop arrives is done. Nobody comes back, and
+ * no id is used twice.
  */
 import { failure, meantInstead } from '../../core/index.ts'
 import type { Retired, RetireWish } from '../../agent/index.ts'
@@ -62,10 +64,14 @@ export class Retiring {
     const entry = directory.get(member)
     if (entry === undefined) {
       const names = directory.list().map((each) => each.member)
-      return refusal('unknown', `there is nobody called "${member}" on this team${meantInstead(member, names, 'there are')}`)
+      return refusal(
+        'unknown',
+        `there is nobody called "${member}" on this team${meantInstead(member, names, 'there are')}`,
+      )
     }
     if (!directory.isThere(member)) return refusal('ended', `"${member}" has ended: ${entry.status}`)
-    if (mode === 'graceful' && directory.isLeaving(member)) return refusal('ended', `"${member}" leaves already, after its task`)
+    if (mode === 'graceful' && directory.isLeaving(member))
+      return refusal('ended', `"${member}" leaves already, after its task`)
     return undefined
   }
 
@@ -74,7 +80,14 @@ export class Retiring {
     const { member, mode, reason } = wish
     const { task, status, attempts } = directory.get(member)!
     const entry = graph.get(task)
-    ctx.emit({ type: 'teammate.retired', member, mode, ...(reason === undefined ? undefined : { reason }), by: name, request })
+    ctx.emit({
+      type: 'teammate.retired',
+      member,
+      mode,
+      ...(reason === undefined ? undefined : { reason }),
+      by: name,
+      request,
+    })
     const hasBegun = status !== 'pending' || attempts > 0
     if (entry === undefined || hasEnded(entry)) return directory.move(member, 'retired')
     if (mode === 'graceful' && hasBegun) return directory.leaveAfterTask(member)
@@ -103,7 +116,14 @@ export class Retiring {
   }
 
   #refuse(request: string, member: string, { name }: Speaker, answer: Refused): Refused {
-    this.#parts.ctx.emit({ type: 'retire.refused', request, member, reason: answer.reason, message: answer.message, by: name })
+    this.#parts.ctx.emit({
+      type: 'retire.refused',
+      request,
+      member,
+      reason: answer.reason,
+      message: answer.message,
+      by: name,
+    })
     return answer
   }
 }

@@ -1,8 +1,10 @@
 /**
  * Staff: who joins a team and who leaves it while it works, at whose wish.
  *
- * Owns: the clerks for recruiting, retiring and for who is there; the lead; when it is too late for any of it. Does not own: how a wish is decided (recruiting.ts, retiring.ts), what anybody does (../work).
- * Holds: K3: a wish is decided when its word is heard, or when the last who was asked of it has answered; K8: what is undecided when the work is given up is refused, and nobody is asked any more.
+ * Owns: the clerks for recruiting, retiring and for who is there; the lead; when it is too late for any of it. Does not
+ * own: how a wish is decided (recruiting.ts, retiring.ts), what anybody does (../work).
+ * Holds: K3: a wish is decided when its word is heard, or when the last who was asked of it has answered; K8: what is
+ * undecided when the work is given up is refused, and nobody is asked any more.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import { replyToWord, type HeardWord } from '../../agent/index.ts'
@@ -23,10 +25,15 @@ export class Staff {
 
   /** `send`: how the lead's mail is taken. */
   constructor(parts: Omit<StaffParts, 'isClosed'>, lead: Lead | undefined, send: Clerks['send']) {
-    this.#parts = { ...parts, ctx: parts.ctx.scope('staff'), isClosed: () => this.#closed || parts.work.closed !== undefined }
+    this.#parts = {
+      ...parts,
+      ctx: parts.ctx.scope('staff'),
+      isClosed: () => this.#closed || parts.work.closed !== undefined,
+    }
     this.#recruiting = new Recruiting(this.#parts)
     this.#retiring = new Retiring(this.#parts)
-    this.#lead = lead === undefined ? undefined : new LeadConsultation(lead, this.#parts, () => ({ ...this.clerks, send }))
+    this.#lead =
+      lead === undefined ? undefined : new LeadConsultation(lead, this.#parts, () => ({ ...this.clerks, send }))
   }
 
   readonly clerks: Pick<Clerks, 'recruit' | 'retire' | 'team'> = {

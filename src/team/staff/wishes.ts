@@ -1,7 +1,9 @@
 /**
- * Wishes: reading what a member, the lead or somebody outside says when it wants somebody to join or to leave. What a model says may be anything. Pure.
+ * Wishes: reading what a member, the lead or somebody outside says when it wants somebody to join or to leave. What a
+ * model says may be anything. Pure.
  *
- * Owns: what is wrong with a wish, everything at once; what it says by leaving things out. Does not own: whether it is granted (recruiting.ts, retiring.ts).
+ * Owns: what is wrong with a wish, everything at once; what it says by leaving things out. Does not own: whether it is
+ * granted (recruiting.ts, retiring.ts).
  */
 import { described, hasNames, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { RecruitWish, RetireWish } from '../../agent/index.ts'
@@ -27,23 +29,33 @@ export interface ReadRetire {
 }
 
 /** What was read; or everything that is wrong with it. */
-export type Read<W> = { readonly ok: true; readonly wish: W } | { readonly ok: false; readonly problems: readonly string[] }
+export type Read<W> =
+  { readonly ok: true; readonly wish: W } | { readonly ok: false; readonly problems: readonly string[] }
 
 /** The longest name of a role; it is part of an id. */
 const longestRole = 200
 
 /** Reads a wish for somebody. `own`: the task of the member who asks. `isTask`: whether there is such a task. */
-export function readRecruit(given: RecruitWish, own: string | undefined, isTask: (id: string) => boolean): Read<ReadRecruit> {
+export function readRecruit(
+  given: RecruitWish,
+  own: string | undefined,
+  isTask: (id: string) => boolean,
+): Read<ReadRecruit> {
   const said: unknown = given
-  if (!isObject(said)) return { ok: false, problems: [`a wish for a teammate is ${described(said)}, expected { description, role? }`] }
+  if (!isObject(said))
+    return { ok: false, problems: [`a wish for a teammate is ${described(said)}, expected { description, role? }`] }
   const { description, role, requestId, parentTask, join, estimate } = withoutNulls(said)
   const parent = typeof parentTask === 'string' && parentTask.trim() !== '' ? parentTask.trim() : own
   const problems = [
     ...(isText(description) ? [] : ['a description must say what the teammate is to do']),
     ...(role === undefined || (typeof role === 'string' && role.length <= longestRole)
       ? []
-      : [`role is ${typeof role === 'string' ? 'too long' : described(role)}, expected a name of at most ${longestRole} characters`]),
-    ...(requestId === undefined || isText(requestId) ? [] : [`requestId is ${described(requestId)}, expected a text that is not empty`]),
+      : [
+          `role is ${typeof role === 'string' ? 'too long' : described(role)}, expected a name of at most ${longestRole} characters`,
+        ]),
+    ...(requestId === undefined || isText(requestId)
+      ? []
+      : [`requestId is ${described(requestId)}, expected a text that is not empty`]),
     ...(parentTask === undefined || typeof parentTask === 'string'
       ? []
       : [`parentTask is ${described(parentTask)}, expected the id of a task`]),
@@ -79,14 +91,17 @@ function estimateProblems(estimate: unknown): string[] {
 /** Reads a wish that somebody leave. */
 export function readRetire(given: RetireWish): Read<ReadRetire> {
   const said: unknown = given
-  if (!isObject(said)) return { ok: false, problems: [`a wish that a teammate leave is ${described(said)}, expected { member, mode? }`] }
+  if (!isObject(said))
+    return { ok: false, problems: [`a wish that a teammate leave is ${described(said)}, expected { member, mode? }`] }
   const { member, mode, reassign, reason } = withoutNulls(said)
   const problems = [
     ...(isText(member) ? [] : ['member must name who is to leave']),
     ...(mode === undefined || mode === 'graceful' || mode === 'force'
       ? []
       : [`mode is ${described(mode)}, expected "graceful" or "force"`]),
-    ...(reassign === undefined || typeof reassign === 'boolean' ? [] : [`reassign is ${described(reassign)}, expected true or false`]),
+    ...(reassign === undefined || typeof reassign === 'boolean'
+      ? []
+      : [`reassign is ${described(reassign)}, expected true or false`]),
     ...(reason === undefined || typeof reason === 'string' ? [] : [`reason is ${described(reason)}, expected a text`]),
   ]
   if (problems.length > 0) return { ok: false, problems }

@@ -1,6 +1,6 @@
 /**
- * The audit: reads a store with nothing but SQLite and JSON, and says everything that is wrong with it after all its runs have ended.
- * It shares no code with the engine, so that a mistake is not made twice.
+ * The audit: reads a store with nothing but SQLite and JSON, and says everything that is wrong with it after all its
+ * runs have ended. It shares no code with the engine, so that a mistake is not made twice.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { Journal, type OnStep, type Row } from './journal.ts'
@@ -22,7 +22,9 @@ export function audit(file: string, runs: readonly string[], done: readonly Done
     const integrity = (db.prepare('PRAGMA integrity_check').get() as { integrity_check: string }).integrity_check
     if (integrity !== 'ok') problems.push(`integrity_check: ${integrity}`)
     const rows = db
-      .prepare('SELECT l.position, a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position')
+      .prepare(
+        'SELECT l.position, a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position',
+      )
       .all() as unknown as Row[]
     const journal = new Journal(problems, done, stalenessOf(problems))
     for (const row of rows) journal.take(row)
@@ -54,11 +56,14 @@ function checkRun(db: DatabaseSync, run: string, journal: Journal, problems: str
   if (row === undefined) return void problems.push(`${run} is lost`)
   if (row.ended === null) problems.push(`${run} has not ended`)
   if (row.owner !== null) problems.push(`${run} is held though it has ended`)
-  if (row.status !== journal.ended(run)) problems.push(`${run}: its row says ${row.status}, its journal ${journal.ended(run)}`)
+  if (row.status !== journal.ended(run))
+    problems.push(`${run}: its row says ${row.status}, its journal ${journal.ended(run)}`)
   const root = `act_${run}`
   const left = (sql: string): number =>
     (
-      db.prepare(`SELECT count(*) AS n FROM ${sql} AND (act = ? OR (act > ? AND act < ?))`).get(root, `${root}>`, `${root}?`) as {
+      db
+        .prepare(`SELECT count(*) AS n FROM ${sql} AND (act = ? OR (act > ? AND act < ?))`)
+        .get(root, `${root}>`, `${root}?`) as {
         n: number
       }
     ).n

@@ -1,6 +1,7 @@
 /**
- * What a journal must look like after all its runs have ended: gapless logs, every operation begun and ended once, one end for each activation, and values
- * that come from calls that were made. It shares no code with the engines, so that a mistake is not made twice.
+ * What a journal must look like after all its runs have ended: gapless logs, every operation begun and ended once, one
+ * end for each activation, and values that come from calls that were made. It shares no code with the engines, so that
+ * a mistake is not made twice.
  */
 import type { Done } from './world.ts'
 
@@ -56,7 +57,8 @@ export class Journal {
     const key = `${id}:${entry.address} ${what}`
     if (this.#seen.has(key)) this.#problems.push(`recorded twice: ${key}`)
     this.#seen.add(key)
-    if (what === 'ended' && !this.#seen.has(`${id}:${entry.address} begun`)) this.#problems.push(`${key}, but never begun`)
+    if (what === 'ended' && !this.#seen.has(`${id}:${entry.address} begun`))
+      this.#problems.push(`${key}, but never begun`)
     if (entry.type === 'step.settled') this.#step(row, entry)
   }
 

@@ -1,6 +1,6 @@
 /**
- * The operator: decides from outside what runs ask, through an engine that drives nothing. Approves, cancels, and says truthfully whether a `once`
- * in doubt has happened.
+ * The operator: decides from outside what runs ask, through an engine that drives nothing. Approves, cancels, and says
+ * truthfully whether a `once` in doubt has happened.
  */
 import { completed, ReeveError, type RunId } from '../../../src/core/index.ts'
 import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
@@ -21,7 +21,14 @@ export class Operator {
 
   constructor(file: string, world: World, durability: 'full' | 'relaxed') {
     this.#world = world
-    this.engine = createEmbeddedEngine({ file, durability, busyMs: 100, pollMs: 5, onWarning: () => undefined, writer: 'inline' })
+    this.engine = createEmbeddedEngine({
+      file,
+      durability,
+      busyMs: 100,
+      pollMs: 5,
+      onWarning: () => undefined,
+      writer: 'inline',
+    })
     this.#runtime = createRuntime({
       engine: this.engine,
       drive: false,
@@ -30,7 +37,8 @@ export class Operator {
   }
 
   async start(run: string, agent: 'leader' | 'traveller' | 'team'): Promise<void> {
-    if (agent === 'team') await patiently(async () => (await this.#runtime).start('team', 'A report on ravens, please.', { runId: run }))
+    if (agent === 'team')
+      await patiently(async () => (await this.#runtime).start('team', 'A report on ravens, please.', { runId: run }))
     else await patiently(() => this.engine.start({ run: run as RunId, agent, version: '1', input: null }))
   }
 
@@ -53,15 +61,22 @@ export class Operator {
     }
     if (question.activation.endsWith('publisher')) return this.#approve(question.id)
     const answer = (by: string): Promise<PostResult> =>
-      this.#post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed({ approved: true, by }) })
+      this.#post({
+        type: 'answer',
+        activation: question.activation,
+        address: question.address,
+        outcome: completed({ approved: true, by }),
+      })
     const results = [await answer('ann'), await answer('bob')]
-    if (results[0] !== 'accepted' || results[1] === 'accepted') this.problems.push(`deciding ${question.id} twice: ${results.join(', ')}`)
+    if (results[0] !== 'accepted' || results[1] === 'accepted')
+      this.problems.push(`deciding ${question.id} twice: ${results.join(', ')}`)
   }
 
   /** Through the runtime: who comes second is told so. */
   async #approve(approvalId: string): Promise<void> {
     const runtime = await this.#runtime
-    const decide = (approver: string): Promise<void> => patiently(() => runtime.decide({ approvalId, decision: 'approve', approver }))
+    const decide = (approver: string): Promise<void> =>
+      patiently(() => runtime.decide({ approvalId, decision: 'approve', approver }))
     await decide('ann').catch((thrown: unknown) => this.problems.push(`approving ${approvalId}: ${String(thrown)}`))
     await decide('bob').then(
       () => this.problems.push(`${approvalId} was approved twice`),
@@ -75,8 +90,15 @@ export class Operator {
     const { epoch } = this.engine.store.reader.run(question.run)!
     this.#world.fence(question.run, epoch)
     const deed = this.#world.happened(`${question.activation}:${question.address}`)
-    const word = { type: 'settle-doubt', activation: question.activation, address: question.address, by: 'operator' } as const
-    const result = await this.#post(deed === undefined ? { ...word, happened: false } : { ...word, happened: true, value: valueOf(deed) })
+    const word = {
+      type: 'settle-doubt',
+      activation: question.activation,
+      address: question.address,
+      by: 'operator',
+    } as const
+    const result = await this.#post(
+      deed === undefined ? { ...word, happened: false } : { ...word, happened: true, value: valueOf(deed) },
+    )
     // Closed: the process that had it in flight was only slow, and recorded its end first.
     if (result !== 'accepted' && result !== 'closed') this.problems.push(`settling ${question.id}: ${result}`)
   }

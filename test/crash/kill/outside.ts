@@ -1,4 +1,7 @@
-/** The way from a tortured process to the outside world: a socket, one line for each call. Owns: nothing that outlives the process. */
+/**
+ * The way from a tortured process to the outside world: a socket, one line for each call. Owns: nothing that outlives
+ * the process.
+ */
 import { connect } from 'node:net'
 import type { Reach } from './scenario.ts'
 
@@ -12,7 +15,10 @@ export interface Outside {
 /** Blocks this thread, event loop and all, as a synchronous tool does. */
 const block = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-/** `blockMs`: one in twenty of its tools blocks the event loop for so long, after its deed and before its answer is read. */
+/**
+ * `blockMs`: one in twenty of its tools blocks the event loop for so long, after its deed and before its answer is
+ * read.
+ */
 export function outsideAt(path: string, blockMs = 0): Outside {
   const socket = connect(path)
   const waiting = new Map<number, { resolve: (value: string) => void; reject: (error: Error) => void }>()

@@ -26,7 +26,12 @@ export interface Case {
 const yes = (): Outcome => completed({ approved: true, by: 'ann' })
 
 /** Runs it where nothing goes wrong. */
-export async function referenceOf({ agent, input = null, registry = everything, answer = yes }: Case): Promise<Reference> {
+export async function referenceOf({
+  agent,
+  input = null,
+  registry = everything,
+  answer = yes,
+}: Case): Promise<Reference> {
   const once: string[] = []
   const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
   const reach: Reach = (_io, kind, what) => {
@@ -56,7 +61,11 @@ export async function referenceOf({ agent, input = null, registry = everything, 
   return { outcome, once: once.sort() }
 }
 
-async function say(engine: EmbeddedEngine, { run, activation, address }: Question, outcome: Outcome | undefined): Promise<void> {
+async function say(
+  engine: EmbeddedEngine,
+  { run, activation, address }: Question,
+  outcome: Outcome | undefined,
+): Promise<void> {
   if (address === 'cancel-me') await engine.post({ type: 'cancel', run, reason: 'changed my mind', by: 'operator' })
   else if (outcome !== undefined) await engine.post({ type: 'answer', activation, address, outcome })
 }

@@ -1,5 +1,6 @@
 /**
- * One round: a fresh store, some runs, processes on it that are killed and frozen until all runs have ended; then the audit.
+ * One round: a fresh store, some runs, processes on it that are killed and frozen until all runs have ended; then the
+ * audit.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -124,7 +125,8 @@ export class Round {
     const until = this.#calm + plan.patienceMs
     while (this.#open.size > 0 && Date.now() < until) {
       await this.#operator.look()
-      for (const run of this.#open) if ((await patiently(() => engine.summary(run as RunId)))?.endedAt !== undefined) this.#open.delete(run)
+      for (const run of this.#open)
+        if ((await patiently(() => engine.summary(run as RunId)))?.endedAt !== undefined) this.#open.delete(run)
       await pause(8)
     }
     for (const run of this.#open) {
@@ -138,7 +140,8 @@ export class Round {
     }
   }
 
-  // ---- the processes -----------------------------------------------------------------------------------------------------------------
+  // ---- the processes
+  // -----------------------------------------------------------------------------------------------------------------
 
   async #slot(): Promise<void> {
     const { dice, plan, file, socket, figures } = this.#o
@@ -146,9 +149,13 @@ export class Round {
     const { leaseMs, durability, writer } = plan
     const options = { leaseMs, durability, writer, busyMs: 1_000, pollMs: 10, lossLimit: 1_000 }
     while (!this.#over) {
-      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options), String(plan.blockMs)], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      })
+      const child = spawn(
+        process.execPath,
+        ['--no-warnings', childFile, file, socket, JSON.stringify(options), String(plan.blockMs)],
+        {
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      )
       const gone = once(child, 'exit')
       const up = new Promise<void>((resolve) =>
         this.#ups.set(child.pid!, () => {
@@ -179,7 +186,10 @@ export class Round {
   /** Whether runs are this process's own at this moment. */
   #holds(pid: number): boolean {
     const { db } = this.#operator.engine.store
-    return db.prepare('SELECT 1 FROM run JOIN process ON process.id = run.owner WHERE process.pid = ? LIMIT 1').get(pid) !== undefined
+    return (
+      db.prepare('SELECT 1 FROM run JOIN process ON process.id = run.owner WHERE process.pid = ? LIMIT 1').get(pid) !==
+      undefined
+    )
   }
 
   #mayKill(): boolean {
@@ -204,7 +214,8 @@ export class Round {
     for (const until = Date.now() + ms; !this.#over && Date.now() < until;) await pause(10)
   }
 
-  // ---- the audit ---------------------------------------------------------------------------------------------------------------------
+  // ---- the audit
+  // ---------------------------------------------------------------------------------------------------------------------
 
   #audit(): void {
     const { figures, problems, world, file, expected } = this.#o
@@ -216,8 +227,11 @@ export class Round {
       const want = expected.get(agent)!
       const got = plain(found.outcomes.get(run) ?? 'none')
       if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${got}\n    instead of ${want.outcome}`)
-      const did = [...world.once].filter(([key]) => runOfKey(key) === run).flatMap(([, calls]) => calls.map((call) => call.what))
-      if (did.sort().join() !== want.once.join()) problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
+      const did = [...world.once]
+        .filter(([key]) => runOfKey(key) === run)
+        .flatMap(([, calls]) => calls.map((call) => call.what))
+      if (did.sort().join() !== want.once.join())
+        problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
     }
     const keys = new Set<string>()
     for (const { key } of world.done) if (this.#agents.has(runOfKey(key))) keys.add(key)

@@ -1,8 +1,10 @@
 /**
- * What the tortured processes run: a leader with four workers in parallel, parallel tool calls, mail between workers, a timer, an approval from
- * outside, `once` tools, a shared value; and a variant that is cancelled from outside and undoes its work.
+ * What the tortured processes run: a leader with four workers in parallel, parallel tool calls, mail between workers, a
+ * timer, an approval from outside, `once` tools, a shared value; and a variant that is cancelled from outside and
+ * undoes its work.
  *
- * Every effect goes through `reach`, the outside world. Everything else is deterministic, so the outcome of a crashed run is that of an uncrashed one.
+ * Every effect goes through `reach`, the outside world. Everything else is deterministic, so the outcome of a crashed
+ * run is that of an uncrashed one.
  */
 import { completed, type ActivationId, type Json, type JsonObject } from '../../../src/core/index.ts'
 import type { Context, Orchestration, Registry, StepIO, StepOptions } from '../../../src/engine/index.ts'
@@ -11,8 +13,17 @@ import type { Context, Orchestration, Registry, StepIO, StepOptions } from '../.
 export type Reach = (io: StepIO, kind: 'model' | 'tool' | 'once', what: string) => Promise<Json>
 
 /** A step from its begin to its end; what is not completed is thrown. */
-export async function step(ctx: Context, reach: Reach, name: string, kind: 'model' | 'tool' | 'once', what = name): Promise<Json> {
-  const options: StepOptions<Json> = { effect: kind === 'tool' ? 'idempotent' : kind, retry: { attempts: 3, backoffMs: 5 } }
+export async function step(
+  ctx: Context,
+  reach: Reach,
+  name: string,
+  kind: 'model' | 'tool' | 'once',
+  what = name,
+): Promise<Json> {
+  const options: StepOptions<Json> = {
+    effect: kind === 'tool' ? 'idempotent' : kind,
+    retry: { attempts: 3, backoffMs: 5 },
+  }
   const { outcome } = await ctx.next(ctx.begin(name, (io) => reach(io, kind, what), options))
   if (outcome.status !== 'completed') throw new Error(`${name}: ${JSON.stringify(outcome)}`)
   return outcome.output
@@ -40,7 +51,9 @@ async function approve(ctx: Context, name: string): Promise<Json> {
 
 /** Tools at the same time, each in a branch of its own. */
 export const parallel = (ctx: Context, reach: Reach, names: readonly string[]): Promise<Json[]> => {
-  const begun = names.map((name, k) => ctx.scope(`call${k}`).begin(name, (io) => reach(io, 'tool', name), { retry: { backoffMs: 5 } }))
+  const begun = names.map((name, k) =>
+    ctx.scope(`call${k}`).begin(name, (io) => reach(io, 'tool', name), { retry: { backoffMs: 5 } }),
+  )
   return Promise.all(begun.map(async (id) => (await ctx.next(id)).outcome as unknown as Json))
 }
 
@@ -127,5 +140,8 @@ export function scenario(reach: Reach, more: Readonly<Record<string, Rule>> = {}
     run: async (ctx, input) => completed(await run(ctx, reach, input)),
   }))
   const byName = new Map(list.map((one) => [one.name, one]))
-  return { find: (name, version) => (version === undefined || version === '1' ? byName.get(name) : undefined), onMissingVersion: 'move' }
+  return {
+    find: (name, version) => (version === undefined || version === '1' ? byName.get(name) : undefined),
+    onMissingVersion: 'move',
+  }
 }

@@ -1,5 +1,6 @@
 /**
- * The same torture for a real team: a supervisor and three workers with tools, models that are rules, one tool behind an approval. What users write.
+ * The same torture for a real team: a supervisor and three workers with tools, models that are rules, one tool behind
+ * an approval. What users write.
  */
 import { agent, tool } from '../../../src/agent/index.ts'
 import type { Json } from '../../../src/core/index.ts'
@@ -10,13 +11,23 @@ import { supervisor, type Supervisor } from '../../../src/supervisor/index.ts'
 import { scenario, type Reach, type Rule } from './scenario.ts'
 
 const retry = { attempts: 3, backoffMs: 5 }
-const topic = { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'], additionalProperties: false } as const
+const topic = {
+  type: 'object',
+  properties: { topic: { type: 'string' } },
+  required: ['topic'],
+  additionalProperties: false,
+} as const
 
-/** A model that first calls, then says what it was told. It reaches the world, too; a model gets no epoch, so the world cannot refuse it. */
+/**
+ * A model that first calls, then says what it was told. It reaches the world, too; a model gets no epoch, so the world
+ * cannot refuse it.
+ */
 const thinks =
   (reach: Reach, name: string, first: ModelAnswerInput): ModelFunction =>
   async ({ messages, key }) => {
-    const told = messages.filter((message: Message) => message.role === 'tool').map((message) => JSON.stringify(message.content))
+    const told = messages
+      .filter((message: Message) => message.role === 'tool')
+      .map((message) => JSON.stringify(message.content))
     const said = await reach({ key, epoch: -1 } as StepIO, 'model', `${name} ${told.length === 0 ? 'asks' : 'answers'}`)
     return told.length === 0 ? first : `${said as string}: ${told.join(', ')}`
   }
@@ -34,10 +45,18 @@ export function team(reach: Reach): Supervisor {
       effect,
       sensitive,
       retry,
-      execute: (given, io) => reach(io, effect === 'once' ? 'once' : 'tool', `${name}-${(given as { topic: string }).topic}`),
+      execute: (given, io) =>
+        reach(io, effect === 'once' ? 'once' : 'tool', `${name}-${(given as { topic: string }).topic}`),
     })
   const worker = (name: string, tools: ReturnType<typeof does>[], first: ModelAnswerInput) =>
-    agent({ name, description: `Is the ${name}.`, instructions: `You are the ${name}.`, model: thinks(reach, name, first), tools, retry })
+    agent({
+      name,
+      description: `Is the ${name}.`,
+      instructions: `You are the ${name}.`,
+      model: thinks(reach, name, first),
+      tools,
+      retry,
+    })
   return supervisor({
     name: 'team',
     instructions: 'You lead.',
@@ -46,7 +65,9 @@ export function team(reach: Reach): Supervisor {
       reach,
       'team',
       calls(
-        ...['finder', 'payer', 'publisher'].map((name) => ['delegate', { worker: name, instructions: `do what a ${name} does` }] as const),
+        ...['finder', 'payer', 'publisher'].map(
+          (name) => ['delegate', { worker: name, instructions: `do what a ${name} does` }] as const,
+        ),
       ),
     ),
     workers: [
@@ -55,7 +76,11 @@ export function team(reach: Reach): Supervisor {
         [does('find', 'idempotent')],
         calls(['find', { topic: 'beaks' }], ['find', { topic: 'wings' }], ['find', { topic: 'eggs' }]),
       ),
-      worker('payer', [does('transfer', 'once')], calls(['transfer', { topic: 'rent' }], ['transfer', { topic: 'tax' }])),
+      worker(
+        'payer',
+        [does('transfer', 'once')],
+        calls(['transfer', { topic: 'rent' }], ['transfer', { topic: 'tax' }]),
+      ),
       worker('publisher', [does('print', 'once', true)], calls(['print', { topic: 'ravens' }])),
     ],
   })

@@ -1,8 +1,10 @@
 /**
- * The outside world, in the parent process: whatever the tortured processes do, they do here, and it is written down here.
+ * The outside world, in the parent process: whatever the tortured processes do, they do here, and it is written down
+ * here.
  *
- * It is also a tool that checks fencing tokens: of everything that is held as one (a run, or an activation) it keeps the largest epoch seen, and refuses
- * a smaller one. What it counts as done was done: a call counts when it is read here, whether or not its caller lives to see the answer.
+ * It is also a tool that checks fencing tokens: of everything that is held as one (a run, or an activation) it keeps
+ * the largest epoch seen, and refuses a smaller one. What it counts as done was done: a call counts when it is read
+ * here, whether or not its caller lives to see the answer.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { Dice } from './random.ts'
@@ -82,7 +84,10 @@ export class World {
     this.#server.close()
   }
 
-  /** From now on nothing of what is held so with a smaller epoch is let through: so that "it has not happened" stays true. */
+  /**
+   * From now on nothing of what is held so with a smaller epoch is let through: so that "it has not happened" stays
+   * true.
+   */
   fence(held: string, epoch: number): void {
     this.#epochs.set(held, Math.max(epoch, this.#epochs.get(held) ?? 0))
   }
@@ -111,7 +116,8 @@ export class World {
       return
     }
     const answer = this.#do(said)
-    // Half of the answers take a while, so that processes die between the deed and its record; some take so long that a run changes hands meanwhile.
+    // Half of the answers take a while, so that processes die between the deed and its record; some take so long that a
+    // run changes hands meanwhile.
     const luck = this.#dice.next()
     const delay = luck < 0.5 ? 0 : luck < 0.92 ? this.#dice.between(1, 25) : this.#dice.between(150, 500)
     const reply = (): void => void (socket.writable && socket.write(`${JSON.stringify({ n: said.n, ...answer })}\n`))
@@ -131,7 +137,8 @@ export class World {
     }
     this.#epochs.set(held, call.epoch)
     const holder = this.#holders.get(`${held} ${call.epoch}`)
-    if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${held} in epoch ${call.epoch}`)
+    if (holder !== undefined && holder !== call.pid)
+      this.violations.push(`two processes held ${held} in epoch ${call.epoch}`)
     this.#holders.set(`${held} ${call.epoch}`, call.pid)
     if (this.#recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
     return { value: valueOf(this.#note(call)) }
@@ -154,7 +161,9 @@ export class World {
       if (before === undefined) this.once.set(call.key, [done])
       else {
         before.push(done)
-        this.violations.push(`done twice though once: ${call.key} (epochs ${before.map((one) => one.epoch).join(', ')})`)
+        this.violations.push(
+          `done twice though once: ${call.key} (epochs ${before.map((one) => one.epoch).join(', ')})`,
+        )
       }
     }
     return done
