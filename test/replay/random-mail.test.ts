@@ -21,7 +21,7 @@ import { chaoticCrew, faults } from '../team/chaotic-crew.ts'
 
 const from = Number(process.env['EXAM_FROM'] ?? 1)
 const count = Number(process.env['EXAM_COUNT'] ?? 4)
-const folder = mkdtempSync(join(tmpdir(), 'reeve-exam-'))
+const folder = mkdtempSync(join(tmpdir(), 'reeve-random-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const last = new WeakMap<ManualClock, { seen: string; looks: number }>()

@@ -172,7 +172,7 @@ describe('the table of R-13', () => {
   test.each(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])(
     'team C65: embedded, over processes: seed %s',
     async (seed) => {
-      const folder = mkdtempSync(join(tmpdir(), 'reeve-exam-'))
+      const folder = mkdtempSync(join(tmpdir(), 'reeve-control-'))
       try {
         const [end, expected] = await walk(
           seed,
