@@ -1,5 +1,5 @@
 /**
- * Around a mind: middleware counts tokens and rejects an answer once; instructions are filled from what another agent
+ * Around a model agent: middleware counts tokens and rejects an answer once; instructions are filled from what another agent
  * has kept; the last turn that is allowed is for an answer. Hooks are called in an order that is written down here, and
  * checked.
  */

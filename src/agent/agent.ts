@@ -1,7 +1,7 @@
 /**
  * agent(): a model with tools, or code, as an `Agent`.
  *
- * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works
+ * Owns: the public constructor, its options and their types, its checks. Does not own: how a model agent works
  * (model-agent.ts, turn-loop.ts), leaders (../supervisor). Definitions are immutable: nothing of a run is ever written
  * to one.
  */
@@ -30,15 +30,15 @@ import {
   dataOf,
   factNames,
   factProblems,
-  mindChecks,
-  mindProblems,
+  modelAgentChecks,
+  modelAgentProblems,
   schemaOf,
   toolProblems,
   type AgentFacts,
-  type MindFacts,
+  type ModelAgentFacts,
 } from './facts.ts'
 import { ToolBinding } from './approval/tool-gate.ts'
-import { inputRefusal, MindAgent, mindOf } from './model-agent.ts'
+import { inputRefusal, ModelAgent, modelSetup } from './model-agent.ts'
 import { fitting } from './output.ts'
 import { renamable } from './rename.ts'
 import { End, OwnTalk, type Talk } from './code/talk.ts'
@@ -50,7 +50,7 @@ export interface ModelAgentOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends AgentFacts<Name, In, Out>, MindFacts {
+  extends AgentFacts<Name, In, Out>, ModelAgentFacts {
   readonly run?: never
 }
 
@@ -99,7 +99,7 @@ export function agent(
     | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
 ): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
-  mustHaveBrain(options, `agent "${options.name}"`, { ...modelNames, ...codeNames })
+  mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelNames, ...codeNames })
   const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
   return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
 }
@@ -107,7 +107,7 @@ export function agent(
 /** The options of an agent that thinks with a model. */
 const modelNames: Readonly<Record<keyof Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>, unknown>> = {
   ...factNames,
-  ...mindChecks,
+  ...modelAgentChecks,
 }
 /** The options of an agent that is code. */
 const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
@@ -120,7 +120,7 @@ const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unk
  * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`,
  * beside which a model may stand. Says with it which names are not known.
  */
-export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
+export function mustHaveModelOrCode(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
   const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
   const mayHaveBase = 'base' in known
   const problem =
@@ -141,10 +141,10 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
   const { name, description = '', limits, oversight, assess, outputKey } = options
   const inputSchema = schemaOf(options.input, `agent "${name}": input`)
   const outputSchema = schemaOf(options.output, `agent "${name}": output`)
-  const mind = mindOf(name, options, outputSchema, limits)
-  const { tools, instructions, model } = mind
+  const setup = modelSetup(name, options, outputSchema, limits)
+  const { tools, instructions, model } = setup
   const toolbox = fixedToolbox(tools.map((tool) => new ToolBinding(tool, name, outputSchema)))
-  return new MindAgent({
+  return new ModelAgent({
     description,
     version: () =>
       versionOf(
@@ -162,7 +162,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
         }),
       ),
     definition: options,
-    mind: { ...mind, open: (_desk, system) => ({ system, toolbox }) },
+    setup: { ...setup, open: (_desk, system) => ({ system, toolbox }) },
     inputSchema,
     limits,
     oversight,
@@ -171,7 +171,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     problems: () => [
       ...unknownNames(options, modelNames, `agent "${name}"`),
       ...factProblems(options),
-      ...mindProblems(options, `agent "${name}"`),
+      ...modelAgentProblems(options, `agent "${name}"`),
       ...toolProblems(name, tools, undefined, assess),
     ],
   })

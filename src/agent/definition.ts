@@ -1,5 +1,5 @@
 /**
- * Agent: a name, a description and a run (DESIGN §1.1). What every mind, rule, function, team or remote service is to
+ * Agent: a name, a description and a run (DESIGN §1.1). What every model agent, rule, function, team or remote service is to
  * everybody else.
  *
  * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
@@ -93,7 +93,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   usdCaps?(): readonly UsdCap[]
   /** Models that it asks besides `model`, such as a planner's. A limit in US dollars needs their price, too. */
   readonly otherModels?: readonly { readonly id: string; readonly price?: ModelPrice }[]
-  /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */
+  /** What holds where it is a root: its limits, and for model agents a number of turns even if none is stated. */
   readonly defaults?: { readonly limits?: Limits }
   /** Under which session value its output is kept whenever it completes. */
   readonly outputKey?: string

@@ -1,5 +1,5 @@
 /**
- * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what minds are told
+ * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what model agents are told
  * besides.
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them
@@ -83,7 +83,7 @@ export interface AgentFacts<
   readonly version?: string
 }
 
-/** What stands around a mind, with what it adds to it. */
+/** What stands around a model agent, with what it adds to it. */
 export interface Middleware extends MiddlewareHooks {
   /** Added to the agent's instructions, after an empty line. */
   readonly instructions?: string
@@ -91,9 +91,9 @@ export interface Middleware extends MiddlewareHooks {
   readonly tools?: ToolsLike
 }
 
-/** What every mind is told. */
-export interface MindFacts {
-  /** An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function: a rule brain. */
+/** What every model agent is told. */
+export interface ModelAgentFacts {
+  /** An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function of rules. */
   readonly model: ModelRef
   /** Its system text. Never crosses to a worker. */
   readonly instructions?: string
@@ -171,8 +171,8 @@ export function dataOf(parts: {
   readonly oversight?: Oversight | undefined
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
-  /** What of a mind's options is data. */
-  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'> & {
+  /** What of a model agent's options is data. */
+  readonly options?: Pick<ModelAgentFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'> & {
     readonly assess?: Assess
   }
 }): Json {
@@ -259,8 +259,8 @@ const middlewareNames: NamesOf<Middleware> = {
   after: true,
 }
 
-/** The options of every mind; its model, tools and prices are looked at where they are made. */
-export const mindChecks: Checks<MindFacts> = {
+/** The options of every model agent; its model, tools and prices are looked at where they are made. */
+export const modelAgentChecks: Checks<ModelAgentFacts> = {
   model: unchecked,
   instructions: unchecked,
   tools: unchecked,
@@ -300,22 +300,22 @@ export function factProblems(
   ]
 }
 
-/** Whether something of these options is a mind: it has a model, or a base that has one. */
+/** Whether something of these options is a model agent: it has a model, or a base that has one. */
 const thinks = (options: object): boolean =>
   !('run' in options && options.run !== undefined) &&
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
-/** What is wrong with what a mind is told, apart from its tools. */
-export const mindProblems = (options: MindFacts, where: string): string[] => [
-  ...knownProblems(mindChecks, options, where),
+/** What is wrong with what a model agent is told, apart from its tools. */
+export const modelAgentProblems = (options: ModelAgentFacts, where: string): string[] => [
+  ...knownProblems(modelAgentChecks, options, where),
   ...completionProblems(options.isComplete, where),
 ]
 
-/** Agents that a mind starts besides its tools and workers: they are registered along with it. */
+/** Agents that a model agent starts besides its tools and workers: they are registered along with it. */
 export const asidesOf = ({
   isComplete,
   compaction,
-}: { readonly [Option in 'isComplete' | 'compaction']: MindFacts[Option] | undefined }): readonly Agent[] =>
+}: { readonly [Option in 'isComplete' | 'compaction']: ModelAgentFacts[Option] | undefined }): readonly Agent[] =>
   [...scorerAgents(isComplete), compaction?.summarize].filter(isAgent)
 
 /** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */

@@ -1,9 +1,9 @@
-/** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
+/** One model agent: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
 export { DefinedAgent } from './base-agent.ts'
-export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
+export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export type { Assess, Assessment } from './approval/assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
-export { askSideQuery, type SideQuery, type Brain } from './loop/side-query.ts'
+export { askSideQuery, type SideQuery, type ModelAccess } from './loop/side-query.ts'
 export {
   fixedToolbox,
   refuse,
@@ -60,13 +60,13 @@ export {
   dataOf,
   factNames,
   factProblems,
-  mindChecks,
-  mindProblems,
+  modelAgentChecks,
+  modelAgentProblems,
   schemaOf,
   toolProblems,
   type AgentFacts,
   type Middleware,
-  type MindFacts,
+  type ModelAgentFacts,
 } from './facts.ts'
 export {
   addExchange,
@@ -99,9 +99,9 @@ export { hookNamed } from './extensions/started.ts'
 export { judge, type JudgeOptions, type Judgement } from './extensions/judge.ts'
 export { think } from './loop/activation.ts'
 export { lastTurn } from './extensions/last-answer.ts'
-export { outputRepairs, type Mind } from './loop/turn-loop.ts'
+export { outputRepairs, type ModelSetup } from './loop/turn-loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './extensions/middleware.ts'
-export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './model-agent.ts'
+export { defaultTurns, ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
 export { fitting, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'

@@ -1,8 +1,8 @@
 /**
- * Minds as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a
+ * Model agents as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a
  * supervisor has more to call.
  *
- * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public
+ * Owns: turning a model agent and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public
  * constructors (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '../core/index.ts'
@@ -21,23 +21,23 @@ import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './base-agent.ts'
 import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
-import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
+import { asidesOf, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
 import { think, worksInBackground } from './loop/activation.ts'
-import type { Mind } from './loop/turn-loop.ts'
-import { instructed, revisedMind } from './revision.ts'
+import type { ModelSetup } from './loop/turn-loop.ts'
+import { instructed, revisedSetup } from './revision.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
 import { agentContext } from './code/verbs.ts'
 
-/** Turns of one activation of a mind, if nobody says. */
+/** Turns of one activation of a model agent, if nobody says. */
 export const defaultTurns = 20
 
-/** What the options of every mind make of it, whatever else it can do. */
-export function mindOf(
+/** What the options of every model agent make of it, whatever else it can do. */
+export function modelSetup(
   name: string,
-  options: MindFacts & { readonly assess?: Assess },
+  options: ModelAgentFacts & { readonly assess?: Assess },
   outputSchema: Schema | undefined,
   limits: Limits | undefined,
-): Omit<Mind, 'open'> {
+): Omit<ModelSetup, 'open'> {
   const { settings, retry, templating = false, lastAnswer = false } = options
   // what is wrong with it is said with everything else that is wrong
   const middleware = Array.isArray(options.middleware)
@@ -62,16 +62,16 @@ export function mindOf(
   }
 }
 
-/** What a mind was defined with: all that another leader takes over whose base it is. */
-export type MindDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & MindFacts
+/** What a model agent was defined with: all that another leader takes over whose base it is. */
+export type ModelAgentDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & ModelAgentFacts
 
-/** What a mind's agent is made of. */
-export interface MindParts {
-  readonly definition: MindDefinition
+/** What a model agent's agent is made of. */
+export interface ModelAgentParts {
+  readonly definition: ModelAgentDefinition
   readonly description: string
   /** Called once, when the version is first asked for: workers may be declared later than their leader. */
   readonly version: () => string
-  readonly mind: Mind
+  readonly setup: ModelSetup
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
   readonly oversight?: Oversight | undefined
@@ -88,15 +88,15 @@ export interface MindParts {
   readonly problems: () => readonly string[]
 }
 
-/** A mind as an agent. */
-export class MindAgent extends DefinedAgent {
-  readonly #parts: MindParts
+/** A model agent as an agent. */
+export class ModelAgent extends DefinedAgent {
+  readonly #parts: ModelAgentParts
   /** Its orchestration tools as agents, and whoever measures or summarizes for it. */
   readonly #own: readonly Agent[]
 
-  constructor(parts: MindParts) {
-    const { mind, description, inputSchema, limits, oversight, assess, outputKey, team, reaches } = parts
-    const { agent: name, model, outputSchema } = mind
+  constructor(parts: ModelAgentParts) {
+    const { setup, description, inputSchema, limits, oversight, assess, outputKey, team, reaches } = parts
+    const { agent: name, model, outputSchema } = setup
     super({
       name,
       description,
@@ -110,20 +110,20 @@ export class MindAgent extends DefinedAgent {
       team,
       reaches,
       hooked: team === undefined ? ['turns'] : ['turns', 'delegation'],
-      background: worksInBackground(mind),
+      background: worksInBackground(setup),
       rootTurns: defaultTurns,
-      lastAnswer: mind.lastAnswer,
+      lastAnswer: setup.lastAnswer,
     })
     this.#parts = parts
-    this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
+    this.#own = [...toolAgents(name, setup.tools), ...asidesOf(setup)]
   }
 
   /** The names of its tools; with those of middlewares. */
   get toolNames(): readonly string[] {
-    return this.#parts.mind.tools.map(({ name }) => name)
+    return this.#parts.setup.tools.map(({ name }) => name)
   }
 
-  get definition(): MindDefinition {
+  get definition(): ModelAgentDefinition {
     return this.#parts.definition
   }
 
@@ -133,14 +133,14 @@ export class MindAgent extends DefinedAgent {
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
-    return refused === undefined ? think(this.#mind(edge), ctx, edge) : Promise.resolve(failed(refused))
+    return refused === undefined ? think(this.#setup(edge), ctx, edge) : Promise.resolve(failed(refused))
   }
 
   /** As the revision has it that holds here. */
-  #mind({ versions }: Edge): Mind {
-    const { mind, definition } = this.#parts
+  #setup({ versions }: Edge): ModelSetup {
+    const { setup, definition } = this.#parts
     const revision = own(versions, this.name)
-    return revision === undefined ? mind : revisedMind(mind, revision, definition.prices)
+    return revision === undefined ? setup : revisedSetup(setup, revision, definition.prices)
   }
 
   related(): readonly Agent[] {
@@ -149,14 +149,14 @@ export class MindAgent extends DefinedAgent {
 
   /** Of agents that it calls as tools. */
   usdCaps(): readonly UsdCap[] {
-    return this.#parts.mind.tools.flatMap(({ name, work }) =>
+    return this.#parts.setup.tools.flatMap(({ name, work }) =>
       work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
     )
   }
 
   problems(): readonly string[] {
-    const { definition, mind, problems } = this.#parts
-    return [...problems(), ...deadlineProblems(definition.oversight?.approval, mind.tools, `agent "${this.name}"`)]
+    const { definition, setup, problems } = this.#parts
+    return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
   }
 }
 

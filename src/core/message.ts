@@ -178,6 +178,6 @@ export interface Trail {
   readonly did?: true
   /** Transfers made inside. */
   readonly hops?: number
-  /** What code has told its mind of results, for whoever continues the conversation. */
+  /** What code has told its model agent of results, for whoever continues the conversation. */
   readonly feedback?: readonly string[]
 }

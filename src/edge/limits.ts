@@ -3,7 +3,7 @@
  * combine.
  *
  * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts;
- * depth is checked where a worker is started; a mind counts its own turns).
+ * depth is checked where a worker is started; a model agent counts its own turns).
  */
 import { amount, number, object, type Checks } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'

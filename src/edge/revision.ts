@@ -2,7 +2,7 @@
  * Revision: another version of an agent, as data: what of its definition is said differently.
  *
  * Owns: the type, its checks. Does not own: where revisions are kept and which one holds in a run
- * (runtime/versions.ts), how a mind works by one (../agent).
+ * (runtime/versions.ts), how a model agent works by one (../agent).
  * Holds: K1 in its part: the revisions of a run are in its edges, so whatever is published later changes no run that
  * has begun.
  */

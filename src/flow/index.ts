@@ -1,5 +1,5 @@
 /**
- * Many minds in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a
+ * Many model agents in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a
  * tool.
  */
 export { asTool, type AsToolOptions } from './as-tool.ts'

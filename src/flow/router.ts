@@ -29,15 +29,15 @@ import {
   isBlank,
   DefinedAgent,
   listProblems,
-  mindChecks,
-  mustHaveBrain,
+  modelAgentChecks,
+  mustHaveModelOrCode,
   refuseTree,
   renamable,
   versionOf,
   type Agent,
   type AgentContext,
   type AgentFacts,
-  type MindFacts,
+  type ModelAgentFacts,
   type Talk,
   type UsdCap,
 } from '../agent/index.ts'
@@ -96,7 +96,7 @@ export interface ModelRouterOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends RouterFacts<Name, Workers, In, Out>, MindFacts {
+  extends RouterFacts<Name, Workers, In, Out>, ModelAgentFacts {
   readonly run?: never
 }
 
@@ -153,7 +153,7 @@ function renamed(options: AnyOptions, name: string): AnyOptions {
 type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
 type AnyOptions = RouterFacts<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined> &
-  (MindFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
+  (ModelAgentFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
 
 const ownNames: NamesOf<Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'sticky'>> = {
   workers: true,
@@ -161,7 +161,7 @@ const ownNames: NamesOf<Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'st
   routes: true,
   sticky: true,
 }
-const modelNames: Readonly<Record<string, unknown>> = { ...factNames, ...mindChecks, ...ownNames }
+const modelNames: Readonly<Record<string, unknown>> = { ...factNames, ...modelAgentChecks, ...ownNames }
 const codeNames: Readonly<Record<string, unknown>> = { ...factNames, ...ownNames, run: true }
 const transferNames: NamesOf<TransferEdge> = { ...memberEdgeNames, returns: true, followedBy: true, onFailure: true }
 
@@ -172,7 +172,7 @@ class RouterAgent extends DefinedAgent {
 
   constructor(options: AnyOptions) {
     mustBeOptions(options, 'router', 'team.invalid')
-    mustHaveBrain(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
+    mustHaveModelOrCode(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
     const lead = agent(leadOptions(options))
     const { name, description, inputSchema, outputSchema, limits, oversight, assess, model, outputKey } = lead
     const members = new MemberList(options.workers)

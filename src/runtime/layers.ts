@@ -2,7 +2,7 @@
  * Layers: everything that stands between the engine and the work of an agent, in one list.
  *
  * Owns: which layers there are, their order and why. Does not own: what a layer does (the file it comes from), what a
- * model agent does inside (../agent/mind.ts).
+ * model agent does inside (../agent/model-agent.ts).
  * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer
  * that an edge does not ask for costs one call.
  */

@@ -2,7 +2,7 @@
  * Versions of agents: revisions that are published while the code stays, and which of them a run works by.
  *
  * Owns: where revisions are kept, how a choice becomes a revision. Does not own: what a revision is (../edge), how a
- * mind works by one (../agent), versions of code (registry.ts).
+ * model agent works by one (../agent), versions of code (registry.ts).
  * K1: they live on the stream `reg_agents`, which outlives runs; its keys are persistent format. A run's choice is made
  * once, when it is started, and is recorded in its root's edge: so it holds for everybody below, in every process,
  * whatever is published later.
@@ -194,7 +194,7 @@ export class Versions {
 }
 
 /** Agents that think with a model know their tools. */
-type Minded = Agent & { readonly toolNames?: readonly string[] }
+type ModelAgentLike = Agent & { readonly toolNames?: readonly string[] }
 
 /** What an agent thinks with in a run in which this revision of it holds. */
 export function revisedModel(agent: Agent, revision: Revision | undefined): Agent['model'] {
@@ -203,12 +203,14 @@ export function revisedModel(agent: Agent, revision: Revision | undefined): Agen
   return resolveModel(revision.model, definition?.prices === undefined ? {} : { prices: definition.prices })
 }
 
-function fitProblems(agent: Minded, { instructions, model, settings, tools }: Revision): string[] {
+function fitProblems(agent: ModelAgentLike, { instructions, model, settings, tools }: Revision): string[] {
   const where = `revision of "${agent.name}"`
-  const minded = Object.entries({ instructions, model, settings, tools }).filter(([, value]) => value !== undefined)
-  if (agent.model === undefined && minded.length > 0)
+  const modelFields = Object.entries({ instructions, model, settings, tools }).filter(
+    ([, value]) => value !== undefined,
+  )
+  if (agent.model === undefined && modelFields.length > 0)
     return [
-      `${where}: ${minded.map(([name]) => name).join(', ')} is for agents that think with a model, and this one is code`,
+      `${where}: ${modelFields.map(([name]) => name).join(', ')} is for agents that think with a model, and this one is code`,
     ]
   const strange = (tools ?? []).filter((name) => agent.toolNames?.includes(name) === false)
   const problems = strange.map(

@@ -1,5 +1,5 @@
 /**
- * Base: the agent whose brain leads a team.
+ * Base: the agent that leads a team.
  *
  * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base
  * that cannot lead.
@@ -21,7 +21,7 @@ interface Whole {
 
 /**
  * Options with everything that the definition of their base says and they do not; the same options if they have no
- * base. Undefined if the base has no mind that could be given a team.
+ * base. Undefined if the base has no model that could lead a team.
  */
 export function basedOn<Options extends Whole>(options: Options): Options | undefined {
   const { base, ...own } = options
@@ -67,7 +67,7 @@ const joined = (base: object | undefined, own: object | undefined): object | und
 /** Throws `team.invalid`: this cannot lead. */
 export function refuseBase(where: string, base: unknown, others: readonly string[]): never {
   const why = isAgent(base)
-    ? `its base "${base.name}" has no mind that could be given a team; agents with a model have one, supervisors, and what reflect() makes of them. Code leads by run`
+    ? `its base "${base.name}" has no model that could lead a team; a base is an agent with a model, a supervisor or a reflect() of one. Code leads by run`
     : `base is ${described(base)}, expected an agent`
   refuseTeam([`${where}: ${why}`, ...others])
   throw new Error('unreachable')

@@ -1,4 +1,4 @@
-/** Many minds led by one: delegate, forward, recruit; and conversations that somebody leads. */
+/** Many model agents led by one: delegate, forward, recruit; and conversations that somebody leads. */
 export { ledger, type LedgerOptions } from './conversation/ledger.ts'
 export { human, type LeadingHumanOptions } from './human.ts'
 export { roundtable, type RoundtableOptions } from './conversation/roundtable.ts'

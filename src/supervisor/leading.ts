@@ -1,5 +1,5 @@
 /**
- * Leading by code: a supervisor whose brain is a function. The leader's code receives its team as an object; a model
+ * Leading by code: a supervisor led by a function. The leader's code receives its team as an object; a model
  * has verbs.
  *
  * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts):

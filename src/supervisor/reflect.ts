@@ -379,16 +379,16 @@ function left(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>):
 
 /** To whom it was delegated, or control was handed on, in an attempt. */
 function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string[] {
-  let mind = agent
-  while (mind instanceof Reflection) mind = mind.agent
+  let setup = agent
+  while (setup instanceof Reflection) setup = setup.agent
   const definition =
-    'definition' in mind && hasNames(mind.definition)
-      ? (mind.definition as { readonly verbs?: Partial<VerbNames> })
+    'definition' in setup && hasNames(setup.definition)
+      ? (setup.definition as { readonly verbs?: Partial<VerbNames> })
       : {}
   const delegated = workersIn(said, verbsOf(definition.verbs))
-  const team = mind.team?.() ?? []
+  const team = setup.team?.() ?? []
   const spoke = said.flatMap((each) =>
-    each.agent !== undefined && each.agent !== mind.name && team.includes(each.agent) ? [each.agent] : [],
+    each.agent !== undefined && each.agent !== setup.name && team.includes(each.agent) ? [each.agent] : [],
   )
   return [...new Set([...delegated, ...spoke])]
 }

@@ -1,5 +1,5 @@
 /**
- * supervisor(): whoever leads others. A mind in the same turn loop as every other, with verbs to delegate, forward and
+ * supervisor(): whoever leads others. A model agent in the same turn loop as every other, with verbs to delegate, forward and
  * recruit; or code, with its team in its hand.
  *
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the
@@ -22,11 +22,11 @@ import {
   dataOf,
   factNames,
   factProblems,
-  MindAgent,
-  mindChecks,
-  mindOf,
-  mindProblems,
-  mustHaveBrain,
+  ModelAgent,
+  modelAgentChecks,
+  modelSetup,
+  modelAgentProblems,
+  mustHaveModelOrCode,
   refuseTree,
   renamable,
   schemaOf,
@@ -37,7 +37,7 @@ import {
   type AgentContext,
   type AgentFacts,
   type InputOf,
-  type MindFacts,
+  type ModelAgentFacts,
   type NameOf,
   type OutputOf,
   type Talk,
@@ -117,7 +117,7 @@ export interface SupervisorOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends AgentFacts<Name, In, Out>, MindFacts, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
+  extends AgentFacts<Name, In, Out>, ModelAgentFacts, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
   readonly base?: never
   readonly run?: never
 }
@@ -130,13 +130,13 @@ export interface BasedSupervisorOptions<
   Out extends SchemaLike | undefined,
   Base extends Agent,
 >
-  extends AgentFacts<Name, In, Out>, Partial<MindFacts>, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
+  extends AgentFacts<Name, In, Out>, Partial<ModelAgentFacts>, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
   /**
-   * Whose brain leads: an agent with a model, another supervisor, or a `reflect()` of one. Everything that its
+   * The agent that leads: one with a model, another supervisor, or a `reflect()` of one. Everything that its
    * definition says holds, but for its name, and for what is said here. The workers of a supervisor stay, with those
    * given here after them; of its `delegation`, `verbs` and `limits` whatever is not said here. A `reflect()` goes on
    * reflecting: whom it wraps leads the team, under the name `<name>_lead`. Throws `team.invalid` for agents that have
-   * no mind: flows, routers, and code, which leads by `run`.
+   * no model agent: flows, routers, and code, which leads by `run`.
    */
   readonly base: Base
   readonly run?: never
@@ -214,9 +214,9 @@ export function supervisor(given: object): Supervisor {
   )
 }
 
-/** Everything that may be said of a supervisor, whatever its brain. */
+/** Everything that may be said of a supervisor, whether a model or code leads it. */
 type AnyOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> &
-  Partial<MindFacts> &
+  Partial<ModelAgentFacts> &
   TeamFacts<readonly Agent[], readonly Agent[]> &
   LeadFacts & { readonly base?: Agent; readonly run?: LeadingCode }
 
@@ -228,18 +228,18 @@ const teamNames: NamesOf<TeamFacts<readonly Agent[], readonly Agent[]>> = {
   concurrency: true,
 }
 const leadNames: NamesOf<LeadFacts> = { guidance: true, verbs: true }
-const mindOptions = { ...factNames, ...mindChecks, ...teamNames, ...leadNames }
+const modelSupervisorOptions = { ...factNames, ...modelAgentChecks, ...teamNames, ...leadNames }
 const codeOptions = { ...factNames, ...teamNames, run: true } as const
-const anyOptions = { ...mindOptions, base: true, run: true } as const
+const anyOptions = { ...modelSupervisorOptions, base: true, run: true } as const
 
 function leader(options: AnyOptions): Supervisor {
   const where = `supervisor "${options.name}"`
-  mustHaveBrain(options, where, anyOptions)
+  mustHaveModelOrCode(options, where, anyOptions)
   const { base } = options
   if (base instanceof Reflection) return reflecting(base, options)
   const whole = basedOn(options)
   if (whole === undefined) refuseBase(where, base, unknownNames(options, anyOptions, where))
-  mustHaveBrain(whole, where, anyOptions)
+  mustHaveModelOrCode(whole, where, anyOptions)
   const made = typeof whole.run === 'function' ? codeSupervisor(whole, () => whole.run!) : new SupervisorAgent(whole)
   if (typeof whole.workers !== 'function') refuseTree(made)
   return made as unknown as Supervisor
@@ -257,7 +257,7 @@ function reflecting(base: Reflection, options: AnyOptions): Supervisor {
   })
 }
 
-type MindOptions = AnyOptions & MindFacts
+type ModelSupervisorOptions = AnyOptions & ModelAgentFacts
 
 function policyOf(options: AnyOptions): TeamPolicy {
   const { name, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
@@ -304,19 +304,23 @@ function systemText(instructions: string, guidance: string, workers: string): st
   return instructions === '' ? introduced : `${instructions}\n\n${introduced}`
 }
 
-class SupervisorAgent extends MindAgent {
+class SupervisorAgent extends ModelAgent {
   readonly #roster: Roster
-  readonly #options: MindOptions
+  readonly #options: ModelSupervisorOptions
 
   constructor(given: AnyOptions) {
-    const options = given as MindOptions
+    const options = given as ModelSupervisorOptions
     const { name, description = '', limits, oversight, assess, outputKey, guidance = defaultGuidance } = options
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const open = policyOf(options)
     const { roster, output } = open
-    const mind = mindOf(name, options, output, limits)
-    const { tools, model, instructions = '' } = mind
-    const policy: TeamPolicy = { ...open, brain: mind, tools: tools.map((tool) => new ToolBinding(tool, name, output)) }
+    const setup = modelSetup(name, options, output, limits)
+    const { tools, model, instructions = '' } = setup
+    const policy: TeamPolicy = {
+      ...open,
+      access: setup,
+      tools: tools.map((tool) => new ToolBinding(tool, name, output)),
+    }
     const namesNow = (): string[] => roster.workers().map((worker) => worker.name)
     super({
       definition: options,
@@ -339,8 +343,8 @@ class SupervisorAgent extends MindAgent {
         })
         return versionOf(options.version, versionData(data, options))
       },
-      mind: {
-        ...mind,
+      setup: {
+        ...setup,
         open: (state, own = '') => {
           const team = new TeamToolbox(policy, state.edge.team ?? namesNow(), true)
           const { background } = team
@@ -363,12 +367,12 @@ class SupervisorAgent extends MindAgent {
         (edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined,
       problems: () => {
         const where = `supervisor "${name}"`
-        const problems = problemsOf(options, mindOptions, roster)
+        const problems = problemsOf(options, modelSupervisorOptions, roster)
         const team = [...roster.workers(), ...roster.specialists]
         const typed = team.flatMap((worker) => (worker.inputSchema === undefined ? [] : [worker.name]))
         return [
           ...problems,
-          ...mindProblems(options, where),
+          ...modelAgentProblems(options, where),
           ...(typeof guidance === 'string' ? [] : [`${where}: guidance is ${described(guidance)}, expected a text`]),
           ...verbProblems(options.verbs, typed, where),
           ...toolProblems(name, tools, verbsTaken(policy.verbs, team), options.assess),
@@ -379,8 +383,8 @@ class SupervisorAgent extends MindAgent {
     this.#options = options
   }
 
-  override get definition(): MindOptions {
-    return definitionOf(this.#options, this.#roster) as MindOptions
+  override get definition(): ModelSupervisorOptions {
+    return definitionOf(this.#options, this.#roster) as ModelSupervisorOptions
   }
 
   override usdCaps(): readonly UsdCap[] {
@@ -440,7 +444,7 @@ export function codeSupervisor(
   })
 }
 
-/** What is wrong with a supervisor, whatever its brain. */
+/** What is wrong with a supervisor, whether a model or code leads it. */
 function problemsOf(
   options: AnyOptions,
   known: Readonly<Record<string, unknown>>,

@@ -7,7 +7,7 @@
  * when somebody joins, never per turn.
  */
 import { failure, own, type Failure } from '../core/index.ts'
-import type { Background, Binding, Brain, CallResult, Toolbox } from '../agent/index.ts'
+import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -36,7 +36,7 @@ export interface TeamPolicy {
   readonly maxTeamSize: number
   readonly output: Schema | undefined
   /** What answers its workers' questions, if that is a model. */
-  readonly brain?: Brain
+  readonly access?: ModelAccess
   /** The user's own tools. */
   readonly tools: readonly Binding[]
 }
@@ -55,7 +55,13 @@ export class TeamToolbox implements Toolbox, Team {
     this.#policy = policy
     this.#defers = defers
     this.#names = [...names]
-    this.delegations = new Delegations(policy.leader, policy.delegation, policy.concurrency, policy.verbs, policy.brain)
+    this.delegations = new Delegations(
+      policy.leader,
+      policy.delegation,
+      policy.concurrency,
+      policy.verbs,
+      policy.access,
+    )
   }
 
   get verbs(): VerbNames {

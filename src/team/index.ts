@@ -1,4 +1,4 @@
-/** Many minds led by a plan: decompose, schedule, roles, mailbox, recruits, failure budget, synthesis, advice. */
+/** Many model agents led by a plan: decompose, schedule, roles, mailbox, recruits, failure budget, synthesis, advice. */
 export { team } from './team.ts'
 export type { DependencyOptions, TeamOptions } from './options.ts'
 export type { Plan, Subtask, Estimate, TaskApproval } from './plan/plan.ts'

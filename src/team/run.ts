@@ -267,7 +267,7 @@ export class TeamRun {
       decided: () => this.#deadlocks?.look(),
       rounds: this.#rounds,
       toldAt: (member) =>
-        route === 'team' && isMind(this.#graph.ofMember(member)) ? work.activationOf(member) : undefined,
+        route === 'team' && hasModel(this.#graph.ofMember(member)) ? work.activationOf(member) : undefined,
       leave: work.leave,
     })
   }
@@ -345,6 +345,6 @@ export class TeamRun {
 }
 
 /** Whether a model does this task: code looks for its mail itself. */
-const isMind = (entry: Entry | undefined): boolean => entry?.role.agent.model !== undefined
+const hasModel = (entry: Entry | undefined): boolean => entry?.role.agent.model !== undefined
 
 const isFixed = (planner: unknown): boolean => hasNames(planner) && 'subtasks' in planner

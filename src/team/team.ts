@@ -1,5 +1,5 @@
 /**
- * team(): many minds led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and
+ * team(): many model agents led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and
  * within bounds, and one answer is made of what came of them.
  *
  * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks

@@ -18,8 +18,8 @@ export interface Room {
 }
 
 const kernel = ['core', 'journal', 'engine', 'edge']
-const mind = [...kernel, 'model', 'oversight', 'agent']
-const minds = [...mind, 'flow', 'supervisor', 'team']
+const agentImports = [...kernel, 'model', 'oversight', 'agent']
+const teamImports = [...agentImports, 'flow', 'supervisor', 'team']
 
 export const rooms: Readonly<Record<string, Room>> = {
   core: {
@@ -71,24 +71,24 @@ export const rooms: Readonly<Record<string, Room>> = {
     imports: kernel,
   },
   agent: {
-    owns: 'one mind: agent, tool, turn loop, tool gate, context window',
+    owns: 'one model agent: agent, tool, turn loop, tool gate, context window',
     imports: [...kernel, 'model', 'oversight'],
   },
   flow: {
-    owns: 'many minds in a fixed order: sequential, parallel, loop, transfer, history, run path, as-tool',
-    imports: mind,
+    owns: 'many model agents in a fixed order: sequential, parallel, loop, transfer, history, run path, as-tool',
+    imports: agentImports,
   },
   supervisor: {
-    owns: 'many minds led by one: delegate, forward, hooks, completion scoring, background, conversation',
-    imports: [...mind, 'flow'],
+    owns: 'many model agents led by one: delegate, forward, hooks, completion scoring, background, conversation',
+    imports: [...agentImports, 'flow'],
   },
   team: {
-    owns: 'many minds led by a plan: decompose, schedule, roles, roster, mailbox, failure budget, synthesise, advise',
-    imports: [...mind, 'flow', 'supervisor'],
+    owns: 'many model agents led by a plan: decompose, schedule, roles, roster, mailbox, failure budget, synthesise, advise',
+    imports: [...agentImports, 'flow', 'supervisor'],
   },
   runtime: {
     owns: 'the composition root: createRuntime, run handle, recovery, sessions, registry of versions',
-    imports: minds,
+    imports: teamImports,
   },
   server: {
     owns: 'HTTP and SSE over a runtime; `wire.ts` is all the studio may know',
@@ -161,7 +161,7 @@ export const rooms: Readonly<Record<string, Room>> = {
  * `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so
  * that importing `reeve` does not load them.
  */
-export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...minds, 'runtime'] }
+export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...teamImports, 'runtime'] }
 
 /** An adapter: `src/adapters/<name>/` may import its own folder and, besides what its room says, only what is here. */
 export interface Adapter {

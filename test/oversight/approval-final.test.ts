@@ -372,13 +372,13 @@ describe('a beginning of work', () => {
 
   test('a model reads its brief as it was given, and so does the approver', async () => {
     const shown: unknown[] = []
-    const mind = agent({
+    const modelAgent = agent({
       name: 'payer',
       description: 'Pays.',
       input: schema,
       model: ({ messages }) => (shown.push(messages.at(-1)!.content), 'paid'),
     })
-    const [runtime, run] = await begun(lead(mind, called))
+    const [runtime, run] = await begun(lead(modelAgent, called))
     await using _runtime = runtime
     const [asked] = await runtime.approvals()
     expect(asked!.input).toEqual(called)

@@ -27,7 +27,7 @@ const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(reso
 const says = (name: string): Agent =>
   agent({ name, description: `Says ${name}.`, model: async () => (begun.push(name), await turn(8), `${name} result`) })
 /** Says one thing after the other, by how far its own conversation is. */
-const mind = (name: string, script: (n: number) => unknown, more: object = {}): Agent =>
+const modelAgent = (name: string, script: (n: number) => unknown, more: object = {}): Agent =>
   agent({
     name,
     description: `Leads as ${name}.`,
@@ -82,7 +82,7 @@ const kinds: readonly (readonly [string, () => Agent])[] = [
   [
     'a leader below a leader, with tools',
     () => {
-      const clerk = mind('clerk', (n) => [calls(['note', {}, 'n1']), 'clerk result'][n], { tools: [note] })
+      const clerk = modelAgent('clerk', (n) => [calls(['note', {}, 'n1']), 'clerk result'][n], { tools: [note] })
       const mid = leads('mid', (n) => [delegates(['clerk', 'x', 'm1']), 'mid result'][n], [clerk])
       return leads('boss', (n) => [delegates(['mid', 'x', 'c1']), 'final'][n], [mid])
     },
@@ -120,7 +120,7 @@ const kinds: readonly (readonly [string, () => Agent])[] = [
   ],
   [
     'an agent as a tool',
-    () => mind('root', (n) => [calls(['a', { request: 'x' }, 't1']), 'final'][n], { tools: [asTool(says('a'))] }),
+    () => modelAgent('root', (n) => [calls(['a', { request: 'x' }, 't1']), 'final'][n], { tools: [asTool(says('a'))] }),
   ],
   [
     'a background worker',

@@ -26,7 +26,7 @@ const leading =
     if (told.length === 0) return first
     return told.some((text) => text.includes('works in the background')) ? 'waiting' : last
   }
-const mind = (name: string, ...script: readonly string[]): Agent =>
+const modelAgent = (name: string, ...script: readonly string[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
   agent({
@@ -61,7 +61,7 @@ const slowAtFirst = agent({
   },
 })
 const sleeper = (name: string): Agent => agent({ name, description: 'Sleeps.', run: (ctx) => sleep(ctx, 60_000) })
-const racers = [mind('quick', 'quick'), asker('asks'), sleeper('sleeps')]
+const racers = [modelAgent('quick', 'quick'), asker('asks'), sleeper('sleeps')]
 
 /**
  * What was seen when the clock was moved last, and how often it was seen since: a timer that has rung is open until its
@@ -90,7 +90,7 @@ const played: readonly (readonly [Scenario, object])[] = [
   [
     scenario(
       'two deferred, one at a time',
-      team(leading(gives('w1', 'w2')), [mind('w1', 'one'), mind('w2', 'two')], {
+      team(leading(gives('w1', 'w2')), [modelAgent('w1', 'one'), modelAgent('w2', 'two')], {
         background: { workers: 'all', concurrency: 1, react: 'all' },
       }),
     ),
@@ -132,7 +132,7 @@ const played: readonly (readonly [Scenario, object])[] = [
   [
     scenario(
       'a worker with a hedge',
-      team(leading(gives('w1')), [sleeper('w1'), mind('w2', 'hedged')], {
+      team(leading(gives('w1')), [sleeper('w1'), modelAgent('w2', 'hedged')], {
         workers: { w1: { hedge: { afterMs: 100, with: 'w2' } } },
       }),
       ticks,
@@ -158,7 +158,7 @@ const played: readonly (readonly [Scenario, object])[] = [
   [
     scenario(
       'a stop from outside',
-      team(leading(gives('w1', 'w2')), [asker('w1'), mind('w2', 'two')], { background: ['w1'] }),
+      team(leading(gives('w1', 'w2')), [asker('w1'), modelAgent('w2', 'two')], { background: ['w1'] }),
       async (runtime) => {
         const run = runtime.handle('simulated')
         const asked = (await runtime.questions()).length > 0
@@ -171,7 +171,7 @@ const played: readonly (readonly [Scenario, object])[] = [
   [
     scenario(
       'a hook that bails while others work in the background',
-      team(leading(gives('w1', 'w2')), [mind('w1', 'one'), asker('w2')], {
+      team(leading(gives('w1', 'w2')), [modelAgent('w1', 'one'), asker('w2')], {
         workers: { w1: { background: true }, w2: { background: true } },
         onComplete: ({ worker }) => (worker === 'w1' ? { bail: { answer: 'enough' } } : undefined),
       }),

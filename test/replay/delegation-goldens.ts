@@ -10,7 +10,7 @@ import { scripted, teamScenario, type Scenario } from '../../src/testing/index.t
 const delegates = (...list: readonly (readonly [worker: string, instructions: string])[]) => ({
   calls: list.map(([worker, instructions], i) => ({ id: `c${i}`, name: 'delegate', input: { worker, instructions } })),
 })
-const mind = (name: string, ...script: readonly string[]): Agent =>
+const modelAgent = (name: string, ...script: readonly string[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 
 /** Approves whatever is asked, for the session. */
@@ -43,14 +43,14 @@ const surrounded = scenario(
         : 'a long answer'
     },
     workers: [
-      mind('no', 'never'),
+      modelAgent('no', 'never'),
       agent({
         name: 'payer',
         description: 'Pays.',
         tools: [pay],
         model: scripted({ calls: [{ name: 'pay', input: {} }] }, { calls: [{ name: 'pay', input: {} }] }, 'paid twice'),
       }),
-      mind('slow', 'slow answer'),
+      modelAgent('slow', 'slow answer'),
     ],
     delegation: {
       onStart: ({ worker }) =>
@@ -97,11 +97,11 @@ const seated = scenario(
                 ],
               }
         },
-        workers: [mind('one', 'first'), mind('two', 'second')],
+        workers: [modelAgent('one', 'first'), modelAgent('two', 'second')],
         delegation: { several: true },
         compaction: { above: 1, keep: 1, summarize: ({ messages }) => `${messages.length} messages` },
       }),
-      mind('talker', 'talked'),
+      modelAgent('talker', 'talked'),
     ],
   }),
 )

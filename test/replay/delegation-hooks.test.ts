@@ -28,7 +28,7 @@ const gives = (...list: readonly (readonly [worker: string, instructions: string
     call('delegate', { worker: name, instructions, ...(refs === undefined ? {} : { refs }) }),
   ),
 })
-const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+const modelAgent = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const pay = tool({
   name: 'pay',
@@ -72,7 +72,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
         model: scripted(gives(['payer', 'a'], ['rejected', 'b']), gives(['other', 'c']), ({ messages }) =>
           JSON.stringify(messages.map(({ content }) => content)),
         ),
-        workers: [payer('payer'), mind('rejected'), mind('other', 'other result')],
+        workers: [payer('payer'), modelAgent('rejected'), modelAgent('other', 'other result')],
         delegation: everyHook,
       }),
     ),
@@ -95,7 +95,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       supervisor({
         name: 'boss',
         model: scripted(gives(['one', 'a'], ['two', 'b']), 'final'),
-        workers: [mind('one', 'one result'), mind('two', 'two result')],
+        workers: [modelAgent('one', 'one result'), modelAgent('two', 'two result')],
         delegation: {
           onStart: ({ worker }) => (worker === 'one' ? Promise.reject(new Error('no')) : undefined),
           onComplete: () => Promise.reject(new Error('no')),
@@ -110,7 +110,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       supervisor({
         name: 'boss',
         model: scripted(gives(['payer', 'a'], ['one', 'b'], ['two', 'c'])),
-        workers: [payer('payer'), mind('one', 'one result'), mind('two', 'two result')],
+        workers: [payer('payer'), modelAgent('one', 'one result'), modelAgent('two', 'two result')],
         concurrency: 1,
         delegation: { onComplete: ({ worker, bail }) => (worker === 'one' ? bail() : undefined) },
       }),
@@ -126,7 +126,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
         model: scripted({
           calls: [call('slow', {}), call('pay', {}), call('delegate', { worker: 'one', instructions: 'a' })],
         }),
-        workers: [mind('one', 'one result')],
+        workers: [modelAgent('one', 'one result')],
         tools: [pay, slow],
         delegation: { onComplete: ({ bail }) => bail('enough') },
       }),
@@ -151,8 +151,8 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
           { calls: [call('forward_message', { delegation: 'd2' })] },
         ),
         workers: [
-          mind('one', '1234567890'),
-          mind('two', ({ messages }) => `${(messages.at(-1)!.content as string).includes('\n1234567890\n')}`),
+          modelAgent('one', '1234567890'),
+          modelAgent('two', ({ messages }) => `${(messages.at(-1)!.content as string).includes('\n1234567890\n')}`),
         ],
         delegation: { references: { above: 5 } },
       }),
@@ -172,7 +172,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
             calls: [call('forward_message', { worker: 'two' })],
           },
         ),
-        workers: [mind('one', 'no source'), mind('two', 'source: a')],
+        workers: [modelAgent('one', 'no source'), modelAgent('two', 'source: a')],
         limits: { turns: 6 },
         isComplete: { scorers: [{ name: 'sources', score: ({ text }) => text.includes('source:') }] },
         onIterationComplete: ({ isFinal }) => (isFinal ? { feedback: 'more' } : undefined),
@@ -187,7 +187,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
       supervisor({
         name: 'boss',
         model: scripted(gives(['one', 'a'], ['two', 'b'], ['one', 'c']), ({ tools }) => `${tools.length} tools`),
-        workers: [mind('one', '1'), mind('two', '2')],
+        workers: [modelAgent('one', '1'), modelAgent('two', '2')],
         limits: { turns: 3 },
         lastAnswer: true,
       }),
@@ -205,8 +205,8 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
           ({ messages }) => messages.at(-1)!.content as string,
         ),
         workers: [
-          mind('one', 'SECRET'),
-          mind('two', ({ messages }) => `${JSON.stringify(messages).includes('SECRET')}`),
+          modelAgent('one', 'SECRET'),
+          modelAgent('two', ({ messages }) => `${JSON.stringify(messages).includes('SECRET')}`),
         ],
         delegation: {
           memory: { thread: 'case' },

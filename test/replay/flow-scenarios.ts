@@ -37,7 +37,7 @@ const call = (name: string, input: object = {}, id?: string) => ({
   ...(id === undefined ? {} : { id }),
 })
 const hands = (to: string, id?: string) => ({ calls: [call('transfer_to_agent', { agent_name: to }, id)] })
-const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+const modelAgent = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
   agent({
@@ -67,7 +67,7 @@ const appendixB = scenario(
           'w1 second result',
         ),
       }),
-      mind('W2', 'w2 result'),
+      modelAgent('W2', 'w2 result'),
     ],
   }),
 )
@@ -109,7 +109,7 @@ const approvedStep = scenario(
         name: 'line',
         description: 'Two steps.',
         agents: [
-          mind('draft', 'a draft'),
+          modelAgent('draft', 'a draft'),
           agent({
             name: 'publish',
             tools: [tool({ name: 'pay', sensitive: true, execute: () => 'paid' }), echo],
@@ -130,7 +130,7 @@ const broken = scenario(
         name: 'round',
         maxIterations: 5,
         agents: [
-          mind('work', 'one', 'two', 'three'),
+          modelAgent('work', 'one', 'two', 'three'),
           agent({
             name: 'check',
             run: async (ctx) =>
@@ -138,7 +138,7 @@ const broken = scenario(
           }),
         ],
       }),
-      mind('last', 'final'),
+      modelAgent('last', 'final'),
     ],
   }),
 )
@@ -154,11 +154,11 @@ const nestedParallels = scenario(
           asker('a'),
           sequential({
             name: 'line',
-            agents: [mind('b', 'b'), parallel({ name: 'inner', agents: [mind('c', 'c'), asker('d')] })],
+            agents: [modelAgent('b', 'b'), parallel({ name: 'inner', agents: [modelAgent('c', 'c'), asker('d')] })],
           }),
         ],
       }),
-      mind('after', 'final'),
+      modelAgent('after', 'final'),
     ],
   }),
 )
@@ -191,7 +191,7 @@ const handoff = scenario(
     sticky: true,
     transfer: { ...shown, returns: 'never' },
     routes: { sales: ['support'], support: ['sales'], desk: ['sales', 'support'] },
-    workers: [mind('sales', hands('support')), mind('support', 'solved')],
+    workers: [modelAgent('sales', hands('support')), modelAgent('support', 'solved')],
   }),
   { session: 'ses_1' },
 )
@@ -204,11 +204,11 @@ const exiting = scenario(
       parallel({
         name: 'outer',
         agents: [
-          mind('a', 'a'),
+          modelAgent('a', 'a'),
           parallel({ name: 'inner', agents: [agent({ name: 'b', run: () => exit('out') }), asker('c')] }),
         ],
       }),
-      mind('never', 'never'),
+      modelAgent('never', 'never'),
     ],
   }),
 )
@@ -221,7 +221,7 @@ const failing = scenario(
       talk.history.some(({ agent: who }) => who === 'good')
         ? 'final'
         : transferTo(talk.history.length > 1 ? 'good' : 'bad'),
-    workers: [mind('bad', new Error('no')), mind('good', 'fine')],
+    workers: [modelAgent('bad', new Error('no')), modelAgent('good', 'fine')],
   }),
 )
 
@@ -233,7 +233,7 @@ const paused: Scenario = {
       name: 'Sup',
       model: scripted(hands('W'), 'final'),
       transfer: shown,
-      workers: [sequential({ name: 'W', description: 'W', agents: [asker('a'), mind('b', 'b')] })],
+      workers: [sequential({ name: 'W', description: 'W', agents: [asker('a'), modelAgent('b', 'b')] })],
     }),
   ),
   async outside(engine) {

@@ -24,7 +24,7 @@ async function person(runtime: Runtime): Promise<void> {
 
 const call = (name: string, input: object, id: string) => ({ name, input: input as never, id })
 const gives = (worker: string, instructions: string, id: string) => call('delegate', { worker, instructions }, id)
-const mind = (name: string, ...script: readonly string[]): Agent =>
+const modelAgent = (name: string, ...script: readonly string[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = agent({
   name: 'asker',
@@ -48,7 +48,7 @@ const oneThread = team(
   }),
 )
 
-const w = mind('w', 'first', 'second', 'third')
+const w = modelAgent('w', 'first', 'second', 'third')
 const sideBySide = team(
   'leaders side by side share a worker',
   supervisor({

@@ -19,7 +19,7 @@ const answer = async (runtime: Runtime): Promise<void> => {
 const scenario = (name: string, root: Agent, people = false): Scenario =>
   teamScenario({ name, agents: [root], input: 'task', ...(people ? { outside: answer } : {}) })
 
-const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+const modelAgent = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const person = agent({
   name: 'ann',
@@ -107,7 +107,7 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       'a model chooses, a human takes part, a choice that is none goes in turn',
       roundtable({
         name: 'table',
-        agents: [mind('a', 'a1', 'a2'), mind('b', 'b1'), person],
+        agents: [modelAgent('a', 'a1', 'a2'), modelAgent('b', 'b1'), person],
         speaker: 'auto',
         model: chooses,
       }),
@@ -120,7 +120,7 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       'chance, a rule that ends it, a summary by code',
       roundtable({
         name: 'table',
-        agents: [mind('a', 'a', 'a', 'a', 'a'), mind('b', 'b', 'b', 'b', 'b')],
+        agents: [modelAgent('a', 'a', 'a', 'a', 'a'), modelAgent('b', 'b', 'b', 'b', 'b')],
         speaker: 'random',
         maxRounds: Infinity,
         until: ({ said }) => said.length > 3,
@@ -134,10 +134,10 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       'a function chooses, a member fails, an agent sums up',
       roundtable({
         name: 'table',
-        agents: [mind('a', new Error('down')), mind('b', 'b1')],
+        agents: [modelAgent('a', new Error('down')), modelAgent('b', 'b1')],
         speaker: async ({ round }) =>
           round === 1 ? 'a' : round === 2 ? { speaker: 'b', instruction: 'then you' } : undefined,
-        summary: mind('clerk', 'minutes'),
+        summary: modelAgent('clerk', 'minutes'),
       }),
     ),
     completed('minutes'),
@@ -147,7 +147,7 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       'a ledger with a new plan',
       roundtable({
         name: 'table',
-        agents: [mind('a', 'try', 'again'), person],
+        agents: [modelAgent('a', 'try', 'again'), person],
         speaker: ledger({ model: plans, maxStalls: 1 }),
       }),
     ),
@@ -170,7 +170,7 @@ const cases: readonly (readonly [Scenario, Outcome])[] = [
       supervisor({
         name: 'boss',
         model: leads([{ worker: 'w' }, { worker: 'v' }]),
-        workers: [asker(), mind('v', 'v done')],
+        workers: [asker(), modelAgent('v', 'v done')],
         delegation: { questions: true },
         concurrency: 1,
       }),

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, exit, tool, transferTo, type Agent, type Tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, exitTool, loop, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { asks, echo, outerOf, played } from './calling.ts'
 import { code } from './control.ts'
 import { calls, runtimeOf, scripted, told } from './team.ts'
@@ -14,28 +14,28 @@ import { calls, runtimeOf, scripted, told } from './team.ts'
 describe('control stays inside', () => {
   const outside = (inner: Agent) => {
     const { outer, model } = outerOf(inner)
-    return { after: mind('after', scripted('after')), outer, model }
+    return { after: modelAgent('after', scripted('after')), outer, model }
   }
   const inner: readonly [string, () => Agent, Json][] = [
     ['an exit', () => code('inner', () => exit('out')), 'out'],
     ['an exit of a supervisor', () => code('inner', () => exit('out', 'supervisor')), 'out'],
     [
       'an exit by a tool',
-      () => mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
+      () => modelAgent('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
       'out',
     ],
     ['a break', () => code('inner', () => breakLoop('enough')), 'enough'],
     [
       'a break by a tool',
       () =>
-        mind('inner', scripted(calls(['stop', {}]), 'enough'), {
+        modelAgent('inner', scripted(calls(['stop', {}]), 'enough'), {
           tools: [tool({ name: 'stop', execute: () => 'ok', action: 'break' })],
         }),
       'enough',
     ],
     [
       'an exit deep in a flow',
-      () => sequential({ name: 'inner', description: 'S', agents: [code('a', () => exit('out')), mind('b')] }),
+      () => sequential({ name: 'inner', description: 'S', agents: [code('a', () => exit('out')), modelAgent('b')] }),
       'out',
     ],
   ]
@@ -62,11 +62,13 @@ describe('control stays inside', () => {
       name: 'inner',
       description: 'R',
       run: () => transferTo('w'),
-      workers: [mind('w')],
+      workers: [modelAgent('w')],
       transfer: { returns: 'never' },
     })
     const { outer, model } = outerOf(room)
-    const { outcome, events } = await played(router({ name: 'lead', model: lead, workers: [outer, mind('other')] }))
+    const { outcome, events } = await played(
+      router({ name: 'lead', model: lead, workers: [outer, modelAgent('other')] }),
+    )
     expect(outcome).toMatchObject({ output: 'the lead ends' })
     expect(told(model.prompts[1])).toEqual(['w answers'])
     const hops = events.flatMap((event) => (event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : []))
@@ -79,7 +81,7 @@ describe('control stays inside', () => {
       router({
         name: 'lead',
         run: (_ctx, _brief, talk) => (talk.history.length > 1 ? 'end' : transferTo('outer')),
-        workers: [outer, mind('other')],
+        workers: [outer, modelAgent('other')],
       }),
     )
     expect(outcome).toMatchObject({ output: 'end' })
@@ -87,8 +89,8 @@ describe('control stays inside', () => {
   })
 
   test('collaboration 7: what the caller makes of the result is its own: an exit by the tool that the agent is', async () => {
-    const { outer } = outerOf(mind('inner'), { action: 'exit' })
-    const { outcome } = await played(sequential({ name: 'line', agents: [outer, mind('after')] }))
+    const { outer } = outerOf(modelAgent('inner'), { action: 'exit' })
+    const { outcome } = await played(sequential({ name: 'line', agents: [outer, modelAgent('after')] }))
     expect(outcome).toMatchObject({ output: 'inner answers' })
   })
 })
@@ -109,7 +111,7 @@ describe('what becomes of the caller', () => {
       const root = router({
         name: 'lead',
         model: lead(first),
-        workers: [mind('w', w)],
+        workers: [modelAgent('w', w)],
         tools: [asTool(bad, { onFailure: 'fail' })],
       })
       const { outcome } = await played(root)
@@ -123,7 +125,7 @@ describe('what becomes of the caller', () => {
     const root = router({
       name: 'lead',
       model: lead([['inner', { request: 'x' }], transfer]),
-      workers: [mind('w', w)],
+      workers: [modelAgent('w', w)],
       tools: [asTool(bad)],
     })
     expect((await played(root)).outcome).toMatchObject({ output: 'final' })
@@ -134,8 +136,13 @@ describe('what becomes of the caller', () => {
 
   test('collaboration 86: the result may hand control on: whoever takes over is shown it, and what to do', async () => {
     const w = scripted('w answers')
-    const tools = [asTool(mind('inner'), { action: { transfer: 'w', task: 'Go on.' } })]
-    const root = router({ name: 'lead', model: lead([['inner', { request: 'x' }]]), workers: [mind('w', w)], tools })
+    const tools = [asTool(modelAgent('inner'), { action: { transfer: 'w', task: 'Go on.' } })]
+    const root = router({
+      name: 'lead',
+      model: lead([['inner', { request: 'x' }]]),
+      workers: [modelAgent('w', w)],
+      tools,
+    })
     const { outcome, paths } = await played(root)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths).toEqual(['lead', 'lead/inner', 'lead/w', 'lead/w/lead'])
@@ -152,7 +159,7 @@ describe('what it may do', () => {
   test('collaboration 86: limits of a call hold for each call', async () => {
     const busy = scripted(calls(['echo', {}]))
     const model = scripted(asks('inner'), asks('inner'), 'final')
-    await played(outerOf(mind('inner', busy, { tools: [echo] }), { limits: { turns: 2 } }, model).outer)
+    await played(outerOf(modelAgent('inner', busy, { tools: [echo] }), { limits: { turns: 2 } }, model).outer)
     expect(busy.prompts).toHaveLength(4)
     expect(told(model.prompts[2])).toEqual([expect.stringMatching(/limit of turns/)])
   })
@@ -160,7 +167,7 @@ describe('what it may do', () => {
   test('DESIGN §1.2: permissions of a call only narrow those of the caller', async () => {
     const seen = scripted('inner answers')
     const tools = ['read', 'write', 'erase'].map((name) => tool({ name, execute: () => name }))
-    const { outer } = outerOf(mind('inner', seen, { tools }), { permissions: { tools: ['read', 'write'] } })
+    const { outer } = outerOf(modelAgent('inner', seen, { tools }), { permissions: { tools: ['read', 'write'] } })
     const runtime = await runtimeOf([outer])
     await runtime.run(outer, 'go', { permissions: { tools: ['inner', 'read', 'erase'] } })
     expect(seen.tools[0]!.map(({ name }) => name)).toEqual(['read'])
@@ -169,7 +176,7 @@ describe('what it may do', () => {
   test('the call itself may need an approval; until then nothing of the agent happens', async () => {
     const inner = scripted('inner answers')
     const { outer, model } = outerOf(
-      mind('inner', inner),
+      modelAgent('inner', inner),
       { approval: true },
       scripted(asks('inner'), asks('inner', 'y'), 'final'),
     )
@@ -191,8 +198,11 @@ describe('what it may do', () => {
   test('DESIGN §6: agents as tools nest as deep as delegations, and what is too deep is refused to the caller', async () => {
     const deepest = scripted('never')
     const middle = scripted(asks('deepest'), 'from the middle')
-    const inner = mind('inner', middle, { tools: [asTool(mind('deepest', deepest))] })
-    const outer = mind('outer', scripted(asks('inner'), 'final'), { tools: [asTool(inner)], limits: { depth: 1 } })
+    const inner = modelAgent('inner', middle, { tools: [asTool(modelAgent('deepest', deepest))] })
+    const outer = modelAgent('outer', scripted(asks('inner'), 'final'), {
+      tools: [asTool(inner)],
+      limits: { depth: 1 },
+    })
     const { outcome } = await played(outer)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(deepest.prompts).toEqual([])
@@ -214,14 +224,14 @@ describe('what it may do', () => {
       [{ permissions: { tools: ['a*b'] } }, /"a\*b" in permissions.tools/],
     ]
     for (const [options, what] of bad)
-      expect(() => asTool(mind('inner'), options as AsToolOptions)).toThrow(invalid(what))
-    const twice = mind('outer', scripted('x'), {
-      tools: [asTool(mind('inner')), asTool(mind('other'), { name: 'inner' })],
+      expect(() => asTool(modelAgent('inner'), options as AsToolOptions)).toThrow(invalid(what))
+    const twice = modelAgent('outer', scripted('x'), {
+      tools: [asTool(modelAgent('inner')), asTool(modelAgent('other'), { name: 'inner' })],
     })
     await expect(runtimeOf([twice])).rejects.toThrow(/two tools are called "inner"/)
   })
   test('K4: whatever is data of it is part of its version, so an approval of one is none of another', () => {
-    const [inner, other] = [mind('inner'), mind('other')]
+    const [inner, other] = [modelAgent('inner'), modelAgent('other')]
     const { version } = asTool(inner)
     expect(asTool(inner).version).toBe(version)
     const others: Tool[] = [

@@ -4,7 +4,7 @@ import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { asks, echo, outerOf, played } from './calling.ts'
 import { code } from './control.ts'
 import { calls, delegates, fatal, scripted, told } from './team.ts'
@@ -12,7 +12,7 @@ import { calls, delegates, fatal, scripted, told } from './team.ts'
 describe('what crosses', () => {
   test('collaboration 83: a request is the one message that the agent gets', async () => {
     const inner = scripted('inner answers')
-    const { outer, model } = outerOf(mind('inner', inner))
+    const { outer, model } = outerOf(modelAgent('inner', inner))
     const { outcome } = await played(outer)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(inner.prompts).toEqual([[{ role: 'user', content: 'x' }]])
@@ -31,7 +31,7 @@ describe('what crosses', () => {
   ])('collaboration 83: %s goes back to the model, and the agent is not started', async (_what, input) => {
     const inner = scripted('inner answers')
     const { outer, model } = outerOf(
-      mind('inner', inner),
+      modelAgent('inner', inner),
       {},
       scripted(calls(['inner', input]), asks('inner', 'y'), 'final'),
     )
@@ -51,7 +51,7 @@ describe('what crosses', () => {
     } as const
     const model = scripted(calls(['weather', { city: 'Ulm', days: 2 }]), 'final')
     const { outer } = outerOf(
-      mind('inner', inner),
+      modelAgent('inner', inner),
       { name: 'weather', description: 'Tells the weather.', input: city },
       model,
     )
@@ -96,7 +96,7 @@ describe('what crosses', () => {
       const inner = scripted('inner answers')
       const model = scripted({ text: 'thinking', ...calls(['echo', {}]) }, asks('inner', 'the request'), 'final')
       const { outer } = outerOf(
-        mind('inner', inner, { instructions: 'You are inner.' }),
+        modelAgent('inner', inner, { instructions: 'You are inner.' }),
         { context: 'conversation', transfers: shown! },
         model,
       )
@@ -125,7 +125,7 @@ describe('what crosses', () => {
       asks('inner', 'the request'),
       'final',
     )
-    await played(outerOf(mind('inner', inner), { context: 'answers' }, model).outer)
+    await played(outerOf(modelAgent('inner', inner), { context: 'answers' }, model).outer)
     expect(inner.prompts[0]!.map(({ content }) => content)).toEqual([
       'the question',
       'For context: [outer] said: let me look.',
@@ -135,10 +135,10 @@ describe('what crosses', () => {
 
   test('collaboration 85: where several agents speak, the agent is shown what its caller was shown', async () => {
     const inner = scripted('inner answers')
-    const caller = mind('caller', scripted(asks('inner', 'the request'), 'called'), {
-      tools: [asTool(mind('inner', inner), { context: 'conversation' })],
+    const caller = modelAgent('caller', scripted(asks('inner', 'the request'), 'called'), {
+      tools: [asTool(modelAgent('inner', inner), { context: 'conversation' })],
     })
-    const { outcome } = await played(sequential({ name: 'line', agents: [mind('first'), caller] }))
+    const { outcome } = await played(sequential({ name: 'line', agents: [modelAgent('first'), caller] }))
     expect(outcome).toMatchObject({ output: 'called' })
     expect(inner.prompts[0]!.map(({ content }) => content)).toEqual([
       'the question',
@@ -148,7 +148,7 @@ describe('what crosses', () => {
   })
 
   test('collaboration 7, 83: nothing that happens inside is ever shown to the caller but the answer', async () => {
-    const inner = mind('inner', scripted({ text: 'inner thinks', ...calls(['echo', {}]) }, 'inner answers'), {
+    const inner = modelAgent('inner', scripted({ text: 'inner thinks', ...calls(['echo', {}]) }, 'inner answers'), {
       tools: [echo],
     })
     const { outer, model } = outerOf(inner)
@@ -163,12 +163,12 @@ describe('what comes back', () => {
   test.each<[string, Agent, Json]>([
     [
       'the result of a tool that ends it',
-      mind('inner', scripted(calls(['answer', {}])), { tools: [answer] }),
+      modelAgent('inner', scripted(calls(['answer', {}])), { tools: [answer] }),
       'from a tool',
     ],
     [
       'the result of an exit',
-      mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
+      modelAgent('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
       'out',
     ],
     ['an empty answer', code('inner', () => ''), ''],
@@ -186,7 +186,7 @@ describe('what comes back', () => {
   const failing: readonly [string, () => Agent, RegExp, object][] = [
     [
       'a model that fails',
-      () => mind('inner', scripted(fatal('secret of a provider'))),
+      () => modelAgent('inner', scripted(fatal('secret of a provider'))),
       /failed: its model could not answer/,
       { status: 'failed' },
     ],
@@ -201,7 +201,11 @@ describe('what comes back', () => {
     ],
     [
       'a limit',
-      () => mind('inner', scripted({ text: 'half', ...calls(['echo', {}]) }), { tools: [echo], limits: { turns: 2 } }),
+      () =>
+        modelAgent('inner', scripted({ text: 'half', ...calls(['echo', {}]) }), {
+          tools: [echo],
+          limits: { turns: 2 },
+        }),
       /stopped at its limit of turns(.|\n)*half/,
       { status: 'limited', limit: 'turns', partial: 'half' },
     ],
@@ -229,7 +233,7 @@ describe('what comes back', () => {
 
   test('collaboration 87: an agent that ends with its tool is a failed worker like any other', async () => {
     const lead = scripted(calls(['transfer_to_agent', { agent_name: 'outer' }]), 'the lead goes on')
-    const { outer } = outerOf(mind('inner', scripted(fatal('no'))), { onFailure: 'fail' })
+    const { outer } = outerOf(modelAgent('inner', scripted(fatal('no'))), { onFailure: 'fail' })
     const { outcome } = await played(router({ name: 'lead', model: lead, workers: [outer] }))
     expect(outcome).toMatchObject({ output: 'the lead goes on' })
     expect(lead.prompts[1]!.at(-1)!.content).toMatch(/worker "outer" failed/)
@@ -243,7 +247,7 @@ describe('what comes back', () => {
       return 'slow'
     })
     const model = scripted(calls(['inner', { request: 'a' }, 'same'], ['inner', { request: 'b' }, 'same']), 'final')
-    const { outcome, paths } = await played(outerOf(mind('inner', inner), {}, model).outer)
+    const { outcome, paths } = await played(outerOf(modelAgent('inner', inner), {}, model).outer)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual(['slow', 'fast'])
     expect(paths).toEqual(['outer', 'outer/inner', 'outer/inner'])
@@ -251,8 +255,8 @@ describe('what comes back', () => {
 
   test('collaboration 7: three deep, and the path has one step for each agent', async () => {
     const inner2 = scripted('from below')
-    const inner = mind('inner', scripted(asks('inner2', 'deeper'), 'from the middle'), {
-      tools: [asTool(mind('inner2', inner2))],
+    const inner = modelAgent('inner', scripted(asks('inner2', 'deeper'), 'from the middle'), {
+      tools: [asTool(modelAgent('inner2', inner2))],
     })
     const { outcome, paths } = await played(outerOf(inner).outer)
     expect(outcome).toMatchObject({ output: 'final' })
@@ -264,7 +268,7 @@ describe('what comes back', () => {
   const shapes: readonly [string, Agent, Json, readonly string[]][] = [
     [
       'a router',
-      router({ name: 'inner', description: 'R', model: scripted(hands('w'), 'routed'), workers: [mind('w')] }),
+      router({ name: 'inner', description: 'R', model: scripted(hands('w'), 'routed'), workers: [modelAgent('w')] }),
       'routed',
       ['outer', 'outer/inner', 'outer/inner/w', 'outer/inner/w/inner'],
     ],
@@ -274,7 +278,7 @@ describe('what comes back', () => {
         name: 'inner',
         description: 'R',
         model: scripted(hands('w')),
-        workers: [mind('w')],
+        workers: [modelAgent('w')],
         transfer: { returns: 'never' },
       }),
       'w answers',
@@ -282,19 +286,19 @@ describe('what comes back', () => {
     ],
     [
       'a sequential',
-      sequential({ name: 'inner', description: 'S', agents: [mind('a'), mind('b')] }),
+      sequential({ name: 'inner', description: 'S', agents: [modelAgent('a'), modelAgent('b')] }),
       'b answers',
       ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/a/b'],
     ],
     [
       'a loop',
-      loop({ name: 'inner', description: 'L', agents: [mind('a')], maxIterations: 2 }),
+      loop({ name: 'inner', description: 'L', agents: [modelAgent('a')], maxIterations: 2 }),
       'a answers',
       ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/a/a'],
     ],
     [
       'a parallel',
-      parallel({ name: 'inner', description: 'P', agents: [mind('a'), mind('b')] }),
+      parallel({ name: 'inner', description: 'P', agents: [modelAgent('a'), modelAgent('b')] }),
       ['a answers', 'b answers'],
       ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/b'],
     ],
@@ -304,7 +308,7 @@ describe('what comes back', () => {
         name: 'inner',
         description: 'S',
         model: scripted(delegates(['w', 'go']), 'supervised'),
-        workers: [mind('w')],
+        workers: [modelAgent('w')],
       }),
       'supervised',
       ['outer', 'outer/inner', 'outer/inner/w'],

@@ -8,7 +8,7 @@ import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { scripted, type Scripted } from './team.ts'
 
 /** An agent that thinks with a model, and whatever else it is told. */
-export const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
+export const modelAgent = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
   agent({ name, description: `Does what ${name} does.`, model, ...more })
 
 /** Code that asks once and says what it was told. */

@@ -87,21 +87,21 @@ describe('a base with a model', () => {
     expect(boss.version).toMatch(/^1\+/)
   })
 
-  test('nobody without a mind can be a base, and that is said with everything else', () => {
+  test('no agent without a model can be a base, and that is said with everything else', () => {
     const code = agent({ name: 'code', description: 'Is code.', run: () => 'x' })
     const boss =
       (base: Agent, more: object = {}) =>
       () =>
         supervisor({ name: 'boss', base, workers: [worker('w')], ...more })
-    const mind = /supervisor "boss": its base "\w+" has no mind that could be given a team/
+    const noModel = /supervisor "boss": its base "\w+" has no model that could lead a team/
     for (const base of [
       code,
       sequential({ name: 'flow', agents: [worker('a')] }),
       parallel({ name: 'flow', agents: [worker('a')] }),
       router({ name: 'flow', model: scripted('x'), workers: [worker('a')] }),
     ])
-      expect(boss(base)).toThrow(invalid(mind))
-    expect(boss(code, { worker: [] })).toThrow(invalid(/has no mind[^]*did you mean "workers"/))
+      expect(boss(base)).toThrow(invalid(noModel))
+    expect(boss(code, { worker: [] })).toThrow(invalid(/has no model that could lead[^]*did you mean "workers"/))
     expect(boss('analyst' as never)).toThrow(invalid(/base is the text "analyst", expected an agent/))
     expect(() => supervisor({ name: 'boss', workers: [worker('w')] } as never)).toThrow(
       /has no model, no base and no run/,
@@ -389,7 +389,7 @@ describe('code that leads', () => {
     })
   })
 
-  test('permits, removal of workers and an empty team hold for it as for a mind', async () => {
+  test('permits, removal of workers and an empty team hold for it as for a model agent', async () => {
     let [now, most] = [0, 0]
     const busy = (name: string) =>
       agent({

@@ -1,7 +1,7 @@
 /** An agent that calls another as a tool, and what came of it: what the scenarios of section G share. */
 import { tool, type Agent } from '../../src/agent/index.ts'
 import { asTool, type AsToolOptions } from '../../src/flow/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
 export const asks = (name: string, request = 'x') => calls([name, { request }])
@@ -15,7 +15,7 @@ export function outerOf(
 ) {
   return {
     model,
-    outer: mind('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }),
+    outer: modelAgent('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }),
   }
 }
 

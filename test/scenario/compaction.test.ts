@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest'
 import {
   agent,
-  MindAgent,
-  mindOf,
+  ModelAgent,
+  modelSetup,
   tool,
   type Background,
   type CallResult,
@@ -288,7 +288,7 @@ describe('what others are shown', () => {
 })
 
 describe('what is under way', () => {
-  /** A mind with something going on, as a leader has that delegates in the background. */
+  /** A model agent with something going on, as a leader has that delegates in the background. */
   function busy(
     model: ReturnType<typeof scripted>,
     deliver: (desk: ConversationState) => void,
@@ -300,7 +300,7 @@ describe('what is under way', () => {
       instructions: 'be brief',
       compaction: { above: 250, keep: 2, summarize: () => 'notes' },
     }
-    const mind = mindOf('A', options, undefined, undefined)
+    const setup = modelSetup('A', options, undefined, undefined)
     const nothing = (): CallResult => ({ content: '' })
     const background: Background = {
       defer: nothing,
@@ -321,11 +321,11 @@ describe('what is under way', () => {
           }),
       }),
     }
-    return new MindAgent({
+    return new ModelAgent({
       definition: options,
       description: '',
       version: () => '1+0',
-      mind: { ...mind, open: (_desk, system) => ({ system, toolbox, background }) },
+      setup: { ...setup, open: (_desk, system) => ({ system, toolbox, background }) },
       inputSchema: undefined,
       limits: undefined,
       outputKey: undefined,

@@ -26,7 +26,7 @@ const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>
   agent({ name, description: `Does what ${name} does.`, model })
 const gate = tool({ name: 'gate', approval: true, execute: () => 'through' })
 
-describe('one mind', () => {
+describe('one model agent', () => {
   test('collaboration 1: a text is one model call of one agent, and nothing else', async () => {
     const solo = agent({ name: 'A', model: scripted('hello') })
     const run = await (await runtimeOf([solo])).start(solo, 'hi')

@@ -4,7 +4,7 @@ import { agent, step, transferTo } from '../../src/agent/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { asTool, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { counted, hanging, heldAlone, shapes } from './held.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
@@ -55,7 +55,7 @@ describe('a cancel', () => {
       })
     const w = agent({ name: 'w', run: (ctx) => (books(ctx, 'w'), interrupt(ctx, 'well?')) })
     const line = sequential({ name: 'line', description: 'L', agents: [w] })
-    const outer = mind('outer', scripted(calls(['line', { request: 'x' }])), { tools: [asTool(line)] })
+    const outer = modelAgent('outer', scripted(calls(['line', { request: 'x' }])), { tools: [asTool(line)] })
     const root = router({ name: 'lead', run: (ctx) => (books(ctx, 'lead'), transferTo('outer')), workers: [outer] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')

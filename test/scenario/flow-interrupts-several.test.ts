@@ -9,7 +9,7 @@ import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { answer, asker, askTool, mind, open, pathOf } from './asking.ts'
+import { answer, asker, askTool, modelAgent, open, pathOf } from './asking.ts'
 import { code, xfer as hands } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
 
@@ -23,7 +23,7 @@ describe('agents as tools', () => {
       calls(['ask', {}]),
       ({ messages }) => `heard ${messages.at(-1)!.content as string}`,
     )
-    return { looked, model, inner: mind(name, model, { tools: [look, askTool()] }) }
+    return { looked, model, inner: modelAgent(name, model, { tools: [look, askTool()] }) }
   }
 
   test('collaboration 88: an agent inside goes on from where it was, and neither it nor the tool beside it does anything again', async () => {
@@ -31,7 +31,7 @@ describe('agents as tools', () => {
     const beside: string[] = []
     const echo = tool({ name: 'echo', execute: () => (beside.push('echo'), 'echoed') })
     const lead = scripted(calls(['inner', { request: 'x' }], ['echo', {}]), 'final')
-    const outer = mind('outer', lead, { tools: [asTool(inner), echo] })
+    const outer = modelAgent('outer', lead, { tools: [asTool(inner), echo] })
     const dying = await runtimeOf([outer], { store: store() })
     const [asked] = await open(dying, await dying.start(outer, 'go', { runId: 'r1' }), 1)
     expect([looked.length, beside.length, model.prompts.length, lead.prompts.length]).toEqual([1, 1, 2, 1])
@@ -56,7 +56,7 @@ describe('agents as tools', () => {
         async (ctx, brief) => `${String(brief)}: ${(await interrupt(ctx, brief as Json)) as string}`,
       )
       const lead = scripted(calls(['inner', { request: 'a' }, ''], ['inner', { request: 'b' }, '']), 'final')
-      const outer = mind('outer', lead, { tools: [asTool(inner)] })
+      const outer = modelAgent('outer', lead, { tools: [asTool(inner)] })
       let runtime = await runtimeOf([outer], { store: store() })
       let run: Run<unknown> = await runtime.start(outer, 'go', { runId: 'r1' })
       const both = await open(runtime, run, 2)
@@ -80,7 +80,7 @@ describe('agents as tools', () => {
   test('collaboration 102: a tool fails and an agent as a tool asks in one turn: the failure is kept as a result, the question is answered', async () => {
     const broken = tool({ name: 'broken', effect: 'once', execute: () => Promise.reject(new Error('boom')) })
     const lead = scripted(calls(['broken', {}], ['inner', { request: 'x' }]), 'final')
-    const outer = mind('outer', lead, { tools: [broken, asTool(asker('inner'))] })
+    const outer = modelAgent('outer', lead, { tools: [broken, asTool(asker('inner'))] })
     const runtime = await runtimeOf([outer])
     const run = await runtime.start(outer, 'go')
     const [asked] = await open(runtime, run, 1)
@@ -96,9 +96,9 @@ describe('agents as tools', () => {
       calls(['echo', {}, 'e1'], ['w1', { request: 'x' }, 'a1'], ['flow', { request: 'y' }, 'a2']),
       'final',
     )
-    const flow = sequential({ name: 'flow', description: 'F', agents: [mind('s1'), mind('s2')] })
-    const outer = mind('outer', lead, {
-      tools: [echo, asTool(mind('w1'), { approval: true }), asTool(flow, { approval: true })],
+    const flow = sequential({ name: 'flow', description: 'F', agents: [modelAgent('s1'), modelAgent('s2')] })
+    const outer = modelAgent('outer', lead, {
+      tools: [echo, asTool(modelAgent('w1'), { approval: true }), asTool(flow, { approval: true })],
     })
     const runtime = await runtimeOf([outer])
     const run = await runtime.start(outer, 'go')
@@ -128,9 +128,9 @@ describe('several at once', () => {
     const first = scripted('done')
     const outer = parallel({
       name: 'outer',
-      agents: [asker('a'), sequential({ name: 'line', agents: [mind('first', first), inner] }), asker('d')],
+      agents: [asker('a'), sequential({ name: 'line', agents: [modelAgent('first', first), inner] }), asker('d')],
     })
-    return { after, first, root: sequential({ name: 'all', agents: [outer, mind('after', after)] }) }
+    return { after, first, root: sequential({ name: 'all', agents: [outer, modelAgent('after', after)] }) }
   }
   test.each([
     ['one by one', [0, 1, 2, 3]],
@@ -242,7 +242,7 @@ describe('around it', () => {
     const w2 = scripted('w2 answers')
     const flow = parallel({ name: 'flow', description: 'F', agents: [asker('a'), asker('b')] })
     const lead = scripted(delegates(['flow', 'x'], ['w2', 'y']), 'final')
-    const root = supervisor({ name: 'boss', concurrency: 1, model: lead, workers: [flow, mind('w2', w2)] })
+    const root = supervisor({ name: 'boss', concurrency: 1, model: lead, workers: [flow, modelAgent('w2', w2)] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await expect.poll(() => w2.prompts.length).toBe(1)

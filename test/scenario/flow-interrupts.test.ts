@@ -10,14 +10,15 @@ import type { Recorded } from '../../src/journal/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { answer, asker, askTool, mind, open, pathOf } from './asking.ts'
+import { answer, asker, askTool, modelAgent, open, pathOf } from './asking.ts'
 import { code, xfer as hands } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
 
 describe('anywhere', () => {
   const outerOf = (inner: Agent) =>
-    mind('outer', scripted(calls([inner.name, { request: 'x' }]), 'final'), { tools: [asTool(inner)] })
-  const asking = (name = 'asker') => mind(name, scripted(calls(['ask', {}]), `${name} is done`), { tools: [askTool()] })
+    modelAgent('outer', scripted(calls([inner.name, { request: 'x' }]), 'final'), { tools: [asTool(inner)] })
+  const asking = (name = 'asker') =>
+    modelAgent(name, scripted(calls(['ask', {}]), `${name} is done`), { tools: [askTool()] })
   const lead = (worker: Agent, name = 'lead') =>
     router({ name, description: 'Leads.', model: scripted(hands(worker.name), 'final'), workers: [worker] })
 
@@ -59,7 +60,9 @@ describe('anywhere', () => {
           agents: [
             before,
             outerOf(
-              mind('inner', scripted(calls(['inner2', { request: 'y' }]), 'in'), { tools: [asTool(asking('inner2'))] }),
+              modelAgent('inner', scripted(calls(['inner2', { request: 'y' }]), 'in'), {
+                tools: [asTool(asking('inner2'))],
+              }),
             ),
           ],
         }),
@@ -88,7 +91,7 @@ describe('anywhere', () => {
     '%s asks; answered by another process; what had ended is not done again',
     async (_what, make, path) => {
       const first = scripted('before is done')
-      const root = make(mind('before', first))
+      const root = make(modelAgent('before', first))
       const dying = await runtimeOf([root], { store: store() })
       const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
       expect(pathOf(asked!)).toBe(path)
@@ -115,7 +118,7 @@ describe('under a router', () => {
     const root = router({
       name: 'lead',
       model: lead,
-      workers: [parallel({ name: 'both', description: 'Both.', agents: [asker('a'), mind('b', other)] })],
+      workers: [parallel({ name: 'both', description: 'Both.', agents: [asker('a'), modelAgent('b', other)] })],
     })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
@@ -141,7 +144,7 @@ describe('under a router', () => {
       name: 'lead',
       model: lead,
       tools: [askTool()],
-      workers: [mind('w', w, { tools: [askTool()] })],
+      workers: [modelAgent('w', w, { tools: [askTool()] })],
     })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
@@ -184,7 +187,7 @@ describe('under a router', () => {
         const seen = scripted('after')
         return {
           seen,
-          root: sequential({ name: 'line', agents: [supervised(), mind('after', seen)] }),
+          root: sequential({ name: 'line', agents: [supervised(), modelAgent('after', seen)] }),
           output: 'after',
         }
       },
@@ -193,7 +196,7 @@ describe('under a router', () => {
       'as a tool',
       () => {
         const seen = scripted(calls(['inner', { request: 'x' }]), 'final')
-        return { seen, root: mind('outer', seen, { tools: [asTool(supervised())] }), output: 'final' }
+        return { seen, root: modelAgent('outer', seen, { tools: [asTool(supervised())] }), output: 'final' }
       },
     ],
   ])(
@@ -243,14 +246,18 @@ describe('a team that has changed', () => {
     ['a router', (name) => router({ name: 'root', model: scripted(hands(name), 'final'), workers: [asker(name)] })],
     [
       'a sequential',
-      (name) => sequential({ name: 'root', agents: [mind('first'), asker(name), mind('last', scripted('final'))] }),
+      (name) =>
+        sequential({ name: 'root', agents: [modelAgent('first'), asker(name), modelAgent('last', scripted('final'))] }),
     ],
     [
       'a parallel',
       (name) =>
         sequential({
           name: 'root',
-          agents: [parallel({ name: 'both', agents: [asker(name), mind('b')] }), mind('last', scripted('final'))],
+          agents: [
+            parallel({ name: 'both', agents: [asker(name), modelAgent('b')] }),
+            modelAgent('last', scripted('final')),
+          ],
         }),
     ],
   ])(
@@ -276,12 +283,12 @@ describe('a team that has changed', () => {
 
   test('collaboration 100: somebody was added meanwhile: a run that has begun goes on with those it began with', async () => {
     const root = (...more: Agent[]) =>
-      sequential({ name: 'root', agents: [asker('w'), ...more, mind('last', scripted('final'))] })
+      sequential({ name: 'root', agents: [asker('w'), ...more, modelAgent('last', scripted('final'))] })
     const before = await runtimeOf([root()], { store: store() })
     const [asked] = await open(before, await before.start('root', 'go', { runId: 'r1' }), 1)
     await before.close()
     const added = scripted('never')
-    const after = await runtimeOf([root(mind('added', added))], { store: store() })
+    const after = await runtimeOf([root(modelAgent('added', added))], { store: store() })
     await answer(after.handle('r1'), asked!, 'yes')
     expect(await after.handle('r1').outcome()).toMatchObject({ output: 'final' })
     expect(added.prompts).toHaveLength(0)

@@ -8,7 +8,7 @@ import { parallel, router, sequential } from '../../src/flow/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { PauseOptions, Run } from '../../src/runtime/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { counted, hanging, heldAlone, pausing, shapes, slow } from './held.ts'
 import { calls, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
@@ -101,7 +101,7 @@ describe('at a boundary', () => {
     const held = hanging(hands('w'))
     const w = scripted('w answers')
     const lead = scripted(({ signal }) => held.work(signal), 'final')
-    const root = router({ name: 'lead', model: lead, workers: [mind('w', w)] })
+    const root = router({ name: 'lead', model: lead, workers: [modelAgent('w', w)] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await held.begun
@@ -132,7 +132,7 @@ describe('at a boundary', () => {
         name: 'lead',
         model: scripted(calls(['transfer_to_agent', { agent_name: 'w' }], ['look', {}]), 'final'),
         tools: [look],
-        workers: [mind('w', w)],
+        workers: [modelAgent('w', w)],
       })
       const runtime = await runtimeOf([root])
       const run = await runtime.start(root, 'go')
@@ -152,7 +152,7 @@ describe('at a boundary', () => {
   test('collaboration 111: paused at the boundary before a parallel: no branch begins, and each runs once, in another process', async () => {
     const held = hanging('a')
     const branches = [scripted('b'), scripted('c')]
-    const both = parallel({ name: 'both', agents: [mind('b', branches[0]), mind('c', branches[1])] })
+    const both = parallel({ name: 'both', agents: [modelAgent('b', branches[0]), modelAgent('c', branches[1])] })
     const root = sequential({ name: 'root', agents: [slow('a', held), both] })
     const before = await runtimeOf([root], { store: store() })
     const run = await before.start(root, 'go', { runId: 'r1' })
@@ -176,7 +176,7 @@ describe('at a boundary', () => {
     const root = router({
       name: 'lead',
       model: scripted(hands('w'), 'final'),
-      workers: [mind('w', w, { tools: [look] })],
+      workers: [modelAgent('w', w, { tools: [look] })],
     })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
@@ -192,7 +192,7 @@ describe('at a boundary', () => {
   })
 
   test('collaboration 112: after its end a flow can be neither paused nor cancelled', async () => {
-    const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [mind('w')] })
+    const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [modelAgent('w')] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await run.outcome()
@@ -210,7 +210,7 @@ describe('a question and a pause at the same moment', () => {
     async (_what, at) => {
       const held = hanging(calls(['ask', {}]))
       const ask = tool({ name: 'ask', run: (ctx) => interrupt(ctx, 'well?') })
-      const w = mind(
+      const w = modelAgent(
         'w',
         scripted(({ signal }) => held.work(signal), 'w answers'),
         { tools: [ask] },
@@ -238,7 +238,7 @@ describe('a question and a pause at the same moment', () => {
     const asker = (name: string): Agent => agent({ name, run: async (ctx) => interrupt(ctx, `${name}?`) })
     const root = sequential({
       name: 'root',
-      agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), mind('after', after)],
+      agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), modelAgent('after', after)],
     })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')

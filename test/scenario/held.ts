@@ -4,7 +4,7 @@ import type { Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import type { PauseOptions, Run } from '../../src/runtime/index.ts'
-import { mind } from './asking.ts'
+import { modelAgent } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { calls, scripted, type Scripted } from './team.ts'
 
@@ -31,9 +31,9 @@ export function hanging<T>(value: T) {
 }
 export type Hanging = ReturnType<typeof hanging<string>>
 
-/** A mind whose first model call hangs. */
+/** A model agent whose first model call hangs. */
 export const slow = (name: string, { work }: Hanging): Agent =>
-  mind(
+  modelAgent(
     name,
     scripted(({ signal }) => work(signal)),
   )
@@ -68,7 +68,7 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
     (held) => {
       const [a, c] = [scripted('a'), scripted('c')]
       return {
-        root: sequential({ name: 'root', agents: [mind('a', a), slow('held', held), mind('c', c)] }),
+        root: sequential({ name: 'root', agents: [modelAgent('a', a), slow('held', held), modelAgent('c', c)] }),
         others: [
           [a, 1],
           [c, 1],
@@ -82,7 +82,7 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
     (held) => {
       const a = scripted('a')
       let round = 0
-      const second = mind(
+      const second = modelAgent(
         'held',
         scripted(
           (request) => (++round === 1 ? 'not yet' : held.work(request.signal)),
@@ -90,7 +90,7 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
         ),
       )
       return {
-        root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }),
+        root: loop({ name: 'root', agents: [modelAgent('a', a), second], maxIterations: 2 }),
         others: [[a, 2]],
         output: 'held answers',
       }
@@ -106,7 +106,7 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
         return held.work(signal)
       })
       return {
-        root: parallel({ name: 'root', agents: [mind('a', a), mind('held', after)] }),
+        root: parallel({ name: 'root', agents: [modelAgent('a', a), modelAgent('held', after)] }),
         others: [[a, 1]],
         output: ['a', 'held answers'],
       }
@@ -127,7 +127,7 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
     'a router of routers of a sequential',
     (held) => {
       const [top, mid, a] = [scripted(hands('mid'), 'final'), scripted(hands('line'), 'mid ends'), scripted('a')]
-      const line = sequential({ name: 'line', description: 'L', agents: [mind('a', a), slow('held', held)] })
+      const line = sequential({ name: 'line', description: 'L', agents: [modelAgent('a', a), slow('held', held)] })
       const inner = router({ name: 'mid', description: 'M', model: mid, workers: [line] })
       return {
         root: router({ name: 'root', model: top, workers: [inner] }),
@@ -147,9 +147,9 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
         scripted(calls(['inner', { request: 'x' }]), 'final'),
         scripted(calls(['held', { request: 'y' }]), 'inner ends'),
       ]
-      const middle = mind('inner', inner, { tools: [asTool(slow('held', held))] })
+      const middle = modelAgent('inner', inner, { tools: [asTool(slow('held', held))] })
       return {
-        root: mind('root', outer, { tools: [asTool(middle)] }),
+        root: modelAgent('root', outer, { tools: [asTool(middle)] }),
         others: [
           [outer, 2],
           [inner, 2],

@@ -421,7 +421,7 @@ describe('asking reads like an ordinary call', () => {
   })
   test('in a tool that is orchestration', async () => {
     const model = scripted(calls(['ask', {}]), 'final')
-    await bothAnswered(agent({ name: 'mind', model, tools: [tool({ name: 'ask', run: both })] }))
+    await bothAnswered(agent({ name: 'thinker', model, tools: [tool({ name: 'ask', run: both })] }))
     expect(told(model.prompts[1])).toEqual(['true 0'])
   })
   test('in a supervisor and a router that are code, and in a scope', async () => {

@@ -13,7 +13,8 @@ import { calls, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
 
 type Doing = (ctx: Context) => Promise<Json>
 const code = (name: string, run: Doing): Agent => agent({ name, description: `Does ${name}.`, run })
-const mind = (name: string, model: ModelFunction): Agent => agent({ name, description: `Thinks as ${name}.`, model })
+const modelAgent = (name: string, model: ModelFunction): Agent =>
+  agent({ name, description: `Thinks as ${name}.`, model })
 const analysts = (
   roles: Readonly<Record<string, Agent>>,
   more: Partial<TeamOptions<string>> = {},
@@ -185,7 +186,7 @@ describe('members that are models', () => {
       calls(['send_message', { to: 'role:writer', content: 'thanks' }]),
       'read',
     )
-    const root = analysts({ writer: mind('writer', writer), reader: mind('reader', reader) })
+    const root = analysts({ writer: modelAgent('writer', writer), reader: modelAgent('reader', reader) })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'Go')
     expect(await run.outcome()).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
@@ -272,7 +273,10 @@ describe('members that are models', () => {
       ),
       'done',
     )
-    const root = analysts({ a: mind('a', a), b: code('b', () => Promise.resolve('b')) }, { mailbox: { quota: 1 } })
+    const root = analysts(
+      { a: modelAgent('a', a), b: code('b', () => Promise.resolve('b')) },
+      { mailbox: { quota: 1 } },
+    )
     const runtime = await runtimeOf([root])
     expect(await runtime.run(root, 'Go')).toMatchObject({
       status: 'completed',
@@ -306,7 +310,7 @@ describe('members that are models', () => {
     const plan = (route: 'dag' | 'team'): Agent =>
       team({
         name: `on_${route}`,
-        roles: { a: mind(`${route}_a`, looks(`${route}_a`)), b: mind(`${route}_b`, looks(`${route}_b`)) },
+        roles: { a: modelAgent(`${route}_a`, looks(`${route}_a`)), b: modelAgent(`${route}_b`, looks(`${route}_b`)) },
         route,
         planner: {
           subtasks: [
@@ -325,7 +329,7 @@ describe('members that are models', () => {
   test('a topic is published by a model before its work is done', async () => {
     const producer = scripted(calls(['publish_entry', { topic: 'news', entry: 'X launched Y' }]), 'the whole story')
     const root = analysts(
-      { a: mind('a', producer), b: code('b', async (ctx) => json(await teammate(ctx).entries('news'))) },
+      { a: modelAgent('a', producer), b: code('b', async (ctx) => json(await teammate(ctx).entries('news'))) },
       {},
       [
         { id: 'a', description: 'a', role: 'a', produces: ['news'] },
@@ -357,7 +361,7 @@ test('a sleeping team is told nothing twice: mail that is read while its note is
       await sleep(ctx, 20)
       return json(await teammate(ctx).send({ to: 'b_1', content: 'from a' }))
     }),
-    b: mind('b', b),
+    b: modelAgent('b', b),
   })
   const runtime = await runtimeOf([root])
   expect(outputOf(await runtime.run(root, 'Go'), 'b')).toBe('done')

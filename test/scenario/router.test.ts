@@ -105,7 +105,7 @@ test('collaboration 38: the whole trace: order, paths, what was said, and every 
 
 describe('control comes back', () => {
   test.each<[string, Agent, string]>([
-    ['a mind', worker('Ada', scripted('done')), 'done'],
+    ['a model agent', worker('Ada', scripted('done')), 'done'],
     ['code', code('Ada', () => 'done'), 'done'],
     ['code whose output is no text', code('Ada', () => ({ n: 1 })), '{"n":1}'],
   ])(
@@ -128,7 +128,7 @@ describe('control comes back', () => {
 
   test.each<[string, Agent]>([
     ['code', code('W', () => null)],
-    ['a mind', worker('W', scripted(''))],
+    ['a model agent', worker('W', scripted(''))],
     ['an empty order', sequential({ name: 'W', description: 'Nothing.', agents: [] })],
   ])(
     'collaboration 32: a worker that says nothing (%s) gives control back as well, and the lead is told so',

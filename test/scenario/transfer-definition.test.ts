@@ -190,7 +190,7 @@ describe('names', () => {
 })
 
 describe('a worker by itself', () => {
-  test('collaboration 28: a mind has no such tool, and a call of it is content', async () => {
+  test('collaboration 28: a model agent has no such tool, and a call of it is content', async () => {
     const model = scripted(xfer('P'), 'then I answer')
     const w = worker('W', model)
     const desk = router({ name: 'P', model: lead(), workers: [w], transfer: { returns: 'on-request' } })

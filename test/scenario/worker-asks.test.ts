@@ -1,5 +1,5 @@
 /**
- * A worker asks its supervisor and gets a reply: by mind and by code, answered by code and by the leader's own model,
+ * A worker asks its supervisor and gets a reply: by model agent and by code, answered by code and by the leader's own model,
  * bounded, and never left hanging.
  */
 import { describe, expect, test } from 'vitest'
@@ -27,7 +27,7 @@ import { code, lines, user, withoutSystem, worker, xfer } from './control.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 
 const asks = (question: string): ModelAnswerInput => calls(['ask_supervisor', { question }])
-/** A mind that asks and answers with what it was told. */
+/** A model agent that asks and answers with what it was told. */
 const curious = (name = 'w', ...questions: string[]): Agent => worker(name, curiousModel(...questions))
 const curiousModel = (...questions: string[]): Scripted =>
   scripted(
@@ -76,7 +76,7 @@ const answersIn = (events: readonly JournalEvent[]): unknown[] =>
 const results = (model: Scripted): unknown[] =>
   (model.prompts.at(-1) ?? []).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
 
-describe('a mind asks', () => {
+describe('a model agent asks', () => {
   test('its leader’s own model answers aside, from its conversation, and learns of it before its next turn', async () => {
     const own = curiousModel()
     const model = leads(delegates(['w', 'paint it']))

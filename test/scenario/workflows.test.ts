@@ -339,17 +339,17 @@ describe('all three', () => {
   })
 
   test('K5, K6: three levels of them die at every point and come to the same end', async () => {
-    const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+    const modelAgent = (name: string, ...script: readonly ScriptLine[]): Agent =>
       agent({ name, description: name, model: byTurn(...script), tools: [breaks, echo] })
     const inner = loop({
       name: 'Inner',
-      agents: [mind('A', calls(['stop', {}]), 'A done'), mind('B', 'never')],
+      agents: [modelAgent('A', calls(['stop', {}]), 'A done'), modelAgent('B', 'never')],
       maxIterations: 2,
     })
-    const lanes = parallel({ name: 'Lanes', agents: [inner, mind('C', calls(['echo', {}]), 'C done')] })
+    const lanes = parallel({ name: 'Lanes', agents: [inner, modelAgent('C', calls(['echo', {}]), 'C done')] })
     const flow = sequential({
       name: 'S',
-      agents: [lanes, says('D', 'D done'), says('E', exit('E ends it')), mind('F', 'never')],
+      agents: [lanes, says('D', 'D done'), says('E', exit('E ends it')), modelAgent('F', 'never')],
     })
     const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [flow], input: 'go' }))
     expect(end.outcome).toEqual({ status: 'completed', output: 'E ends it' })

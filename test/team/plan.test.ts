@@ -515,7 +515,7 @@ describe('what a planner is told', () => {
       '0.7',
       'Why not?',
       '"description":"Look"',
-      'Mind: it took long',
+      'ModelSetup: it took long',
     ])
       expect(told).toContain(part)
   })

@@ -115,7 +115,7 @@ const report: Binding = {
   },
 }
 
-/** The opening of a mind that reports on its results. */
+/** The opening of a model agent that reports on its results. */
 export const withReport = (opening: Opening, reports: boolean): Opening =>
   reports ? { ...opening, toolbox: new Extended(opening.toolbox, [report]) } : opening
 

@@ -3,7 +3,7 @@
  * becomes of control when it ends.
  *
  * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is
- * next (flow), how a mind does the same (transfer-tool.ts). Ends are values that are returned, so nothing can follow
+ * next (flow), how a model agent does the same (transfer-tool.ts). Ends are values that are returned, so nothing can follow
  * one.
  */
 import {

@@ -161,7 +161,7 @@ class VerbContext extends ContextView implements AgentContext {
 /** What a worker is given besides the brief. It never gets more than the leader has. */
 export interface DelegateOptions extends Grant {
   /**
-   * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in
+   * Answers what the worker asks while it works: `ask_supervisor` of a model agent, `askSupervisor` of code. Orchestration, in
    * a scope of its own: it may do steps, ask a human, delegate. Nothing: the worker is told that there is no answer.
    * What it throws is told as well. Default: no questions.
    */

@@ -1,5 +1,5 @@
 /**
- * Iteration: what users' code may say after each turn of a mind.
+ * Iteration: what users' code may say after each turn of a model agent.
  *
  * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns
  * (../loop.ts), the scorers that are asked before it (completion.ts).

@@ -1,5 +1,5 @@
 /**
- * Middleware: what stands around the work of a mind, whatever its model says: it adds, looks on, changes or refuses.
+ * Middleware: what stands around the work of a model agent, whatever its model says: it adds, looks on, changes or refuses.
  *
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its
  * word (hooks.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it
@@ -76,7 +76,7 @@ export interface ToolResult {
 type Word<T> = T | undefined | void | Promise<T | undefined | void>
 
 /**
- * What stands around a mind. Of several the first is outermost: it is asked first on the way in (`before`,
+ * What stands around a model agent. Of several the first is outermost: it is asked first on the way in (`before`,
  * `beforeModel`, `wrapTool`) and last on the way out (`afterModel`, `after`). A hook that returns nothing changes
  * nothing. One that throws ends the agent, when calls under way have settled: it fails with `middleware.failed`, or
  * with exactly the failure of a FailureError, labelled with `details.middleware` and `details.hook`. What was said

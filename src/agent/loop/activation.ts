@@ -34,7 +34,7 @@ import { BackgroundWork, backgroundTurns } from './background.ts'
 import { Lessened, refuse, type Background, type Opening } from '../tool/binding.ts'
 import { ConversationState } from './conversation-state.ts'
 import { momentsOf, type Extension } from '../extensions/extension.ts'
-import { turnLoop, type Mind } from './turn-loop.ts'
+import { turnLoop, type ModelSetup } from './turn-loop.ts'
 import { fitting, unfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
 import { withTeam } from '../teamwork/tools.ts'
@@ -44,7 +44,7 @@ import { TurnBudget } from './turn-budget.ts'
 
 /** What an extension is made of. */
 interface Activation {
-  readonly mind: Mind
+  readonly setup: ModelSetup
   readonly state: ConversationState
   readonly turns: TurnBudget
   readonly background: Background | undefined
@@ -60,14 +60,14 @@ interface Activation {
  * kind, that of the definition comes before that of the start.
  */
 const extensions: readonly ((activation: Activation) => Extension | undefined)[] = [
-  ({ mind, state, turns, background }) =>
-    mind.compaction && new Compacting(mind.compaction, mind, state, turns.max, background),
+  ({ setup, state, turns, background }) =>
+    setup.compaction && new Compacting(setup.compaction, setup, state, turns.max, background),
   ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
-  ({ mind, state, turns }) => (mind.lastAnswer ? lastAnswer(state, turns) : undefined),
+  ({ setup, state, turns }) => (setup.lastAnswer ? lastAnswer(state, turns) : undefined),
   ({ state }) => state.hooks,
-  ({ mind, state, turns }) => mind.isComplete && new Scoring(mind.isComplete, state, turns.max),
+  ({ setup, state, turns }) => setup.isComplete && new Scoring(setup.isComplete, state, turns.max),
   ({ state, turns }) => scoringOfStart(state, turns),
-  ({ mind, state, turns }) => mind.onIterationComplete && iteration(mind.onIterationComplete, state, turns.max),
+  ({ setup, state, turns }) => setup.onIterationComplete && iteration(setup.onIterationComplete, state, turns.max),
   ({ state, turns }) => iterationOfStart(state, turns),
 ]
 
@@ -85,11 +85,11 @@ function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extens
  * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the
  * code.
  */
-export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
-  const state = new ConversationState(mind.agent, ctx, edge, mind.compaction !== undefined)
-  const outcome = await (mind.templating || mind.middleware.length > 0
-    ? surrounded(mind, state)
-    : turns(mind, state, added(mind.instructions, edge.added)))
+export async function think(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
+  const state = new ConversationState(setup.agent, ctx, edge, setup.compaction !== undefined)
+  const outcome = await (setup.templating || setup.middleware.length > 0
+    ? surrounded(setup, state)
+    : turns(setup, state, added(setup.instructions, edge.added)))
   if (leavesTrail(edge)) return withTrail(outcome, state.trail())
   // a session remembers it with the turn
   const isRemembered = state.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
@@ -101,26 +101,26 @@ const added = (own: string | undefined, more: string | undefined): string | unde
   more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
 
 /** The work with its instructions filled in, and middlewares around it. */
-async function surrounded(mind: Mind, state: ConversationState): Promise<Outcome> {
-  const own = mind.instructions
+async function surrounded(setup: ModelSetup, state: ConversationState): Promise<Outcome> {
+  const own = setup.instructions
   const instructions = added(
-    mind.templating && own !== undefined ? await filled(own, state.ctx) : own,
+    setup.templating && own !== undefined ? await filled(own, state.ctx) : own,
     state.edge.added,
   )
-  if (mind.middleware.length === 0) return turns(mind, state, instructions)
-  const hooks = new Hooks(mind.middleware, state, briefValue(state.edge.brief), mind.settings)
+  if (setup.middleware.length === 0) return turns(setup, state, instructions)
+  const hooks = new Hooks(setup.middleware, state, briefValue(state.edge.brief), setup.settings)
   state.hooks = hooks
-  const ended = await begun(mind, state, hooks, instructions).catch((thrown: unknown) =>
+  const ended = await begun(setup, state, hooks, instructions).catch((thrown: unknown) =>
     unfinished(state, failed(failureOf(thrown))),
   )
   const left = await hooks.end(ended)
   if (left.status !== 'completed') return unfinished(state, left)
   // a middleware that gives back what it was given, if only a copy, has decided nothing
   if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
-  const fits = fitting(left.output, mind.outputSchema)
+  const fits = fitting(left.output, setup.outputSchema)
   return fits.ok
     ? answered(state, fits.value)
-    : unfinished(state, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
+    : unfinished(state, failed(unfit(setup.agent, `as a middleware left it: ${fits.problem}`)))
 }
 
 /** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
@@ -145,15 +145,15 @@ function kept(state: ConversationState, { to, callId: id }: Extract<Action, { ty
 }
 
 async function begun(
-  mind: Mind,
+  setup: ModelSetup,
   state: ConversationState,
   hooks: Hooks,
   instructions: string | undefined,
 ): Promise<Outcome> {
-  const names = mind.tools.map(({ name }) => name)
+  const names = setup.tools.map(({ name }) => name)
   const begins = await hooks.begin({ instructions, tools: names })
   const missing = names.filter((name) => !begins.tools.includes(name))
-  return turns(mind, state, begins.instructions, missing)
+  return turns(setup, state, begins.instructions, missing)
 }
 
 /** Whoever does not complete has given no answer and decides nothing. */
@@ -164,17 +164,17 @@ function unfinished(state: ConversationState, outcome: Outcome): Outcome {
 
 /** The loop with its tools and its extensions, and what they make of its end. */
 async function turns(
-  mind: Mind,
+  setup: ModelSetup,
   state: ConversationState,
   instructions: string | undefined,
   missing: readonly string[] = [],
 ): Promise<Outcome> {
-  const opened = opening(mind, state, instructions, missing)
-  const background = opened.background ?? (worksInBackground(mind) ? new BackgroundWork() : undefined)
+  const opened = opening(setup, state, instructions, missing)
+  const background = opened.background ?? (worksInBackground(setup) ? new BackgroundWork() : undefined)
   state.background = background
-  const budget = budgetOf(mind, state.edge)
-  const at = momentsOf(used({ mind, state, turns: budget, background }))
-  const ended = await turnLoop(mind, state, opened, budget, at)
+  const budget = budgetOf(setup, state.edge)
+  const at = momentsOf(used({ setup, state, turns: budget, background }))
+  const ended = await turnLoop(setup, state, opened, budget, at)
   let left = ended
   for (const each of at.atEnd) left = await each.atEnd(left)
   return left === ended ? ended : unfinished(state, left)
@@ -182,21 +182,21 @@ async function turns(
 
 /** The tools of the agent, and those of Reeve's own. */
 function opening(
-  mind: Mind,
+  setup: ModelSetup,
   state: ConversationState,
   instructions: string | undefined,
   missing: readonly string[],
 ): Opening {
   const { edge } = state
-  const all = mind.open(state, instructions)
+  const all = setup.open(state, instructions)
   const whole = missing.length === 0 ? all : { ...all, toolbox: new Lessened(all.toolbox, new Set(missing)) }
-  const own = withReport(whole, mind.reports === true)
+  const own = withReport(whole, setup.reports === true)
   return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
 }
 
-function budgetOf(mind: Mind, { limits, turns: given }: Edge): TurnBudget {
+function budgetOf(setup: ModelSetup, { limits, turns: given }: Edge): TurnBudget {
   const { ownTurns = Infinity, turns: ofTree = Infinity } = limits ?? {}
-  return new TurnBudget(Math.min(given ?? mind.maxTurns, ownTurns, ofTree), mind.lastAnswer)
+  return new TurnBudget(Math.min(given ?? setup.maxTurns, ownTurns, ofTree), setup.lastAnswer)
 }
 
 const none: readonly Extension[] = []
@@ -212,5 +212,5 @@ function used(activation: Activation): readonly Extension[] {
 }
 
 /** Whether some of its tools go on while its model does something else. */
-export const worksInBackground = ({ tools }: Pick<Mind, 'tools'>): boolean =>
+export const worksInBackground = ({ tools }: Pick<ModelSetup, 'tools'>): boolean =>
   tools.some(({ background }) => background === true)

@@ -1,13 +1,13 @@
 /**
- * Background: work that goes on while the mind that asked for it does something else, and how its model hears of the
+ * Background: work that goes on while the model agent that asked for it does something else, and how its model hears of the
  * ends: delegations, and calls of tools.
  *
  * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result
- * there, when a mind that has nothing else to do is asked again.
+ * there, when a model agent that has nothing else to do is asked again.
  * Does not own: the work (tool-gate.ts, ../supervisor/delegation), who may work in the background (the tool,
  * ../supervisor/delegation/dispatch.ts), the loop that asks (turn-loop.ts).
  * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7:
- * nobody is left behind: a mind that ends stops them. The result of a call is told once, where the call stands: a
+ * nobody is left behind: a model agent that ends stops them. The result of a call is told once, where the call stands: a
  * prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
  */
 import { asText, type Outcome } from '../../core/index.ts'
@@ -20,7 +20,7 @@ import type { Extension } from '../extensions/extension.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
 /**
- * When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its
+ * When a model agent that has nothing else to do is asked again, and what becomes of what is still at work when it has its
  * answer.
  */
 export interface BackgroundRules {
@@ -28,12 +28,12 @@ export interface BackgroundRules {
   readonly whenDone?: 'wait' | 'stop'
 }
 
-/** Work that its mind does not wait for. */
+/** Work that its model agent does not wait for. */
 interface Deferred {
   readonly what: Deferrable
   readonly placeholder: string
   readonly work: Promise<CallResult>
-  /** What its mind is to be told. Undefined while it works. */
+  /** What its model agent is to be told. Undefined while it works. */
   result: CallResult | undefined
 }
 
@@ -41,7 +41,7 @@ export class BackgroundWork implements Background {
   readonly #rules: BackgroundRules
   /** What has not been told, in the order of the calls. */
   readonly #untold = new Set<Deferred>()
-  /** How its mind ends before it is asked again. */
+  /** How its model agent ends before it is asked again. */
   #ending: ConversationState['ending']
   /** Why nothing more can come. */
   #thrown: { readonly why: unknown } | undefined

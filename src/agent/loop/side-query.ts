@@ -11,11 +11,11 @@ import { toolEdge, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { fixedToolbox } from '../tool/binding.ts'
 import { think } from './activation.ts'
-import { outputRepairs, type Mind } from './turn-loop.ts'
-import { mindOf } from '../model-agent.ts'
+import { outputRepairs, type ModelSetup } from './turn-loop.ts'
+import { modelSetup } from '../model-agent.ts'
 
 /** Who is asked: as whom the words of the conversation are its own, and what it thinks with. */
-export type Brain = Pick<Mind, 'agent' | 'model' | 'settings' | 'retry'>
+export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry'>
 
 /** What is asked. */
 export interface SideQuery {
@@ -37,7 +37,7 @@ const strayCalls = 1
  * is none.
  */
 export function askSideQuery(
-  { agent, model, settings, retry }: Brain,
+  { agent, model, settings, retry }: ModelAccess,
   ctx: Context,
   edge: Edge,
   { system, said, question, output, purpose }: SideQuery,
@@ -47,11 +47,11 @@ export function askSideQuery(
     ...(settings === undefined ? undefined : { settings }),
     ...(retry === undefined ? undefined : { retry }),
   }
-  const mind = mindOf(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
+  const setup = modelSetup(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
   const { asks: _asks, assignment: _assignment, ...below } = toolEdge(edge, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
-  const open: Mind['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
-  return think({ ...mind, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) }, ctx, {
+  const open: ModelSetup['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
+  return think({ ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) }, ctx, {
     ...below,
     brief: { instructions: question },
     entries,

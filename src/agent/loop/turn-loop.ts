@@ -41,8 +41,8 @@ export const outputRepairs = 2
 
 const noTools = fixedToolbox([])
 
-/** A mind: what the loop needs of a definition. */
-export interface Mind {
+/** A model agent: what the loop needs of a definition. */
+export interface ModelSetup {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
@@ -78,7 +78,7 @@ export interface Mind {
 
 /** Turn after turn until the work has ended. */
 export async function turnLoop(
-  mind: Mind,
+  setup: ModelSetup,
   state: ConversationState,
   { system, toolbox }: Opening,
   turns: TurnBudget,
@@ -105,8 +105,8 @@ export async function turnLoop(
     }
     const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
-    const asked = await askModel(mind, state, turn.ctx, offer.specs, turn.prompt, {
-      last: mind.lastAnswer && isLast,
+    const asked = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
+      last: setup.lastAnswer && isLast,
       isVerb: offer.isVerb,
     })
     if (asked.status !== 'completed') {
@@ -116,7 +116,7 @@ export async function turnLoop(
         : stoodFor(stood)
     }
     turn.answer = asked.output as unknown as ModelAnswer
-    const excess = tooMany(mind, edge, turn.answer)
+    const excess = tooMany(setup, edge, turn.answer)
     if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : stoodFor(stood)
     for (const each of at.afterModel) await each.afterModel(turn)
     const { answer, again } = turn
@@ -126,7 +126,7 @@ export async function turnLoop(
     if (again !== undefined) rejected(state, turn.ctx, answer, again)
     else if (answer.calls.length > 0) turn.end = (decided = await worked(state, turn.ctx, offer.toolbox, answer))?.end
     else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
-    else turn.end = concluded(mind, state, answer.text)
+    else turn.end = concluded(setup, state, answer.text)
     // a call that ends the work is no answer of the model's, unless that is what it is for
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
@@ -231,13 +231,13 @@ function standing(state: ConversationState, end: Outcome, decided: Decided | und
 }
 
 /** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
-function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
+function tooMany({ agent }: ModelSetup, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
   const most = limits?.calls
   if (most === undefined || calls.length <= most) return undefined
   return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`
 }
 
-/** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
+/** How a model agent ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
 function unanswered(
   state: ConversationState,
   own: ActivationId,
@@ -318,14 +318,14 @@ function decisive(results: readonly CallResult[]): number {
 }
 
 /** The answer as output; undefined if the model is to correct it. */
-function concluded(mind: Mind, state: ConversationState, text: string): Outcome | undefined {
-  const output = outputOf(text, mind.outputSchema)
+function concluded(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
+  const output = outputOf(text, setup.outputSchema)
   if (output.ok) {
     state.answer = state.messages.at(-1)
     return completed(output.value)
   }
   if (state.repairs >= outputRepairs) {
-    return failed(unfit(mind.agent, `after ${state.repairs} corrections: ${output.problem}`))
+    return failed(unfit(setup.agent, `after ${state.repairs} corrections: ${output.problem}`))
   }
   state.repairs++
   state.note(correction(output.problem))

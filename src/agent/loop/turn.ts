@@ -33,7 +33,7 @@ import type { Prompt } from '../extensions/extension.ts'
 import { askedBefore, notApproved, passGate } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
-/** What asks a mind's model. Made once per definition. */
+/** What asks a model agent's model. Made once per definition. */
 export interface Asking {
   readonly agent: string
   readonly model: Model

@@ -1,5 +1,5 @@
 /**
- * Teamwork by a model: the tools by which a member of a planned team that is a mind writes and reads mail, asks for
+ * Teamwork by a model: the tools by which a member of a planned team that is a model agent writes and reads mail, asks for
  * help, publishes; and how it hears that there is mail.
  *
  * Owns: their schemas and words, the notes. Does not own: the verbs behind them (teammate.ts), who decides
@@ -32,7 +32,7 @@ const teamTools = [
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
 
 /**
- * The opening of a mind that works for a planned team. The same for everybody else, and where its team offers nothing.
+ * The opening of a model agent that works for a planned team. The same for everybody else, and where its team offers nothing.
  */
 export function withTeam(opening: Opening, state: ConversationState): Opening {
   const { assignment } = state.edge
@@ -48,7 +48,7 @@ export function withTeam(opening: Opening, state: ConversationState): Opening {
   return { ...opening, toolbox: new Extended(opening.toolbox, bindings) }
 }
 
-/** What a mind knows of its inbox. */
+/** What a model agent knows of its inbox. */
 class KnownMail {
   /** The newest that it was told of. */
   noted = 0

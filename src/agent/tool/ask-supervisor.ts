@@ -11,7 +11,7 @@ import { Extended, refuse, type Binding, type CallResult, type Opening } from '.
 import { invalidInput } from '../approval/tool-gate.ts'
 import { askSupervisor } from '../code/question.ts'
 
-/** The opening of a mind that may ask its leader. The same where questions are not taken. */
+/** The opening of a model agent that may ask its leader. The same where questions are not taken. */
 export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
   return to === undefined ? opening : { ...opening, toolbox: new Extended(opening.toolbox, [asking]) }
 }

@@ -44,7 +44,7 @@ export interface Toolbox {
   find(name: string): Binding | undefined
 }
 
-/** Work that goes on while the mind that asked for it does something else. */
+/** Work that goes on while the model agent that asked for it does something else. */
 export interface Background extends Deferring {
   /** Tells the model what has ended since it was asked last. Called before each turn. */
   deliver(state: ConversationState): void
@@ -67,7 +67,7 @@ export interface Background extends Deferring {
   lines(): readonly string[]
 }
 
-/** What an activation of a mind begins with. */
+/** What an activation of a model agent begins with. */
 export interface Opening {
   readonly system: string | undefined
   readonly toolbox: Toolbox

@@ -53,7 +53,7 @@ export interface Deferrable {
   stop(reason: string): void
 }
 
-/** Lets calls go on while the mind that made them does something else. */
+/** Lets calls go on while the model agent that made them does something else. */
 export interface Deferring {
   /** Lets it work. What the call is answered with meanwhile. */
   defer(what: Deferrable, work: Promise<CallResult>): CallResult

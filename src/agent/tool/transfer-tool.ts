@@ -1,5 +1,5 @@
 /**
- * Transfer by a model: the tool by which a mind hands control to another, where whoever it works for lets it.
+ * Transfer by a model: the tool by which a model agent hands control to another, where whoever it works for lets it.
  *
  * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before
  * anything is claimed.
@@ -13,7 +13,7 @@ import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { Extended, refuse, unfollowed, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 
-/** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
+/** The opening of a model agent that may hand control on. The same if there is nobody to hand it to. */
 export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
   if (candidates.length === 0) return opening
   const { system, toolbox } = opening

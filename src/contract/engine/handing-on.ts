@@ -176,7 +176,7 @@ const facts: readonly Play[] = [
   },
 ]
 
-const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+const modelAgent = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const call = (name: string, input: Json = {}) => ({ calls: [{ name, input }] })
 const hands = (to: string) => call('transfer_to_agent', { agent_name: to })
@@ -217,7 +217,7 @@ const flows: readonly Play[] = [
               'w1 second result',
             ),
           }),
-          mind('W2', 'w2 result'),
+          modelAgent('W2', 'w2 result'),
         ],
       })
       const run = await begin(stage, root)
@@ -285,7 +285,7 @@ const flows: readonly Play[] = [
         run: async (ctx) =>
           (await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more',
       })
-      const round = loop({ name: 'round', maxIterations: 5, agents: [check, mind('work', 'one')] })
+      const round = loop({ name: 'round', maxIterations: 5, agents: [check, modelAgent('work', 'one')] })
       const run = await begin(
         stage,
         sequential({ name: 'all', agents: [round, agent({ name: 'after', model: after })] }),

@@ -25,7 +25,7 @@ async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
 
 /** A turn: a model call, two tools, another model call. */
 function turns(stage: Stage, models: Gate, tools: Gate): void {
-  stage.agent('mind', async (ctx) => {
+  stage.agent('thinker', async (ctx) => {
     const said: Json[] = [await step(ctx, 'model', models.effect, { effect: 'model' })]
     const ids = [1, 2].map(() => ctx.scope('call').begin('tool', tools.effect))
     for (const id of ids) said.push(await ended(ctx, id).then(({ status }) => status))
@@ -33,15 +33,15 @@ function turns(stage: Stage, models: Gate, tools: Gate): void {
   })
 }
 
-/** A mind whose first model call is under way. */
-async function mindAsked(
+/** A model agent whose first model call is under way. */
+async function modelAsked(
   stage: Stage,
 ): Promise<{ models: Gate; tools: Gate; run: Awaited<ReturnType<Stage['start']>> }> {
   const models = gate()
   const tools = gate()
   turns(stage, models, tools)
   await stage.drive()
-  const run = await stage.start('mind')
+  const run = await stage.start('thinker')
   await until('the model is asked', () => models.waiting === 1)
   return { models, tools, run }
 }
@@ -93,7 +93,7 @@ const points: readonly Play[] = [
     invariant: 'K8',
     name: 'pause after-model lets the model call end and starts no tool',
     async play(stage) {
-      const { models, tools, run } = await mindAsked(stage)
+      const { models, tools, run } = await modelAsked(stage)
       await pause(stage, run, 'after-model')
       await stage.status(run, 'pausing')
       models.open('use tools')
@@ -111,7 +111,7 @@ const points: readonly Play[] = [
     invariant: 'K8',
     name: 'pause after-tools lets the turn end and asks no model',
     async play(stage) {
-      const { models, tools, run } = await mindAsked(stage)
+      const { models, tools, run } = await modelAsked(stage)
       await pause(stage, run, 'after-tools')
       await stage.status(run, 'pausing')
       models.open('use tools')

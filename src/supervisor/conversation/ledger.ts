@@ -20,7 +20,7 @@ import { refuseTeam } from '../../agent/index.ts'
 import { compileSchema, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { Model, ModelRef } from '../../model/index.ts'
-import { brainOf, purpose, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
+import { modelAccess, purpose, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
 
 /** How a ledger leads. */
 export interface LedgerOptions {
@@ -59,13 +59,13 @@ export function ledger(options: LedgerOptions): Speaker {
       ? []
       : [`ledger: maxResets is ${String(maxResets)}, expected a whole number of at least 0`]),
   ])
-  const brain = brainOf('ledger', model)
+  const access = modelAccess('ledger', model)
   return {
     name: 'ledger',
-    data: { model: brain.model.id, maxStalls, maxResets },
-    model: brain.model,
+    data: { model: access.model.id, maxStalls, maxResets },
+    model: access.model,
     rounds: 30,
-    open: (floor) => new Ledger(floor, brain.model, maxStalls, maxResets),
+    open: (floor) => new Ledger(floor, access.model, maxStalls, maxResets),
   }
 }
 

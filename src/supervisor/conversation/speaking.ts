@@ -19,7 +19,7 @@ import {
   type JsonObject,
   type Outcome,
 } from '../../core/index.ts'
-import { askSideQuery, mindOf, type Agent, type Brain } from '../../agent/index.ts'
+import { askSideQuery, modelSetup, type Agent, type ModelAccess } from '../../agent/index.ts'
 import { compileSchema, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
@@ -164,7 +164,7 @@ function choiceProblem(word: Json): string | undefined {
  * done, it may say once somebody has spoken.
  */
 export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker {
-  const { model } = brainOf(table, ref)
+  const { model } = modelAccess(table, ref)
   return {
     name: 'auto',
     data: { repeats, model: model.id },
@@ -197,8 +197,8 @@ export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker
 }
 
 /** What thinks for a conversation. */
-export function brainOf(agent: string, ref: ModelRef): Brain {
-  const { model, settings, retry } = mindOf(agent, { model: ref }, undefined, undefined)
+export function modelAccess(agent: string, ref: ModelRef): ModelAccess {
+  const { model, settings, retry } = modelSetup(agent, { model: ref }, undefined, undefined)
   return { agent, model, settings, retry }
 }
 
@@ -283,7 +283,7 @@ export function tableOf(
 export const askOf =
   (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
   (ctx, model, question, { output, aloud = false } = {}) =>
-    askSideQuery(brainOf(name, model), ctx, edge, {
+    askSideQuery(modelAccess(name, model), ctx, edge, {
       said: said(),
       question,
       output,

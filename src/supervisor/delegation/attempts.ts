@@ -68,7 +68,7 @@ export const delegated = (worker: string, callId: string, label: string): Delega
   leave: undefined,
 })
 
-/** What a delegation needs of its leader: the state of a mind has it, and a leader that is code is given one. */
+/** What a delegation needs of its leader: the state of a model agent has it, and a leader that is code is given one. */
 export type LeaderState = Pick<ConversationState, 'edge' | 'turn' | 'tell' | 'view'> &
   Partial<Pick<ConversationState, 'messages' | 'hooks' | 'stopCalls'>>
 

@@ -9,7 +9,7 @@
  * words of the hooks (K1, K3).
  */
 import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
-import { BackgroundWork, defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
+import { BackgroundWork, defaultTurns, isBlank, refuse, type ModelAccess, type CallResult } from '../../agent/index.ts'
 import {
   briefText,
   crossing,
@@ -77,9 +77,9 @@ export class Delegations {
     policy: Delegation,
     concurrency: number | undefined,
     verbs: VerbNames = verbNames,
-    brain?: Brain,
+    access?: ModelAccess,
   ) {
-    const answers = new Answers(brain, policy.hookErrors !== 'lenient')
+    const answers = new Answers(access, policy.hookErrors !== 'lenient')
     this.#leader = leader
     this.#policy = policy
     this.#attempts = new Attempts(

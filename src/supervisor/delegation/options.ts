@@ -115,7 +115,7 @@ export interface WorkerDelegation extends WorkerDispatch {
   /** What it remembers of earlier delegations. Default: that of the whole team, else `isolated`: nothing. */
   readonly memory?: WorkerMemory
   /**
-   * Whether it may ask its leader while it works, and gets a reply: its mind by the tool `ask_supervisor`, code by
+   * Whether it may ask its leader while it works, and gets a reply: its model agent by the tool `ask_supervisor`, code by
    * `askSupervisor(ctx, question)`. The leader's code answers, or its own model, aside, from its conversation so far.
    * Default: that of the whole team, else no.
    */

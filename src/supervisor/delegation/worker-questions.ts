@@ -9,7 +9,7 @@
  * counts as the leader's).
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
-import { askSideQuery, type Brain, type ConversationState, type Heard, type Reply } from '../../agent/index.ts'
+import { askSideQuery, type ModelAccess, type ConversationState, type Heard, type Reply } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
 import { askHook, type DelegationMoment } from './hooks.ts'
@@ -69,13 +69,13 @@ interface Questioned {
 
 /** The answers of one leader. */
 export class Answers {
-  readonly #brain: Brain | undefined
+  readonly #access: ModelAccess | undefined
   readonly #strict: boolean
   readonly #counts = new WeakMap<Questioned['entry'], number>()
 
-  /** Without a brain, only code answers. */
-  constructor(brain: Brain | undefined, strict: boolean) {
-    this.#brain = brain
+  /** Without a model, only code answers. */
+  constructor(access: ModelAccess | undefined, strict: boolean) {
+    this.#access = access
     this.#strict = strict
   }
 
@@ -120,17 +120,17 @@ export class Answers {
   }
 
   async #byModel(ctx: Context, { state }: Questioned, asked: DelegationQuestion): Promise<Reply> {
-    const brain = this.#brain
-    if (brain === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
+    const access = this.#access
+    if (access === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
       // what a middleware keeps from the model in its turns is kept from it here
-      const { messages, settings = brain.settings } = (await state.hooks?.shown(ctx, brain.settings)) ?? {
+      const { messages, settings = access.settings } = (await state.hooks?.shown(ctx, access.settings)) ?? {
         messages: state.messages,
       }
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
-      const said = saidUntilNow(brain.agent, messages)
+      const said = saidUntilNow(access.agent, messages)
       return replyOf(
-        await askSideQuery({ ...brain, settings }, ctx, state.edge, { system, said, question: put(asked) }),
+        await askSideQuery({ ...access, settings }, ctx, state.edge, { system, said, question: put(asked) }),
       )
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown

@@ -167,15 +167,15 @@ export class RoleBook {
     const same = this.#byName.get(name.toLowerCase())
     if (same !== undefined)
       wrong.push(`team "${team}": the roles "${same.resolved}" and "${name}" differ in nothing but case`)
-    const { agent: worker, model: brain = model } = hasNames(options) ? options : {}
-    if (wrong.length === 0 && worker === undefined && brain === undefined)
+    const { agent: worker, model: own = model } = hasNames(options) ? options : {}
+    if (wrong.length === 0 && worker === undefined && own === undefined)
       wrong.push(`${where} has no agent, and the team has no model`)
     this.#problems.push(...wrong)
     if (wrong.length > 0 || (worker === undefined && !this.#mayMake)) return
     const description = options.description ?? options.agent?.description ?? ''
     this.#byName.set(name.toLowerCase(), {
       resolved: name,
-      agent: worker ?? ownAgent(team, name, options, brain!, tools),
+      agent: worker ?? ownAgent(team, name, options, own!, tools),
       instructions: options.instructions,
       tools: options.tools,
       limits: options.limits,

@@ -17,7 +17,7 @@ import {
   type Outcome,
 } from '../../core/index.ts'
 import { writtenPlan } from '../../journal/index.ts'
-import { askSideQuery, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
+import { askSideQuery, delegate, isAgent, modelSetup, step, type Agent } from '../../agent/index.ts'
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
@@ -137,7 +137,7 @@ const formFor = ({ oversight }: Edge): typeof planSchema => (oversight === undef
 const askModel =
   (team: string, ref: ModelRef, instructions: string | undefined, edge: Edge): PlanSource['ask'] =>
   async (ctx, question, before) => {
-    const { model, settings, retry } = mindOf(team, { model: ref }, undefined, undefined)
+    const { model, settings, retry } = modelSetup(team, { model: ref }, undefined, undefined)
     const rules = planningRules(team, question.roles)
     const put = toldQuestion(question)
     const { problems } = question

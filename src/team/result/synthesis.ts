@@ -21,7 +21,7 @@ import {
   askSideQuery,
   askWord,
   isAgent,
-  mindOf,
+  modelSetup,
   outputOf,
   fitting,
   startWorker,
@@ -205,10 +205,10 @@ async function askModel(
   input: SynthesisInput,
 ): Promise<Answer> {
   const { name } = options
-  const brain = mindOf(name, { model }, undefined, undefined)
+  const access = modelSetup(name, { model }, undefined, undefined)
   const question = synthesisBrief(input, mostOf(options))
   return ended(
-    await askSideQuery(brain, ctx, edge, {
+    await askSideQuery(access, ctx, edge, {
       system: instructions ?? synthesisInstructions,
       said: [],
       question,

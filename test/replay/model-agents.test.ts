@@ -1,9 +1,9 @@
 /**
- * Minds with a hook after each turn, scorers and summaries, their process dying at every point where it can; and
+ * Model agents with a hook after each turn, scorers and summaries, their process dying at every point where it can; and
  * replayed without an engine.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, judge, tool, type AgentFacts, type MindFacts, type ScorerInput } from '../../src/agent/index.ts'
+import { agent, judge, tool, type AgentFacts, type ModelAgentFacts, type ScorerInput } from '../../src/agent/index.ts'
 import { completed, type Outcome } from '../../src/core/index.ts'
 import type { Message, ModelRequest } from '../../src/model/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
@@ -25,7 +25,7 @@ const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
 const reads = (n: number) => ({ text: `reading ${n}`, calls: [{ name: 'read', input: { n } }] })
 const said = (messages: readonly Message[], text: string): boolean =>
   messages.some(({ content }) => typeof content === 'string' && content.includes(text))
-const mind = (options: Omit<MindFacts, 'tools'> & Partial<AgentFacts<string, undefined, undefined>>) =>
+const modelAgent = (options: Omit<ModelAgentFacts, 'tools'> & Partial<AgentFacts<string, undefined, undefined>>) =>
   agent({ name: 'A', description: 'Works.', tools: [read, pay], ...options })
 
 /** Approves whatever is asked. */
@@ -45,7 +45,7 @@ const scenario = (name: string, root: TeamScenario['agents'][number], more: Part
 /** Every word of the hook, in a run that also waits for a human. */
 const iterations = scenario(
   'a hook after each turn',
-  mind({
+  modelAgent({
     model: scripted(reads(1), { calls: [{ name: 'pay', input: {} }] }, 'half', reads(2), 'whole'),
     onIterationComplete: ({ turn, messages, finish }) =>
       turn === 1
@@ -66,7 +66,7 @@ const bailing = scenario(
     name: 'boss',
     model: scripted({ calls: [{ name: 'delegate', input: { worker: 'A', instructions: 'x' } }] }, 'final'),
     workers: [
-      mind({
+      modelAgent({
         model: scripted(reads(1), reads(2), 'never'),
         onIterationComplete: ({ turn }) => ({ continue: turn < 2 }),
       }),
@@ -83,11 +83,11 @@ const critic = judge({
 const isLong = ({ text }: ScorerInput): number => (text.length > 3 ? 1 : 0)
 const scorers = scenario(
   'scorers that refuse twice',
-  mind({ model: scripted('bad', reads(1), 'bad again', 'good work'), isComplete: { scorers: [isLong, critic] } }),
+  modelAgent({ model: scripted('bad', reads(1), 'bad again', 'good work'), isComplete: { scorers: [isLong, critic] } }),
 )
 const oneByOne = scenario(
   'scorers one after the other',
-  mind({
+  modelAgent({
     model: scripted('bad', 'good work'),
     isComplete: { scorers: [critic, isLong], parallel: false, strategy: 'any', onScored: () => undefined },
   }),
@@ -96,14 +96,14 @@ const oneByOne = scenario(
 /** Its own model and one that is asked aside. */
 const summaries = scenario(
   'summaries by its own model',
-  mind({
+  modelAgent({
     model: inOrder(reads(1), reads(2), 'notes on 1', reads(3), 'notes on 2', reads(4), 'notes on 3', 'final'),
     compaction: { above: 250, keep: 2 },
   }),
 )
 const byOthers = scenario(
   'summaries by an agent, with an approval in between',
-  mind({
+  modelAgent({
     model: inOrder(reads(1), reads(2), { calls: [{ name: 'pay', input: {} }] }, reads(3), 'final'),
     compaction: {
       above: 250,
@@ -133,7 +133,7 @@ const lastWords = scenario(
           ({ messages }) => (said(messages, 'works in the background') ? 'too early' : 'in time'),
         ),
         tools: [read],
-        workers: [mind({ model: payer, isComplete: { scorers: [isLong] } })],
+        workers: [modelAgent({ model: payer, isComplete: { scorers: [isLong] } })],
         lastAnswer: true,
         delegation: { background: ['A'] },
       }),
@@ -143,7 +143,7 @@ const lastWords = scenario(
 let broken = 0
 const failing = scenario(
   'a summary that fails',
-  mind({
+  modelAgent({
     model: inOrder(reads(1), reads(2), reads(3), 'final'),
     compaction: {
       above: 250,
@@ -162,7 +162,7 @@ const ends: Readonly<Record<string, Outcome>> = {
   'scorers one after the other': completed('good work'),
 }
 
-describe('a process that dies while a mind is looked after', () => {
+describe('a process that dies while a model agent is looked after', () => {
   for (const played of [iterations, bailing, scorers, oneByOne, summaries, byOthers, lastWords, failing])
     diesEverywhere(played, ends[played.name] ?? completed('final'))
 
@@ -172,7 +172,7 @@ describe('a process that dies while a mind is looked after', () => {
     const hangs = { name: 'hangs', score: () => new Promise<number>(() => {}) }
     const isComplete = { scorers: [hangs, isLong], strategy: 'any' } as const
     const { end, differences, repeated } = await simulate(
-      scenario('any', mind({ model: scripted('long enough'), isComplete }), { outside: person }),
+      scenario('any', modelAgent({ model: scripted('long enough'), isComplete }), { outside: person }),
     )
     expect(end.outcome).toEqual(completed('long enough'))
     expect([differences, repeated]).toEqual([[], []])
@@ -183,7 +183,7 @@ describe('a process that dies while a mind is looked after', () => {
     const isComplete = { scorers: [hangs('a'), hangs('b')], timeoutMs: 1_000 }
     const hanging = scenario(
       'scorers that hang',
-      mind({ model: scripted('x', 'y'), isComplete, limits: { turns: 1 } }),
+      modelAgent({ model: scripted('x', 'y'), isComplete, limits: { turns: 1 } }),
       {
         outside: passing,
       },
