@@ -13,7 +13,7 @@
  * is noted is in the line: so S4 holds for the notes, too.
  */
 import type { ActivationId, Json } from '../core/index.ts'
-import { Channel, type Arrival, type Context } from '../engine/index.ts'
+import { TypedChannel, type Arrival, type Context } from '../engine/index.ts'
 
 /** An activation in the line of a lock: it has its turn, or waits for it. */
 export interface LockEntry {
@@ -161,7 +161,7 @@ interface Turn {
 }
 
 /** By which those in a line are told that it is their turn. */
-const turnsIn = ({ word }: FifoLock): Channel<Turn> => new Channel(word, (member) => ({ id: member('id') }))
+const turnsIn = ({ word }: FifoLock): TypedChannel<Turn> => new TypedChannel(word, (member) => ({ id: member('id') }))
 
 /** Waits until somebody says that it is my turn, but no longer than this, and no longer than it is wanted. */
 async function told(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {
@@ -183,7 +183,7 @@ const isMyTurn = (turn: Turn | undefined, me: LockEntry): boolean =>
 const refusalMs = 1_000
 
 /** No activation looks at these: what counts is whether they are refused. */
-const looks = new Channel<object>('$line.look', () => ({}))
+const looks = new TypedChannel<object>('$line.look', () => ({}))
 
 /**
  * Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is

@@ -57,7 +57,7 @@ export interface PlanResults {
  * What the end of a planned team says besides. A team that was cancelled, or ran into a limit, says nothing more: its
  * view has what there is.
  */
-interface Planned {
+interface WithPlanResults {
   readonly results?: PlanResults
 }
 
@@ -68,8 +68,8 @@ export type Outcome<O = Json> =
       readonly output: O
       /** A human gave it: under which name. Absent where nobody said. */
       readonly by?: string
-    } & Planned)
-  | ({ readonly status: 'failed'; readonly failure: Failure } & Planned)
+    } & WithPlanResults)
+  | ({ readonly status: 'failed'; readonly failure: Failure } & WithPlanResults)
   | ({
       readonly status: 'limited'
       readonly limit: LimitName
@@ -79,14 +79,14 @@ export type Outcome<O = Json> =
        * The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field.
        */
       readonly account?: LimitedAccount
-    } & Planned)
-  | ({ readonly status: 'timed-out'; readonly message: string } & Planned)
-  | ({ readonly status: 'cancelled'; readonly reason: string } & Planned)
+    } & WithPlanResults)
+  | ({ readonly status: 'timed-out'; readonly message: string } & WithPlanResults)
+  | ({ readonly status: 'cancelled'; readonly reason: string } & WithPlanResults)
   /**
    * A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an
    * answer, so it is no completion. `text` is what there was.
    */
-  | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & Planned)
+  | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & WithPlanResults)
 
 /** The words of `Outcome['status']`. */
 export type OutcomeStatus = Outcome['status']

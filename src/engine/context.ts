@@ -129,7 +129,7 @@ export interface AccountLimits {
 }
 
 /** How a worker is started. */
-export interface StartOptions {
+export interface StartWorkerOptions {
   /** The operation's name in its scope. Default: the agent's name. */
   readonly name?: string
   /** The model's id of the call that asked for it. */
@@ -247,7 +247,7 @@ export interface Context {
   /** Starts an effect and returns at once; its end arrives as `step.settled`. */
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId
   /** Starts a registered agent as a worker and returns at once; its end arrives as `worker.settled`. */
-  start(agent: string, input: Json, options?: StartOptions): ActivationId
+  start(agent: string, input: Json, options?: StartWorkerOptions): ActivationId
   /** Puts a question to the outside, or to the clock; its end arrives as `ask.settled`, once. */
   ask(name: string, options?: AskOptions): OpId
   /**

@@ -65,13 +65,13 @@ interface Lane {
   underWay: number
   throttle: Throttle | undefined
   /** In the order in which they came. */
-  readonly queue: Set<Turn>
+  readonly queue: Set<QueuedCall>
   callOff: (() => void) | undefined
   /** When its last call ended. */
   restsSince: number
 }
 
-interface Turn extends Pass {
+interface QueuedCall extends Pass {
   state: 'waiting' | 'out' | 'ended'
   readonly go: () => void
 }
@@ -100,7 +100,7 @@ export class Governor {
    */
   pass(model: string, go: () => void): Pass {
     const lane = this.#lane(model)
-    const turn: Turn = {
+    const turn: QueuedCall = {
       state: 'waiting',
       go,
       get waiting() {
@@ -157,12 +157,12 @@ export class Governor {
     return throttle === undefined || (underWay < throttle.limit && this.#clock.now() >= throttle.closedUntil)
   }
 
-  #leaves(lane: Lane, turn: Turn): void {
+  #leaves(lane: Lane, turn: QueuedCall): void {
     turn.state = 'out'
     lane.underWay++
   }
 
-  #ended(lane: Lane, turn: Turn, how: CallEnd, retryAfterMs = 0): void {
+  #ended(lane: Lane, turn: QueuedCall, how: CallEnd, retryAfterMs = 0): void {
     const was = turn.state
     turn.state = 'ended'
     if (was === 'ended') return

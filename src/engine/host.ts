@@ -4,7 +4,7 @@
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
-import type { Orchestration, StartOptions } from './context.ts'
+import type { Orchestration, StartWorkerOptions } from './context.ts'
 import type { Operation, Owner } from './replay/operation.ts'
 import type { Pause } from './replay/pauses.ts'
 import type { StopCause } from './mail.ts'
@@ -58,7 +58,7 @@ export interface Host {
    * It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work
    * of its leader (earlier-attempts.ts).
    */
-  startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
+  startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void
   /** `keeps`: a human has finished the work above it, so nothing is undone. */
   stopWorker(op: Operation, reason: string, cause: StopCause): void
   openQuestion(op: Operation, event: AskOpened): void

@@ -8,7 +8,15 @@
  * under which its runs are held; of what is another process's now nothing is written), K5 (one transaction for
  * everything that a tick has learned and intends).
  */
-import type { ActivationId, Failure, Json, Now, ReeveError, RunId } from '../core/index.ts'
+import {
+  runOf,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Now,
+  type ReeveError,
+  type RunId,
+} from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './replay/account.ts'
 import type { LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
@@ -41,10 +49,10 @@ export interface LogEntry {
   readonly body: string
 }
 /** Whom a row is for: an open question, an activation at work, or a run that has not ended. */
-export type Target = 'question' | 'activation' | 'run'
+export type RowTarget = 'question' | 'activation' | 'run'
 export interface NewRow {
   readonly act: ActivationId
-  readonly target: Target
+  readonly target: RowTarget
   /** For questions: the address asked under; else the row's key. */
   readonly key: string
   readonly kinds: readonly string[] | undefined
@@ -202,6 +210,32 @@ export interface StoredRun {
 export const asideFor = ({ stuck }: Pick<StoredRun, 'stuck'>): Failure | undefined =>
   stuck?.startsWith('{') === true ? (JSON.parse(stuck) as Failure) : undefined
 
+/** A row of the table of open questions, as an SQL store reads it. */
+export interface QuestionRow {
+  readonly id: string
+  readonly act: ActivationId
+  readonly address: string
+  readonly kind: string
+  readonly until: number | null
+  readonly at: number
+  readonly body: string
+  /** An answer is in the inbox. SQLite writes booleans as 0 and 1. */
+  readonly answered: boolean | 0 | 1
+}
+
+/** The question that a row holds. */
+export const questionOf = (row: QuestionRow): Question => ({
+  id: row.id,
+  kind: row.kind as Question['kind'],
+  run: runOf(row.act),
+  activation: row.act,
+  address: row.address,
+  askedAt: row.at,
+  ...(row.until === null ? {} : { until: row.until }),
+  ...(row.answered ? { answered: true as const } : {}),
+  body: JSON.parse(row.body) as Json,
+})
+
 /** An unread inbox row. */
 export interface InboxRow {
   readonly position: number
@@ -233,13 +267,13 @@ export interface Past {
 }
 
 /** An agent, and which version of it. */
-export interface Kind {
+export interface AgentVersion {
   readonly agent: string
   readonly version: string
 }
 
 /** A run that may be claimed, as it lies in the store. */
-export interface Candidate extends StoredRun {
+export interface ClaimCandidate extends StoredRun {
   /**
    * If it is stuck or set aside: what an operator has said to it that no process has read. A cancel counts more: it
    * needs no code.
@@ -252,15 +286,15 @@ export interface Candidate extends StoredRun {
  * of the kinds that this process drives. Of those lost less often than `lossesBelow` the oldest of a kind first; with
  * `lossesFrom` those that were lost so often or more, the least often first.
  */
-export type Wanted =
+export type ClaimFilter =
   | readonly RunId[]
-  | { readonly drives: (kind: Kind) => boolean; readonly lossesBelow: number; readonly limit: number }
-  | { readonly drives: (kind: Kind) => boolean; readonly lossesFrom: number; readonly limit: number }
+  | { readonly drives: (kind: AgentVersion) => boolean; readonly lossesBelow: number; readonly limit: number }
+  | { readonly drives: (kind: AgentVersion) => boolean; readonly lossesFrom: number; readonly limit: number }
 
 /** A run that this process holds from now on, with all that going on needs: nothing more is read while it is driven. */
 export interface Claimed {
   /** As it was before. */
-  readonly run: Candidate
+  readonly run: ClaimCandidate
   readonly epoch: number
   /** Of every activation that has one. */
   readonly accounts: ReadonlyMap<ActivationId, AccountState>
@@ -358,7 +392,7 @@ export interface StoreReader {
    * Runs of the kinds that this process drives that nobody holds and that have not parked: so many at most, the oldest
    * of a kind first. Nothing is locked by it: who wants them claims them.
    */
-  ready(drives: (kind: Kind) => boolean, limit: number): Now<readonly RunId[]>
+  ready(drives: (kind: AgentVersion) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
   endedBefore(at: number, limit: number): Now<readonly RunId[]>
 }
@@ -464,7 +498,7 @@ export interface Store {
    * none. `admits` is asked for each, once, before it is claimed. Left out are runs that have ended, that another
    * process holds or is faster with, and that are not there. One that this process holds already gets a new epoch.
    */
-  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Now<readonly Claimed[]>
+  claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Now<readonly Claimed[]>
   /**
    * What has come in, since this was last asked or since a run was claimed, for these runs after the last row that each
    * was given, and for others. What this process has posted itself is there as soon as its commit is. One question at a

@@ -103,7 +103,7 @@ export function cutOff(model: string, why: string): Failure {
   return failure('model.cut-off', `the answer of ${model} was cut off: ${why}`, 'transport')
 }
 
-type Verdict =
+type FaultKind =
   | 'rate-limited'
   | 'no-credit'
   | 'not-authorized'
@@ -114,7 +114,7 @@ type Verdict =
   | 'cut-off'
   | 'other'
 
-function verdict(facts: Facts, thrown: unknown, begun: boolean): Verdict {
+function verdict(facts: Facts, thrown: unknown, begun: boolean): FaultKind {
   const { status, kind, name } = facts
   if (/insufficient_quota|billing/i.test(kind)) return 'no-credit'
   if (status !== undefined && status >= 400) return byStatus(status, kind)
@@ -127,7 +127,7 @@ function verdict(facts: Facts, thrown: unknown, begun: boolean): Verdict {
   return name === 'AI_APICallError' ? 'unavailable' : 'other'
 }
 
-function byStatus(status: number, kind: string): Verdict {
+function byStatus(status: number, kind: string): FaultKind {
   if (status === 429) return 'rate-limited'
   if (status === 401 || status === 402 || status === 403) return 'not-authorized'
   if (status === 404 || /model_not_found/i.test(kind)) return 'unknown-model'
@@ -136,7 +136,7 @@ function byStatus(status: number, kind: string): Verdict {
 }
 
 /** Errors inside a stream come without a status; their type or code is all there is. */
-function byKind(kind: string): Verdict | undefined {
+function byKind(kind: string): FaultKind | undefined {
   if (/rate_limit|resource_exhausted|too_many_requests/i.test(kind)) return 'rate-limited'
   if (/authentication|permission|unauthenticated|invalid_api_key/i.test(kind)) return 'not-authorized'
   if (/model_not_found|not_found_error/i.test(kind)) return 'unknown-model'
@@ -145,7 +145,7 @@ function byKind(kind: string): Verdict | undefined {
   return undefined
 }
 
-function byName(name: string): Verdict | undefined {
+function byName(name: string): FaultKind | undefined {
   switch (name) {
     case 'AI_LoadAPIKeyError':
       return 'not-authorized'

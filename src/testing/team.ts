@@ -30,7 +30,7 @@ export type ScriptLine =
 /**
  * Which line of a script is next: by what the model is shown, or by how many questions it was asked before this one.
  */
-type Place = (request: ModelRequest) => number
+type ScriptPosition = (request: ModelRequest) => number
 /** A model that follows a script, with what it was shown. */
 export interface ScriptedModel extends ModelFunction {
   /** Copies of the messages, one list per call, in the order of the calls. */
@@ -59,7 +59,7 @@ export function inOrder(...script: readonly ScriptLine[]): ScriptedModel {
   })
 }
 
-function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel {
+function following(script: readonly ScriptLine[], placeOf: ScriptPosition): ScriptedModel {
   const prompts: (readonly Message[])[] = []
   const rule: ModelFunction = (request) => {
     const place = placeOf(request)

@@ -119,7 +119,7 @@ export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promi
   }
 }
 
-interface Parts {
+interface VirtualParts {
   readonly engine: EmbeddedEngine
   readonly runtime: Runtime
   readonly clock: ManualClock
@@ -129,7 +129,7 @@ interface Parts {
 const longestMs = 30 * 24 * 3_600_000
 
 async function runUntilIdle(
-  parts: Parts,
+  parts: VirtualParts,
   { pastDeadlines = false, withinMs = longestMs }: RunUntilIdleOptions = {},
 ): Promise<Idle> {
   const { clock } = parts
@@ -150,7 +150,7 @@ async function runUntilIdle(
 const quietTurns = 4
 
 /** Waits until nothing goes on any more without the clock. */
-async function rests({ engine, clock }: Parts): Promise<void> {
+async function rests({ engine, clock }: VirtualParts): Promise<void> {
   const { driver } = engine
   for (let quiet = 0; quiet < quietTurns; quiet++) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -159,7 +159,7 @@ async function rests({ engine, clock }: Parts): Promise<void> {
 }
 
 /** When the clock is to be moved to next; undefined if nothing comes of it. */
-function nextMove({ engine, clock }: Parts, pastDeadlines: boolean): number | undefined {
+function nextMove({ engine, clock }: VirtualParts, pastDeadlines: boolean): number | undefined {
   const { next } = clock
   if (next === undefined) return undefined
   const { effects } = engine.driver
@@ -176,7 +176,7 @@ function nextMove({ engine, clock }: Parts, pastDeadlines: boolean): number | un
  */
 const isLook = (address: string): boolean => /(?:^|\/)(?:session|thread|memory)(?:#\d+)?\/wait(?:#\d+)?$/.test(address)
 
-async function waitingRuns({ engine, runtime }: Parts): Promise<readonly WaitingRun[]> {
+async function waitingRuns({ engine, runtime }: VirtualParts): Promise<readonly WaitingRun[]> {
   // a timer that was called off stands in the journal as open
   const due = new Set(engine.store.reader.due(Number.MAX_SAFE_INTEGER).map(({ act, address }) => `${act} ${address}`))
   const open = (await runtime.runs({ limit: Number.MAX_SAFE_INTEGER })).filter(({ endedAt }) => endedAt === undefined)

@@ -11,7 +11,7 @@ import {
   type Context,
   type Orchestration,
   type Registry,
-  type StartOptions,
+  type StartWorkerOptions,
   type StepIO,
   type StepOptions,
 } from '../engine/index.ts'
@@ -66,7 +66,7 @@ class WatchedContext extends ContextView {
     return this.#asked(id)
   }
 
-  override start(agent: string, input: Json, options?: StartOptions): ActivationId {
+  override start(agent: string, input: Json, options?: StartWorkerOptions): ActivationId {
     return this.#asked(super.start(agent, input, options))
   }
 

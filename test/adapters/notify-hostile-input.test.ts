@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { email, slack, terminal, verifyWebhook, webhook, type Mail } from '../../src/adapters/notify/index.ts'
+import { email, slack, terminal, verifyWebhook, webhook, type EmailMessage } from '../../src/adapters/notify/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
 import type { Json, FailureError } from '../../src/core/index.ts'
 import type { Channel, Notice } from '../../src/oversight/index.ts'
@@ -127,7 +127,7 @@ describe('words of models', () => {
 
   test('a mail has one line in each header, no tag and no address that is not ours', async () => {
     for (let seed = 0; seed < 300; seed++) {
-      const sent: Mail[] = []
+      const sent: EmailMessage[] = []
       const channel = email({
         transport: { sendMail: async (mail) => void sent.push(mail) },
         from: 'reeve@example.org',
@@ -135,7 +135,7 @@ describe('words of models', () => {
         link: () => 'https://example.org/run?a="><b>',
       })
       await channel.notify(evil(seed), io(`k${seed}`))
-      const [{ subject, html, to, messageId, headers } = {} as Mail] = sent
+      const [{ subject, html, to, messageId, headers } = {} as EmailMessage] = sent
       for (const header of [subject, messageId, ...Object.values(headers)])
         expect(header).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
       expect(to).toEqual(['ann@example.org'])

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meaningOf, sdk, serverError } from '../../src/adapters/temporal/errors.ts'
 import { setupOf, type TemporalOptions } from '../../src/adapters/temporal/options.ts'
-import { WakeUps, type Failed } from '../../src/adapters/temporal/wake-ups.ts'
+import { TemporalWakeUps, type Failed } from '../../src/adapters/temporal/wake-ups.ts'
 import { agent, createRuntime, step } from '../../src/index.ts'
 import { runId, type ReeveError, type RunId } from '../../src/core/index.ts'
 import { temporal } from '../../src/adapters/temporal/index.ts'
@@ -78,13 +78,13 @@ describe('wake-ups', () => {
 
   /** Wake-ups whose answers the test gives. */
   function onTheirWay(): {
-    readonly wakeUps: WakeUps
+    readonly wakeUps: TemporalWakeUps
     readonly sent: { readonly run: RunId; readonly answer: (failed?: Failed) => void }[]
     readonly told: (Failed | 'taken')[]
   } {
     const sent: ReturnType<typeof onTheirWay>['sent'] = []
     const told: (Failed | 'taken')[] = []
-    const wakeUps = new WakeUps({
+    const wakeUps = new TemporalWakeUps({
       send: (run) =>
         new Promise((resolve, reject) => {
           sent.push({ run, answer: (failed) => (failed === undefined ? resolve() : reject(new Error(failed))) })

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Adapter, adapters, drawers, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
+import { type Adapter, adapters, drawers, frontDoor, maxDepth, repeatedNames, type Room, rooms } from './rooms.ts'
 import { cycles, type Module, readModule, readSource } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -70,6 +70,13 @@ describe('the house', () => {
     const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
     expect(reads).toEqual([])
   })
+  test('no two classes or interfaces have one name', () => {
+    const bearers = new Map<string, string[]>()
+    for (const { path, declares } of source.values())
+      for (const name of declares) bearers.set(name, [...(bearers.get(name) ?? []), path])
+    const repeated = [...bearers].filter(([name, paths]) => paths.length > 1 && !repeatedNames.includes(name))
+    expectNone(repeated.map(([name, paths]) => `${name}: ${paths.join(', ')}`))
+  })
   test('no file is a drawer', () => expectNone(offenders(drawerNames)))
   test('no folder is too deep', () =>
     expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
@@ -119,6 +126,10 @@ describe('the reader behind the rules', () => {
     ).toHaveLength(5)
     expect(impure('new Date(0); clock.now(); // Date.now()')).toEqual([])
   })
+  test('sees classes and interfaces, exported or not', () =>
+    expect(
+      read('class A {}\nexport interface B {}\nexport default class C {}\ntype D = A\nconst E = class {}').declares,
+    ).toEqual(['A', 'B', 'C']))
   test('measures functions and finds the opening', () => {
     const module = read('/** Owns x. */\nconst f = () => {\n\n}\nclass A { g() {\n} }\n')
     expect(module.functions.map(({ name, lines }) => [name, lines])).toEqual([

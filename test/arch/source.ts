@@ -21,6 +21,8 @@ export interface Module {
   /** the specifier as written, and the file it means when it is one of ours */
   imports: { specifier: string; file: string | undefined }[]
   functions: { name: string; lines: number; at: number }[]
+  /** classes and interfaces at the top of the module, exported or not */
+  declares: string[]
   /** calls that take time or randomness from the platform: `Date.now`, `new Date()` */
   impure: { what: string; at: number }[]
 }
@@ -70,6 +72,7 @@ export function readModule(path: string, text: string): Module {
     opening: opensDocumented ? first.value : undefined,
     imports: [],
     functions: [],
+    declares: program.body.flatMap(declaredBy),
     impure: [],
   }
   walk(program, undefined, (node, parent) => {
@@ -91,6 +94,17 @@ export function readModule(path: string, text: string): Module {
     })
   }
   return found
+}
+
+/** The class or interface that a statement declares. */
+function declaredBy(statement: Node): string[] {
+  const declared =
+    statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration'
+      ? statement.declaration
+      : statement
+  return (declared?.type === 'ClassDeclaration' || declared?.type === 'TSInterfaceDeclaration') && declared.id
+    ? [declared.id.name]
+    : []
 }
 
 /** The largest knots of files that import each other, each as the files in it. */

@@ -1,7 +1,7 @@
 /** Message channels: what is recorded of a message, which messages are heard, and how a request ends. */
 import { describe, expect, test } from 'vitest'
 import type { ActivationId, Json, MessageId } from '../../src/core/index.ts'
-import { Channel, RequestChannel, type Arrival, type Context } from '../../src/engine/index.ts'
+import { TypedChannel, RequestChannel, type Arrival, type Context } from '../../src/engine/index.ts'
 
 const act = (name: string): ActivationId => name as ActivationId
 const at = new Date(0)
@@ -31,7 +31,7 @@ function contextOf(heard: Arrival[] = []): { readonly ctx: Context; readonly sen
   return { ctx: { send, next } as unknown as Context, sent }
 }
 
-const news = new Channel<{ readonly seq: number }>('$news', (member) => {
+const news = new TypedChannel<{ readonly seq: number }>('$news', (member) => {
   const seq = member('seq')
   return typeof seq === 'number' ? { seq } : undefined
 })

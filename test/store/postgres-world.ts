@@ -4,7 +4,7 @@
  */
 import { PostgresStore, type PostgresOptions } from '../../src/engine/postgres/index.ts'
 import type { Batch } from '../../src/engine/store.ts'
-import { Draft, StoreProcess } from '../../src/contract/store/stage.ts'
+import { BatchDraft, StoreProcess } from '../../src/contract/store/stage.ts'
 import { freshPostgres, type FreshPostgres } from '../restate/harness.ts'
 import { onServer } from './postgres-place.ts'
 
@@ -56,8 +56,8 @@ export class World implements AsyncDisposable {
   }
 }
 
-export const batch = (owner: string, fill: (draft: Draft) => unknown): Batch => {
-  const draft = new Draft(owner)
+export const batch = (owner: string, fill: (draft: BatchDraft) => unknown): Batch => {
+  const draft = new BatchDraft(owner)
   fill(draft)
   return draft.batch
 }

@@ -13,7 +13,7 @@ import { functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
 import { addressOf, oneLine, quotation, told, type Link } from './words.ts'
 
 /** A mail as nodemailer takes it. */
-export interface Mail {
+export interface EmailMessage {
   readonly from: string
   readonly to: string[]
   readonly subject: string
@@ -28,7 +28,7 @@ export interface Mail {
 
 /** Whoever sends mails: a transport of nodemailer, or something like it. */
 export interface MailTransport {
-  sendMail(mail: Mail): Promise<unknown>
+  sendMail(mail: EmailMessage): Promise<unknown>
 }
 
 /** A mail server. */
@@ -131,7 +131,7 @@ export function mailOf(
   notice: Notice,
   key: string,
   { from, to, address }: { readonly from: string; readonly to: string[]; readonly address: string | undefined },
-): Omit<Mail, 'signal'> {
+): Omit<EmailMessage, 'signal'> {
   const { title, reason, facts, input, commands } = told(notice, inputMost)
   const heading = notice.type === 'approval' ? 'With' : 'The question'
   const text = [

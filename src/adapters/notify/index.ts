@@ -3,9 +3,9 @@
  * optional peer `nodemailer`. Nothing that any of them sends decides anything.
  */
 export { visible, visibleJson } from '../../core/index.ts'
-export { email, type EmailOptions, type Mail, type MailTransport, type Smtp } from './email.ts'
+export { email, type EmailOptions, type EmailMessage, type MailTransport, type Smtp } from './email.ts'
 export type { Fetch } from './post.ts'
-export { verifyWebhook, type VerifyOptions, type WebhookBody, type WebhookHeaders } from './signature.ts'
+export { verifyWebhook, type SignatureOptions, type WebhookBody, type WebhookHeaders } from './signature.ts'
 export { slack, type SlackOptions } from './slack.ts'
 export { terminal, type TerminalOptions } from './terminal.ts'
 export { webhook, type WebhookOptions } from './webhook.ts'

@@ -32,7 +32,7 @@ export type WebhookHeaders =
   Iterable<readonly [string, string]> | { readonly [name: string]: string | readonly string[] | undefined }
 
 /** How strictly a receiver looks. */
-export interface VerifyOptions {
+export interface SignatureOptions {
   /** How old, or how far ahead, a signature may be. Milliseconds. Default five minutes. */
   readonly toleranceMs?: number
   /** Milliseconds since 1970. Default: the clock. */
@@ -49,7 +49,7 @@ export function verifyWebhook(
   headers: WebhookHeaders,
   body: string | Uint8Array,
   secret: string | readonly string[],
-  { toleranceMs = 5 * 60_000, now = systemClock.now() }: VerifyOptions = {},
+  { toleranceMs = 5 * 60_000, now = systemClock.now() }: SignatureOptions = {},
 ): WebhookBody | undefined {
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const parts = (valueOf(headers, signatureHeader) ?? '').split(',').map((part) => part.trim())

@@ -25,7 +25,7 @@ import type { Notice } from '../../oversight/index.ts'
 export type Link = (notice: Notice) => string
 
 /** A notice in words. */
-export interface Told {
+export interface RenderedNotice {
   /** One line. */
   readonly title: string
   /** Why it is asked, or the question; may have several lines. */
@@ -55,7 +55,7 @@ export const quotation = (text: string): string =>
     .join('\n')
 
 /** A notice in words. `where`: what stands behind each command. */
-export function told(notice: Notice, most = inputMost, where = ''): Told {
+export function told(notice: Notice, most = inputMost, where = ''): RenderedNotice {
   const { type, id, run, path, title, text, risk, hits = [], approvers, until } = notice
   const { kind, task, work, context, options, excludes, follows } = notice
   const fact = (name: string, value: string | undefined, longest?: number): [string, string][] =>

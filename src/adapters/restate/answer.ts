@@ -12,7 +12,7 @@ import { isObject, ReeveError } from '../../core/index.ts'
 export type Side = 'ingress' | 'admin'
 
 /** An answer, read to its end. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -43,13 +43,21 @@ export function addressOf(side: Side, given: string): string {
 
 const usual: Readonly<Record<Side, string>> = { ingress: 'http://127.0.0.1:8080', admin: 'http://127.0.0.1:9070' }
 
-export function shaped(answer: Answer, address: string, fields: readonly string[]): Readonly<Record<string, unknown>> {
+export function shaped(
+  answer: HttpAnswer,
+  address: string,
+  fields: readonly string[],
+): Readonly<Record<string, unknown>> {
   const { json } = answer
   if (isObject(json) && fields.every((field) => field in json)) return json
   throw wrongAddress('admin', address, answer)
 }
 
-export function listOf(answer: Answer, address: string, field: string): readonly Readonly<Record<string, unknown>>[] {
+export function listOf(
+  answer: HttpAnswer,
+  address: string,
+  field: string,
+): readonly Readonly<Record<string, unknown>>[] {
   const list = shaped(answer, address, [field])[field]
   if (Array.isArray(list)) return list as readonly Readonly<Record<string, unknown>>[]
   throw wrongAddress('admin', address, answer)
@@ -61,7 +69,7 @@ export function textOf(value: unknown, field: string): string {
 }
 
 /** The error that an answer is which is no success. */
-export function refusal(side: Side, address: string, path: string, answer: Answer): Error {
+export function refusal(side: Side, address: string, path: string, answer: HttpAnswer): Error {
   const { status, headers, text, json } = answer
   const source = headers.get('x-restate-error-source')
   const message = textOf(json, 'message')
@@ -85,7 +93,7 @@ export function unreachable(side: Side, address: string, why: string, cause?: un
   })
 }
 
-export function wrongAddress(side: Side, address: string, { status, headers, text }: Answer): ReeveError {
+export function wrongAddress(side: Side, address: string, { status, headers, text }: HttpAnswer): ReeveError {
   const other = side === 'ingress' ? 'admin' : 'ingress'
   const isOther = side === 'admin' ? headers.has('x-restate-error-source') : text === '' && status === 404
   const what = isOther ? `this looks like the ${other}` : 'this is no Restate server'

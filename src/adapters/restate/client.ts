@@ -17,7 +17,7 @@ import {
   unreachable,
   workerUnreachable,
   wrongAddress,
-  type Answer,
+  type HttpAnswer,
   type Side,
 } from './answer.ts'
 
@@ -51,7 +51,7 @@ export interface ServiceInfo {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-interface Sent {
+interface RequestOptions {
   readonly method: string
   readonly body?: unknown
   readonly timeoutMs?: number
@@ -156,14 +156,18 @@ export class RestateClient {
   }
 
   /** One request, one answer that is a success, or the error that it is. */
-  async #ask(side: Side, path: string, sent: Sent): Promise<Answer> {
+  async #ask(side: Side, path: string, sent: RequestOptions): Promise<HttpAnswer> {
     const address = this[side]
     const answer = await this.#fetch(side, path, sent)
     if (answer.status < 200 || answer.status > 299) throw refusal(side, address, path, answer)
     return answer
   }
 
-  async #fetch(side: Side, path: string, { method, body, timeoutMs = this.#timeoutMs }: Sent): Promise<Answer> {
+  async #fetch(
+    side: Side,
+    path: string,
+    { method, body, timeoutMs = this.#timeoutMs }: RequestOptions,
+  ): Promise<HttpAnswer> {
     const late = AbortSignal.timeout(timeoutMs)
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
     try {
@@ -187,7 +191,7 @@ export class RestateClient {
   }
 }
 
-const servicesIn = (answer: Answer, address: string): readonly ServiceInfo[] =>
+const servicesIn = (answer: HttpAnswer, address: string): readonly ServiceInfo[] =>
   listOf(answer, address, 'services')
     .map((each) => ({
       name: textOf(each, 'name'),

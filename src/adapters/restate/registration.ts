@@ -11,7 +11,7 @@ import { storeLabel } from './call.ts'
 import type { RestateClient, ServiceInfo } from './client.ts'
 
 /** What is to be known. */
-export interface Registered {
+export interface ServiceRegistration {
   readonly url: string
   readonly service: string
   /** The id of the workers' store. */
@@ -26,7 +26,7 @@ export interface Registered {
  */
 export async function register(
   client: RestateClient,
-  { url, service, store }: Registered,
+  { url, service, store }: ServiceRegistration,
   why: 'open' | 'stay',
 ): Promise<boolean> {
   const [services, deployments] = await Promise.all([client.services(), client.deployments()])

@@ -16,15 +16,15 @@ const resourceExhausted = 8
 const unavailable = 14
 const unauthenticated = 16
 
-interface Refusal {
+interface RpcError {
   readonly code: number
   readonly details: string
 }
 
 /** What the server, or the way to it, has said: the SDK wraps it, sometimes twice. */
-function refusalIn(thrown: unknown): Refusal | undefined {
+function refusalIn(thrown: unknown): RpcError | undefined {
   for (let each = thrown; each instanceof Error; each = each.cause) {
-    const { code, details } = each as Partial<Refusal> & Error
+    const { code, details } = each as Partial<RpcError> & Error
     if (typeof code === 'number') return { code, details: typeof details === 'string' ? details : each.message }
   }
   return undefined

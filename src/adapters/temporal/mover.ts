@@ -12,7 +12,7 @@ import type { TemporalClient } from './client.ts'
 import { meaningOf, sdk, serverError } from './errors.ts'
 import type { Moving } from './moves.ts'
 import type { Server } from './options.ts'
-import { WakeUps } from './wake-ups.ts'
+import { TemporalWakeUps } from './wake-ups.ts'
 import type { OpenWorker } from './worker.ts'
 
 /** After so long a worker that has ended, or could not be opened, is opened again. Milliseconds. */
@@ -36,7 +36,7 @@ export class TemporalMover implements Mover {
   readonly keepsWakeUps = true
   readonly #server: Server
   readonly #engine: EngineSide
-  readonly #wakeUps: WakeUps
+  readonly #wakeUps: TemporalWakeUps
   /** What is told once. */
   readonly #told = new Set<string>()
   /** When it was last told that the server is away, and whether it has answered since. */
@@ -54,7 +54,7 @@ export class TemporalMover implements Mover {
   constructor(server: Server, engine: EngineSide) {
     this.#server = server
     this.#engine = engine
-    this.#wakeUps = new WakeUps({
+    this.#wakeUps = new TemporalWakeUps({
       send: async (run) => {
         const [client, store] = await Promise.all([this.#connected(), engine.store()])
         await client.wake({ store, run })

@@ -28,7 +28,7 @@ export interface WakeUpsOptions {
   readonly tell: (thrown: unknown) => void
 }
 
-export class WakeUps {
+export class TemporalWakeUps {
   readonly #options: WakeUpsOptions
   readonly #waiting = new Set<RunId>()
   /** What a server that is away has not taken. */

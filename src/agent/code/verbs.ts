@@ -49,7 +49,7 @@ import {
   isLeaving,
   type Context,
   type OnCancelOptions,
-  type StartOptions,
+  type StartWorkerOptions,
   type StepIO,
   type StepOptions,
 } from '../../engine/index.ts'
@@ -277,7 +277,7 @@ export function startWorker(
   brief: Brief,
   grant: PermitGrant | undefined,
   callId?: string,
-  purpose?: StartOptions['purpose'],
+  purpose?: StartWorkerOptions['purpose'],
 ): ActivationId | Failure {
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
   const receiver = revised(above.versions, worker)

@@ -11,7 +11,7 @@ import {
   type AskOptions,
   type Context,
   type SessionValues,
-  type StartOptions,
+  type StartWorkerOptions,
   type StepIO,
   type StepOptions,
 } from '../../engine/index.ts'
@@ -39,7 +39,7 @@ export class ActivityContext extends ContextView {
     return super.begin(name, effect, options)
   }
 
-  override start(agent: string, input: Json, options?: StartOptions): ActivationId {
+  override start(agent: string, input: Json, options?: StartWorkerOptions): ActivationId {
     this.#activity.done = true
     return super.start(agent, input, options)
   }

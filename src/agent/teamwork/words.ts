@@ -8,7 +8,7 @@
  */
 import { isObject, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
-import { Channel, RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
+import { TypedChannel, RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** Mail to send. `to`: a member, `role:<name>`, or `*` for everybody else. */
 export interface MailToSend {
@@ -141,7 +141,7 @@ const words = new RequestChannel<Spoken, JsonObject, TeamWord & { readonly by?: 
 )
 
 /** Notes to members at work that their inbox is not empty any more. */
-const notes = new Channel<{ readonly seq: number }>('$team.mail', (member) => {
+const notes = new TypedChannel<{ readonly seq: number }>('$team.mail', (member) => {
   const seq = member('seq')
   return typeof seq === 'number' ? { seq } : undefined
 })

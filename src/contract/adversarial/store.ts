@@ -12,16 +12,16 @@ import type {
   Batch,
   BatchResult,
   Buried,
-  Candidate,
+  ClaimCandidate,
   Claimed,
-  Kind,
+  AgentVersion,
   Past,
   Store,
   StoreLease,
   StoreParts,
   StoreReader,
   Unread,
-  Wanted,
+  ClaimFilter,
 } from '../../engine/store.ts'
 import { badWeather, Draws, turns, type Weather } from './weather.ts'
 
@@ -119,7 +119,11 @@ export class AdversarialStore implements Store {
   }
 
   /** To the store below, what another process has let go is this one's: it does not name it as ready. */
-  async #alsoLeft(ready: readonly RunId[], drives: (kind: Kind) => boolean, limit: number): Promise<readonly RunId[]> {
+  async #alsoLeft(
+    ready: readonly RunId[],
+    drives: (kind: AgentVersion) => boolean,
+    limit: number,
+  ): Promise<readonly RunId[]> {
     const left = await Promise.all(
       [...this.#theirs].map(async ([run, how]) => (how === 'left' ? this.below.reader.run(run) : undefined)),
     )
@@ -165,7 +169,7 @@ export class AdversarialStore implements Store {
 
   /** Another process takes the run over from whoever held it under this epoch, and lets it go after a while. */
   async #steal(run: RunId, epoch: number): Promise<void> {
-    const isIts = ({ epoch: now }: Candidate): boolean => now === epoch
+    const isIts = ({ epoch: now }: ClaimCandidate): boolean => now === epoch
     const taken = this.#theirs.has(run) ? [] : await this.below.claim([run], isIts)
     if (taken.length === 0) return
     this.#theirs.set(run, 'held')
@@ -176,11 +180,11 @@ export class AdversarialStore implements Store {
     })
   }
 
-  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+  claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
     const asked = 'drives' in wanted ? wanted : [...wanted]
     return this.#ask('claim', 'claim', async () => {
-      const outrun: Candidate[] = []
-      const mayHave = (candidate: Candidate): boolean => {
+      const outrun: ClaimCandidate[] = []
+      const mayHave = (candidate: ClaimCandidate): boolean => {
         const run = candidate.id as RunId
         if (this.#theirs.get(run) === 'held') return false
         const free = this.#theirs.has(run) ? { ...candidate, owner: null } : candidate
@@ -209,7 +213,7 @@ export class AdversarialStore implements Store {
     return done
   }
 
-  async #claimBelow(wanted: Wanted, mayHave: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+  async #claimBelow(wanted: ClaimFilter, mayHave: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
     const left = [...this.#theirs].flatMap(([run, how]) => (how === 'left' ? [run] : []))
     const taken = (claimed: readonly Claimed[]): readonly Claimed[] => {
       for (const { run } of claimed) this.#theirs.delete(run.id as RunId)
@@ -218,7 +222,7 @@ export class AdversarialStore implements Store {
     if (!('drives' in wanted)) return taken(await this.below.claim(wanted, mayHave))
     // To the store below, what another process has let go is this one's: it does not name it as ready.
     let room = wanted.limit
-    const isWanted = (run: Candidate): boolean =>
+    const isWanted = (run: ClaimCandidate): boolean =>
       room > 0 &&
       wanted.drives(run) &&
       ('lossesBelow' in wanted ? run.losses < wanted.lossesBelow : run.losses >= wanted.lossesFrom)

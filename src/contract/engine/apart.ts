@@ -14,15 +14,19 @@ import {
   type Outcome,
   type RunId,
 } from '../../core/index.ts'
-import type { Context, StartOptions, StepOptions } from '../../engine/index.ts'
+import type { Context, StartWorkerOptions, StepOptions } from '../../engine/index.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
-const apart: StartOptions = { place: 'apart' }
+const apart: StartWorkerOptions = { place: 'apart' }
 const word = (outcome: Outcome): Json =>
   outcome.status === 'completed' ? outcome.output : outcome.status === 'failed' ? outcome.failure.code : outcome.status
 /** Starts a worker apart and waits for its end. */
-const asks = async (ctx: Context, worker: string, input: Json = null, options: StartOptions = {}): Promise<Json> =>
-  word(await ended(ctx, ctx.start(worker, input, { ...apart, ...options })))
+const asks = async (
+  ctx: Context,
+  worker: string,
+  input: Json = null,
+  options: StartWorkerOptions = {},
+): Promise<Json> => word(await ended(ctx, ctx.start(worker, input, { ...apart, ...options })))
 
 /** The workers of a run that are placed apart, each a run. */
 const children = async ({ engine }: Stage, run: RunId): Promise<readonly RunId[]> =>

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { cancelled, completed, type Json, type RunId } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
-import { ended, gate, question, step, until, type Gate, type Play, type Stage } from './stage.ts'
+import { ended, gate, question, step, until, type HeldEffect, type Play, type Stage } from './stage.ts'
 
 /** An agent that works until it is cancelled and leaves two things to be undone. */
-function undoer(stage: Stage, name: string, work: Gate, workers: readonly string[] = []): void {
+function undoer(stage: Stage, name: string, work: HeldEffect, workers: readonly string[] = []): void {
   stage.agent(name, async (ctx) => {
     for (const n of [1, 2]) {
       await step(ctx, `do${n}`, stage.does(`${name}.do${n}`))
@@ -20,7 +20,7 @@ function undoer(stage: Stage, name: string, work: Gate, workers: readonly string
 
 const undone = (stage: Stage): string[] => stage.ran.filter((name) => name.includes('undo'))
 
-async function team(stage: Stage): Promise<{ run: RunId; works: readonly Gate[] }> {
+async function team(stage: Stage): Promise<{ run: RunId; works: readonly HeldEffect[] }> {
   const works = [gate(), gate(), gate()] as const
   undoer(stage, 'w1', works[0])
   undoer(stage, 'w2', works[1])

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { cancelled, completed, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { PostResult } from '../../engine/index.ts'
-import { ended, gate, question, step, until, type Gate, type Play, type Stage } from './stage.ts'
+import { ended, gate, question, step, until, type HeldEffect, type Play, type Stage } from './stage.ts'
 
-type Said = { readonly reason?: string; readonly by?: string; readonly id?: string; readonly withinMs?: number }
+type OperatorNote = { readonly reason?: string; readonly by?: string; readonly id?: string; readonly withinMs?: number }
 
-const takeOver = (stage: Stage, run: RunId, said: Said = {}): Promise<PostResult> =>
+const takeOver = (stage: Stage, run: RunId, said: OperatorNote = {}): Promise<PostResult> =>
   stage.post({ type: 'pause', run, at: 'next', takeover: true, ...said })
-const handBack = (stage: Stage, run: RunId, said: Said = {}): Promise<PostResult> =>
+const handBack = (stage: Stage, run: RunId, said: OperatorNote = {}): Promise<PostResult> =>
   stage.post({ type: 'resume', run, handBack: true, ...said })
 
 /** One effect waiting in a gate, then another one. */
-async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
+async function twoSteps(stage: Stage): Promise<{ run: RunId; first: HeldEffect }> {
   const first = gate()
   stage.agent('a', async (ctx) => [
     await step(ctx, 'first', first.effect),
@@ -282,7 +282,9 @@ const takeovers: readonly Play[] = [
 /**
  * A lead over a worker over another one, each of which knows what undoes its work; the last has an effect in a gate.
  */
-async function threeLevels(stage: Stage): Promise<{ run: RunId; first: Gate; worker: (path: string) => ActivationId }> {
+async function threeLevels(
+  stage: Stage,
+): Promise<{ run: RunId; first: HeldEffect; worker: (path: string) => ActivationId }> {
   const first = gate()
   const undoable = (name: string, body: (ctx: Parameters<Parameters<Stage['agent']>[1]>[0]) => Promise<Json>): void =>
     stage.agent(name, async (ctx) => {

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { cancelled, completed, type Json, type RunId } from '../../core/index.ts'
 import { isArrival } from '../../journal/index.ts'
 import type { Post } from '../../engine/index.ts'
-import { ended, gate, question, step, until, type Gate, type Play, type Stage } from './stage.ts'
+import { ended, gate, question, step, until, type HeldEffect, type Play, type Stage } from './stage.ts'
 
-type PausePoint = Extract<Post, { type: 'pause' }>['at']
+type PauseAt = Extract<Post, { type: 'pause' }>['at']
 
-const pause = (stage: Stage, run: RunId, at: PausePoint, withinMs?: number): Promise<unknown> =>
+const pause = (stage: Stage, run: RunId, at: PauseAt, withinMs?: number): Promise<unknown> =>
   stage.post({ type: 'pause', run, at, ...(withinMs === undefined ? {} : { withinMs }), by: 'operator' })
 
 /** One effect waiting in a gate, then another one. */
-async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
+async function twoSteps(stage: Stage): Promise<{ run: RunId; first: HeldEffect }> {
   const first = gate()
   stage.agent('a', async (ctx) => [
     await step(ctx, 'first', first.effect),
@@ -24,7 +24,7 @@ async function twoSteps(stage: Stage): Promise<{ run: RunId; first: Gate }> {
 }
 
 /** A turn: a model call, two tools, another model call. */
-function turns(stage: Stage, models: Gate, tools: Gate): void {
+function turns(stage: Stage, models: HeldEffect, tools: HeldEffect): void {
   stage.agent('thinker', async (ctx) => {
     const said: Json[] = [await step(ctx, 'model', models.effect, { effect: 'model' })]
     const ids = [1, 2].map(() => ctx.scope('call').begin('tool', tools.effect))
@@ -36,7 +36,7 @@ function turns(stage: Stage, models: Gate, tools: Gate): void {
 /** A model agent whose first model call is under way. */
 async function modelAsked(
   stage: Stage,
-): Promise<{ models: Gate; tools: Gate; run: Awaited<ReturnType<Stage['start']>> }> {
+): Promise<{ models: HeldEffect; tools: HeldEffect; run: Awaited<ReturnType<Stage['start']>> }> {
   const models = gate()
   const tools = gate()
   turns(stage, models, tools)

@@ -11,12 +11,12 @@ import { team, type Subtask, type TeamOptions } from '../../team/index.ts'
 import { begin } from './begin.ts'
 import { gate, question, step, until, type Play, type Stage } from './stage.ts'
 
-type Doing = (ctx: Context) => Promise<Json>
+type Behavior = (ctx: Context) => Promise<Json>
 
 /** A team whose members do what their task's name says. */
 const teamOf = (
   subtasks: readonly Subtask[],
-  doings: Readonly<Record<string, Doing>>,
+  doings: Readonly<Record<string, Behavior>>,
   options: Partial<TeamOptions<string>> = {},
 ): Agent =>
   team({
@@ -34,7 +34,7 @@ const teamOf = (
   })
 const task = (id: string, ...dependencies: string[]): Subtask => ({ id, description: id, dependencies })
 
-const hopeless: Doing = (ctx) =>
+const hopeless: Behavior = (ctx) =>
   step(ctx, 'hopeless', () => {
     throw new FailureError(failure('model.bad-request', 'no luck', 'validation'))
   })

@@ -84,7 +84,7 @@ export async function until(what: string, condition: () => boolean | Promise<boo
 }
 
 /** An effect that waits for the test. */
-export interface Gate {
+export interface HeldEffect {
   /** How often it was let in and has not ended. */
   readonly waiting: number
   /** Attempt numbers, in order. */
@@ -97,7 +97,7 @@ export interface Gate {
 }
 
 /** A gate; a deaf one does not listen to its signal. */
-export function gate(deaf = false): Gate {
+export function gate(deaf = false): HeldEffect {
   const inside: { resolve: (value: Json) => void; reject: (error: Error) => void }[] = []
   const attempts: number[] = []
   const keys: string[] = []

@@ -1,7 +1,7 @@
 /** Store contract: who gets which runs. One process holds a run at a time, under an epoch that grows. */
 import assert from 'node:assert/strict'
 import type { RunId } from '../../core/index.ts'
-import type { Candidate } from '../../engine/store.ts'
+import type { ClaimCandidate } from '../../engine/store.ts'
 import { root, run, stepped, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
@@ -48,7 +48,7 @@ export const claimCases: readonly StorePlay[] = [
       await a.commit((draft) =>
         draft.begin(one, { owner: null }).begin(two, { owner: null }).begin(ten, { owner: null }),
       )
-      const asked: Candidate[] = []
+      const asked: ClaimCandidate[] = []
       const claimed = await a.store.claim([one, two, run('none'), ten], (candidate) => {
         asked.push(candidate)
         return candidate.id !== two

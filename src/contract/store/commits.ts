@@ -2,12 +2,22 @@
 import assert from 'node:assert/strict'
 import type { RunId } from '../../core/index.ts'
 import { nobody, type BatchResult } from '../../engine/store.ts'
-import { below, root, run, settled, started, stepped, type Draft, type StorePlay, type StoreProcess } from './stage.ts'
+import {
+  below,
+  root,
+  run,
+  settled,
+  started,
+  stepped,
+  type BatchDraft,
+  type StorePlay,
+  type StoreProcess,
+} from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
 
 /** What a commit can change about a run, all at once. */
-function everything(draft: Draft, id: RunId, seq: number): Draft {
+function everything(draft: BatchDraft, id: RunId, seq: number): BatchDraft {
   const { batch } = draft
     .log(root(id), seq, stepped('s'))
     .ask(root(id), 'late')
@@ -38,14 +48,14 @@ async function picture({ store }: StoreProcess, id: RunId): Promise<unknown> {
   }
 }
 
-const begun = (draft: Draft, id: RunId): Draft => {
+const begun = (draft: BatchDraft, id: RunId): BatchDraft => {
   draft.begin(id).ask(root(id), 'first').message(root(id), 'msg:first', { from: id })
   draft.batch.accounts.push({ act: root(id), run: id, body: JSON.stringify(account(1)) })
   return draft
 }
 
 /** A second birth of an activation: no store takes it. */
-const impossible = (draft: Draft, id: RunId): Draft => draft.log(root(id), 0, started())
+const impossible = (draft: BatchDraft, id: RunId): BatchDraft => draft.log(root(id), 0, started())
 
 export const commitCases: readonly StorePlay[] = [
   {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { failure } from '../../core/index.ts'
 import { codeFor } from '../../engine/index.ts'
-import { asideFor, type Candidate } from '../../engine/store.ts'
+import { asideFor, type ClaimCandidate } from '../../engine/store.ts'
 import { keysOf, lastOf, root, run, type StorePlay, type StoreProcess } from './stage.ts'
 
 const one = run('r1')
@@ -13,8 +13,8 @@ const found = codeFor(undefined, 'gone', '1')
 const noCode = 'missing' in found ? found.missing : ''
 
 /** How a run lies in the store. */
-async function candidate({ store }: StoreProcess, id = one): Promise<Candidate> {
-  const seen: Candidate[] = []
+async function candidate({ store }: StoreProcess, id = one): Promise<ClaimCandidate> {
+  const seen: ClaimCandidate[] = []
   await store.claim([id], (each) => {
     seen.push(each)
     return false

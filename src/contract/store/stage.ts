@@ -35,7 +35,7 @@ import {
 import { manualClock, type ManualClock } from '../../testing/index.ts'
 
 /** How a case has a store opened. */
-export interface StoreOptions {
+export interface OpenStoreOptions {
   /** Default: that of the stage, which stands still. */
   readonly clock?: Clock
   /** Default 3. */
@@ -46,7 +46,7 @@ export interface StoreOptions {
 /** One store that was empty at first. */
 export interface StorePlace {
   /** Opens it as a process of its own does. Of a store that nobody else can open: once. */
-  open(options: Required<Pick<StoreOptions, 'clock' | 'lossLimit'>> & StoreOptions): Now<Store>
+  open(options: Required<Pick<OpenStoreOptions, 'clock' | 'lossLimit'>> & OpenStoreOptions): Now<Store>
   /**
    * The process that has opened this store dies: nothing of it is released, and another process finds that it is dead
    * when it looks.
@@ -85,7 +85,7 @@ export interface StorePlay {
 const noon = 1_000_000
 
 /** How a run begins that is put into a store. */
-export interface Born {
+export interface SeededRun {
   readonly agent?: string
   readonly version?: string
   readonly at?: number
@@ -115,7 +115,7 @@ export const root = (id: RunId): ActivationId => rootActivation(id)
 export const below = (id: ActivationId, address: string): ActivationId => `${id}>${address}` as ActivationId
 
 /** A batch while it is written. */
-export class Draft {
+export class BatchDraft {
   readonly batch: Batch
   constructor(owner: string) {
     this.batch = emptyBatch(owner)
@@ -129,7 +129,7 @@ export class Draft {
   /** A new run with its first entry. */
   begin(
     id: RunId,
-    { agent = 'a', version = '1', at = noon, caller, owner = this.batch.owner, input = null }: Born = {},
+    { agent = 'a', version = '1', at = noon, caller, owner = this.batch.owner, input = null }: SeededRun = {},
   ): this {
     this.batch.runs.push({
       id,
@@ -225,13 +225,13 @@ export class StoreProcess {
     return this.store.lease.id
   }
 
-  async commit(fill: (draft: Draft) => unknown): Promise<BatchResult> {
-    const draft = new Draft(this.id)
+  async commit(fill: (draft: BatchDraft) => unknown): Promise<BatchResult> {
+    const draft = new BatchDraft(this.id)
     fill(draft)
     return this.store.commit(draft.batch)
   }
   /** Commits, and expects that it is not done. Returns what was thrown. */
-  async refused(fill: (draft: Draft) => unknown): Promise<unknown> {
+  async refused(fill: (draft: BatchDraft) => unknown): Promise<unknown> {
     try {
       await this.commit(fill)
     } catch (thrown) {
@@ -240,7 +240,7 @@ export class StoreProcess {
     return assert.fail('the commit was to fail')
   }
   /** Commits a run and nothing else. */
-  async begin(id: RunId, born?: Born): Promise<void> {
+  async begin(id: RunId, born?: SeededRun): Promise<void> {
     const { existed, fenced } = await this.commit((draft) => draft.begin(id, born))
     assert.deepEqual([existed, fenced], [[], []])
   }
@@ -303,7 +303,7 @@ export class StoreStage {
   }
 
   /** A process opens the store. */
-  async open(options: StoreOptions = {}): Promise<StoreProcess> {
+  async open(options: OpenStoreOptions = {}): Promise<StoreProcess> {
     const place = await this.#at()
     const store = await place.open({ clock: this.clock, lossLimit: 3, ...options })
     this.#open.push(store)

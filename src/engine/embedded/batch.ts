@@ -12,7 +12,7 @@ import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResu
 import { pack } from './blobs.ts'
 import { own, ownRange } from './ranges.ts'
 
-interface Asked {
+interface OpenQuestionRow {
   readonly id: string
   readonly key: string
   readonly kind: string
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** Applies batches on one connection. */
-export class BatchWriter {
+export class SqliteBatchWriter {
   readonly #nums = new Map<string, number>()
   readonly #sql: Record<keyof typeof statements, StatementSync>
   #version: number
@@ -187,7 +187,7 @@ export class BatchWriter {
         s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
       return reason ?? 'accepted'
     }
-    const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find(
+    const asked = (s.questions.all(row.act, row.key) as unknown as OpenQuestionRow[]).find(
       (q) => row.kinds?.includes(q.kind) ?? true,
     )
     if (asked === undefined) {

@@ -78,7 +78,7 @@ const stretchLimit = 4
 const graceMs = 500
 
 /** How a process keeps its lease. */
-export interface LeaseOptions {
+export interface SqliteLeaseOptions {
   readonly file: string
   readonly leaseMs: number
   /** After this many losses in a row a run is set aside. */
@@ -86,10 +86,10 @@ export interface LeaseOptions {
   readonly warn: (code: string, message: string) => void
 }
 
-export class Lease implements StoreLease {
+export class SqliteLease implements StoreLease {
   readonly id = newId('prc')
   readonly #clock: Clock
-  readonly #options: LeaseOptions
+  readonly #options: SqliteLeaseOptions
   readonly #host = bootId()
   readonly #started = processOf(process.pid)?.started ?? String(process.pid)
   readonly #sql: Record<keyof typeof statements, StatementSync>
@@ -99,7 +99,7 @@ export class Lease implements StoreLease {
   readonly #silent = new Map<string, { readonly until: number; readonly since: number }>()
   #isThreadFailed = false
 
-  constructor(db: DatabaseSync, clock: Clock, options: LeaseOptions) {
+  constructor(db: DatabaseSync, clock: Clock, options: SqliteLeaseOptions) {
     this.#db = db
     this.#clock = clock
     this.#options = options

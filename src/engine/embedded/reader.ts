@@ -22,8 +22,10 @@ import {
   asideFor,
   type DueQuestion,
   type InboxRow,
-  type Kind,
+  type AgentVersion,
+  questionOf,
   type Past,
+  type QuestionRow,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
@@ -40,22 +42,12 @@ interface LogRow {
   readonly body: string
   readonly blobs: number | null
 }
-interface QuestionRow {
-  readonly id: string
-  readonly act: string
-  readonly address: string
-  readonly kind: string
-  readonly until: number | null
-  readonly at: number
-  readonly body: string
-  readonly answered: number
-}
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
 /** So many entries of a log are read at once. */
 const page = 5_000
 
-export class Reader implements StoreReader, Past {
+export class SqliteReader implements StoreReader, Past {
   readonly #sql: Record<keyof typeof statements, StatementSync>
   /** Where the newest end stands that was looked at. */
   #lastEnd: number
@@ -214,19 +206,7 @@ export class Reader implements StoreReader, Past {
       : root === undefined
         ? this.#sql.questions.all()
         : this.#sql.questionsOfRun.all(...range(root))) as unknown as QuestionRow[]
-    return rows
-      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act as ActivationId), filter.run))
-      .map((row) => ({
-        id: row.id,
-        kind: row.kind as Question['kind'],
-        run: runOf(row.act as ActivationId),
-        activation: row.act as ActivationId,
-        address: row.address,
-        askedAt: row.at,
-        ...(row.until === null ? {} : { until: row.until }),
-        ...(row.answered === 1 ? { answered: true as const } : {}),
-        body: JSON.parse(row.body) as Json,
-      }))
+    return rows.filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run)).map(questionOf)
   }
 
   asked(id: string): boolean {
@@ -316,7 +296,7 @@ export class Reader implements StoreReader, Past {
    * Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for
    * each.
    */
-  *orphanKinds(): Generator<Kind> {
+  *orphanKinds(): Generator<AgentVersion> {
     for (let last = { agent: '', version: '' }; ;) {
       const next = this.#sql.nextOrphanKind.get(last.agent, last.version) as typeof last | undefined
       if (next === undefined) return
@@ -372,7 +352,7 @@ export class Reader implements StoreReader, Past {
     )
   }
 
-  ready(drives: (kind: Kind) => boolean, limit: number): RunId[] {
+  ready(drives: (kind: AgentVersion) => boolean, limit: number): RunId[] {
     const ready: RunId[] = []
     for (const kind of this.orphanKinds())
       if (ready.length < limit && drives(kind))

@@ -7,10 +7,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
-import type { Batch, BatchResult, Candidate, Claimed, InboxRow, Store, Unread, Wanted } from '../store.ts'
+import type { Batch, BatchResult, ClaimCandidate, Claimed, InboxRow, Store, Unread, ClaimFilter } from '../store.ts'
 import { Identity } from './identity.ts'
-import { Lease } from './lease.ts'
-import { Reader } from './reader.ts'
+import { SqliteLease } from './lease.ts'
+import { SqliteReader } from './reader.ts'
 import { RedactedStore } from './redacted.ts'
 import { removeRun } from './remove.ts'
 import { isRefusal, openStore, refusedBy, storeError, type OpenOptions } from './schema.ts'
@@ -41,8 +41,8 @@ export interface SqliteOptions extends Pick<
 export class SqliteStore implements Store {
   readonly name: string
   readonly isPrivate: boolean
-  readonly reader: Reader
-  readonly lease: Lease
+  readonly reader: SqliteReader
+  readonly lease: SqliteLease
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
   readonly #writer: Writer
@@ -67,12 +67,12 @@ export class SqliteStore implements Store {
     this.isPrivate = file === ':memory:'
     this.db = openStore(open)
     this.#redacted = new RedactedStore(this.db, file, options.redact)
-    this.reader = new Reader(this.db)
+    this.reader = new SqliteReader(this.db)
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
     this.#writer = new Writer(this.db, this.#identity, open, options.writer ?? 'auto')
-    this.lease = new Lease(this.db, this.#clock, {
+    this.lease = new SqliteLease(this.db, this.#clock, {
       file,
       leaseMs: options.leaseMs ?? 3_000,
       lossLimit: options.lossLimit ?? defaultLossLimit,
@@ -87,9 +87,9 @@ export class SqliteStore implements Store {
     return this.#writer.commit(batch)
   }
   /** One transaction for all of them: a claim each with its own `fsync` would be ten times as slow. */
-  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Claimed[] {
+  claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Claimed[] {
     const limit = 'limit' in wanted ? wanted.limit : Infinity
-    const admitted = new Map<RunId, Candidate>()
+    const admitted = new Map<RunId, ClaimCandidate>()
     for (const id of this.#wanted(wanted)) {
       if (admitted.size >= limit) break
       const row = admitted.has(id) ? undefined : this.reader.run(id)
@@ -114,7 +114,7 @@ export class SqliteStore implements Store {
     })
   }
 
-  *#wanted(wanted: Wanted): Generator<RunId> {
+  *#wanted(wanted: ClaimFilter): Generator<RunId> {
     if ('lossesFrom' in wanted) yield* this.reader.suspects(wanted.lossesFrom, wanted.limit)
     else if (!('drives' in wanted)) yield* wanted
     else

@@ -5,13 +5,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../core/index.ts'
 import type { Batch } from '../store.ts'
-import { BatchWriter } from './batch.ts'
+import { SqliteBatchWriter } from './batch.ts'
 import { openStore, type OpenOptions } from './schema.ts'
 import { stopWord } from './stop-thread.ts'
 import type { ThreadReply } from './writer.ts'
 
 const db = openStore(workerData as OpenOptions)
-const writer = new BatchWriter(db, true)
+const writer = new SqliteBatchWriter(db, true)
 
 parentPort!.on('message', (word: { readonly id: number; readonly batch: Batch } | typeof stopWord) => {
   if (word === stopWord) {

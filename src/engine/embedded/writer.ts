@@ -7,7 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import type { Batch, BatchResult } from '../store.ts'
-import { BatchWriter } from './batch.ts'
+import { SqliteBatchWriter } from './batch.ts'
 import type { Identity } from './identity.ts'
 import type { OpenOptions } from './schema.ts'
 import { stopThread } from './stop-thread.ts'
@@ -25,7 +25,7 @@ export type ThreadReply =
   | { readonly id: number; readonly error: { message: string; name: string | undefined; errcode: number | undefined } }
 
 export class Writer {
-  readonly #inline: BatchWriter
+  readonly #inline: SqliteBatchWriter
   readonly #options: OpenOptions
   readonly #identity: Identity
   #mode: WriterMode
@@ -37,7 +37,7 @@ export class Writer {
 
   constructor(db: DatabaseSync, identity: Identity, options: OpenOptions, mode: WriterMode) {
     this.#identity = identity
-    this.#inline = new BatchWriter(db, options.file !== ':memory:')
+    this.#inline = new SqliteBatchWriter(db, options.file !== ':memory:')
     this.#options = options
     this.#mode = options.file === ':memory:' ? 'inline' : mode
     if (this.#mode === 'thread') this.#startThread()

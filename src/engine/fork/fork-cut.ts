@@ -17,7 +17,7 @@ import { isObject, type Outcome } from '../../core/index.ts'
 import type { ApprovalRequested, JournalEvent, StepOpened } from '../../journal/index.ts'
 
 /** One entry of the origin's log. */
-export interface OldEntry {
+export interface OriginEntry {
   readonly position: number
   readonly at: number
   readonly event: JournalEvent
@@ -25,7 +25,7 @@ export interface OldEntry {
 
 /** What is copied of a log that goes on. */
 export interface Cut {
-  readonly kept: readonly OldEntry[]
+  readonly kept: readonly OriginEntry[]
   /** Addresses of questions of former segments that stay open. */
   readonly carried: ReadonlySet<string>
   /** Addresses of workers that are left out with everything below them. */
@@ -76,7 +76,7 @@ const isBeside = (event: JournalEvent): boolean =>
   event.type === 'approval.resolved'
 
 class Log {
-  readonly entries: readonly OldEntry[]
+  readonly entries: readonly OriginEntry[]
   /** Where the last segment begins. */
   readonly #begin: number
   readonly #ends = new Map<string, number>()
@@ -84,7 +84,7 @@ class Log {
   readonly #addresses = new Set<string>()
   readonly carried = new Set<string>()
 
-  constructor(entries: readonly OldEntry[]) {
+  constructor(entries: readonly OriginEntry[]) {
     this.entries = entries
     this.#begin = entries.findLastIndex(({ event }) => event.type === 'activation.restarted') + 1
     for (let i = this.#begin; i < entries.length; i++) {
@@ -103,7 +103,7 @@ class Log {
       else if ((event.type === 'effect.in-doubt' || event.type === 'effect.cleared') && !this.#ends.has(event.address))
         this.#out.add(i)
     }
-    const isOut = ({ event }: OldEntry, i: number): boolean =>
+    const isOut = ({ event }: OriginEntry, i: number): boolean =>
       this.#out.has(i) || (i >= this.#begin && 'address' in event && this.#addresses.has(event.address))
     const left = this.entries.filter(isOut)
     return {
@@ -157,4 +157,4 @@ class Log {
 }
 
 /** What of the log of an activation that has not ended is copied. */
-export const cutLog = (entries: readonly OldEntry[]): Cut => new Log(entries).cut()
+export const cutLog = (entries: readonly OriginEntry[]): Cut => new Log(entries).cut()

@@ -39,7 +39,7 @@ import {
 } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
-import { cutLog, isHousekeeping, type OldEntry } from './fork-cut.ts'
+import { cutLog, isHousekeeping, type OriginEntry } from './fork-cut.ts'
 import type { Mail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
 import type { ForkRun } from '../port.ts'
@@ -206,7 +206,7 @@ class Fork {
 
   /** What is copied, in order. */
   #kept(): readonly Recorded[] {
-    const logs = new Map<ActivationId, (OldEntry & { readonly recorded: Recorded })[]>()
+    const logs = new Map<ActivationId, (OriginEntry & { readonly recorded: Recorded })[]>()
     for (const recorded of this.#prefix) {
       const log = logs.get(recorded.activation)
       const entry = { position: recorded.position, at: recorded.at, event: recorded.event, recorded }

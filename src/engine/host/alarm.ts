@@ -10,7 +10,7 @@ import type { EngineState } from './engine-state.ts'
 /** After deadlines could not be posted, because the store did not take them. Milliseconds of real time. */
 const againMs = 1_000
 
-export class Alarm {
+export class DeadlineAlarm {
   readonly #engine: EngineState
   #callOff: (() => void) | undefined
   #at = Infinity

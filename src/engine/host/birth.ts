@@ -13,7 +13,7 @@ import type { NewRun } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
 
 /** A run to be begun, and what else stands in the birth of a child run. */
-export interface Born extends StartRun, Pick<ActivationStarted, 'path' | 'under' | 'earlier'> {}
+export interface RunBirth extends StartRun, Pick<ActivationStarted, 'path' | 'under' | 'earlier'> {}
 
 /** The row of a run. `from`: of a child run, the run of its leader. */
 export function newRun(
@@ -27,7 +27,7 @@ export function newRun(
 }
 
 /** Writes a run for whoever drives, with the next commit. */
-export function writeBirth(engine: EngineState, born: Born, from?: RunId): void {
+export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): void {
   const { batch, options, clock } = engine
   const { run, path, under, earlier, limits } = born
   const event: JournalEvent = { ...birthOf(born), ...present({ path, under, earlier }) }

@@ -11,7 +11,7 @@ import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage }
 import type { Charge } from '../../journal/index.ts'
 import { said, within, type Mail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 
 /**
  * Puts an operator's word, or its leader's, into the inbox of a child run. `key`: the same word under the same key
@@ -19,7 +19,7 @@ import type { Run } from './run.ts'
  */
 export function tellChild(
   engine: EngineState,
-  leader: Run,
+  leader: LoadedRun,
   child: RunId,
   key: string,
   mail: Extract<Mail, { readonly type: 'pause' | 'resume' | 'cancel' }>,
@@ -37,7 +37,7 @@ export function tellChild(
  */
 export function tellChildren(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   key: string,
   mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>,
 ): void {
@@ -56,7 +56,7 @@ export function tellChildren(
  */
 export function tellLeader(
   engine: EngineState,
-  { id }: Run,
+  { id }: LoadedRun,
   { outcome, usage, spent }: { readonly outcome: Outcome; readonly usage: Usage; readonly spent: Charge | undefined },
 ): void {
   const leader = leaderOf(id)

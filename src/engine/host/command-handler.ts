@@ -40,20 +40,20 @@ import {
 import { Account } from '../replay/account.ts'
 import { Activation } from '../replay/activation.ts'
 import { awaitsForeign, codeFor } from '../code-version.ts'
-import type { Orchestration, StartOptions } from '../context.ts'
+import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../host.ts'
 import type { StopCause } from '../mail.ts'
 import { notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
 import { streamOf } from '../streams.ts'
-import { writeBirth, type Born } from './birth.ts'
+import { writeBirth, type RunBirth } from './birth.ts'
 import type { EngineState, Commands } from './engine-state.ts'
 import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { EffectDispatcher } from './effect-dispatcher.ts'
 import { tellChild, tellLeader } from './children.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 export class CommandHandler implements Commands {
@@ -87,7 +87,7 @@ export class CommandHandler implements Commands {
   warn(code: string, message: string): void {
     this.#engine.options.warn(code, message)
   }
-  #run(activation: ActivationId): Run | undefined {
+  #run(activation: ActivationId): LoadedRun | undefined {
     return this.#engine.runs.get(runOf(activation))
   }
   callerOf(activation: ActivationId): Caller {
@@ -141,7 +141,7 @@ export class CommandHandler implements Commands {
   }
 
   /** Whatever it was stuck at does not matter any more. */
-  unstick(run: Run): void {
+  unstick(run: LoadedRun): void {
     run.stuck = undefined
     run.lacksCode = false
     this.#engine.batch.stuck.push({ run: run.id, reason: null })
@@ -192,7 +192,7 @@ export class CommandHandler implements Commands {
   }
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
-  startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
+  startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     const id = op.id as ActivationId
@@ -253,7 +253,7 @@ export class CommandHandler implements Commands {
   }
 
   birth(
-    run: Run,
+    run: LoadedRun,
     id: ActivationId,
     born: {
       agent: string
@@ -261,7 +261,7 @@ export class CommandHandler implements Commands {
       input: Json
       parentPath: readonly string[]
       path?: readonly string[] | undefined
-      limits: StartOptions['limits']
+      limits: StartWorkerOptions['limits']
       caller: Caller | undefined
       earlier?: Earlier | undefined
     },
@@ -302,11 +302,11 @@ export class CommandHandler implements Commands {
    * its own from now on.
    */
   #bearApart(
-    run: Run,
+    run: LoadedRun,
     op: Operation,
-    born: Pick<Born, 'agent' | 'version' | 'input'> & {
+    born: Pick<RunBirth, 'agent' | 'version' | 'input'> & {
       readonly path: readonly string[] | undefined
-      readonly limits: StartOptions['limits']
+      readonly limits: StartWorkerOptions['limits']
       readonly earlier: Earlier | undefined
     },
   ): void {
@@ -345,7 +345,7 @@ export class CommandHandler implements Commands {
     return andThen(this.#engine.store.reader.below(worker), (written) => [...written, ...known])
   }
 
-  #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
+  #settledOrLoaded(run: LoadedRun, op: Operation): Activation | 'settled' | undefined {
     const id = op.id as ActivationId
     const last = run.past?.lastEvent(id)
     if (last === undefined) return undefined
@@ -436,7 +436,7 @@ export class CommandHandler implements Commands {
   // ---- accounts and values
   // ---------------------------------------------------------------------------------------------------------
 
-  accountsOf(run: Run, id: ActivationId): Account[] {
+  accountsOf(run: LoadedRun, id: ActivationId): Account[] {
     return accountsOf(run, id)
   }
   reserve(activation: Owner, charge: Charge): Failure | undefined {

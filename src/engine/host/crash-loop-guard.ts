@@ -20,7 +20,7 @@ const suspectBefore = 3
  */
 const narrowing = 8
 
-interface Lost {
+interface LossRecord {
   readonly losses: number
   readonly since: number
   /** It has recorded the end of an effect since: it does not die where it died before. */
@@ -33,7 +33,7 @@ export class CrashLoopGuard {
   /** One more loss, and it is set aside. */
   readonly #last: number
   /** Runs in memory that were lost before. */
-  readonly #lost = new Map<RunId, Lost>()
+  readonly #lost = new Map<RunId, LossRecord>()
 
   constructor(lossLimit: number) {
     this.suspectFrom = Math.max(2, lossLimit - suspectBefore)

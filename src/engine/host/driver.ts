@@ -36,12 +36,12 @@ import {
   type ValueResult,
   type ValueWrite,
 } from '../store.ts'
-import { Alarm } from './alarm.ts'
+import { DeadlineAlarm } from './alarm.ts'
 import type { CrashPoint, EngineState, DriverOptions } from './engine-state.ts'
 import { CommandHandler } from './command-handler.ts'
 import { receive } from './inbox.ts'
 import { RunCache, cacheCap } from './run-cache.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 import { Placement } from './placement.ts'
 import { takeTurn } from './turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
@@ -75,8 +75,8 @@ export class Driver implements EngineState {
   readonly commands: CommandHandler
   readonly cache: RunCache
   readonly placement: Placement
-  readonly alarm: Alarm
-  readonly runs = new Map<RunId, Run>()
+  readonly alarm: DeadlineAlarm
+  readonly runs = new Map<RunId, LoadedRun>()
   readonly ready = new Set<Activation>()
   registry: Registry | undefined
   batch: Batch
@@ -135,7 +135,7 @@ export class Driver implements EngineState {
     this.commands = new CommandHandler(this)
     this.cache = new RunCache(this)
     this.placement = new Placement(options.mover, (run) => this.#take(run))
-    this.alarm = new Alarm(this)
+    this.alarm = new DeadlineAlarm(this)
     this.effects = new Effects(this.commands.dispatcher, options.governor, options.deadlines)
     store.listen(() => this.hear())
   }
@@ -202,7 +202,7 @@ export class Driver implements EngineState {
     this.#awaited.push(work)
   }
 
-  touch(run: Run): void {
+  touch(run: LoadedRun): void {
     this.#touched.add(run.id)
     this.batch.epochs.set(run.id, run.epoch)
   }
@@ -334,7 +334,7 @@ export class Driver implements EngineState {
    * A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock
    * may wake it soon).
    */
-  #mayPark(run: Run, writesToItself: ReadonlySet<RunId>): boolean {
+  #mayPark(run: LoadedRun, writesToItself: ReadonlySet<RunId>): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
       return false
@@ -352,7 +352,7 @@ export class Driver implements EngineState {
     )
   }
 
-  #hasReady(run: Run): boolean {
+  #hasReady(run: LoadedRun): boolean {
     for (const activation of run.activations.values()) if (this.ready.has(activation)) return true
     return false
   }

@@ -13,7 +13,7 @@ import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 
 export class EffectDispatcher implements EffectsHost {
   readonly #engine: EngineState
@@ -25,7 +25,7 @@ export class EffectDispatcher implements EffectsHost {
   get clock(): Clock {
     return this.#engine.clock
   }
-  #run(activation: ActivationId): Run | undefined {
+  #run(activation: ActivationId): LoadedRun | undefined {
     return this.#engine.runs.get(runOf(activation))
   }
 
@@ -53,7 +53,7 @@ export class EffectDispatcher implements EffectsHost {
     engine.outbox.push(op)
   }
 
-  #hold(run: Run, op: Operation): void {
+  #hold(run: LoadedRun, op: Operation): void {
     noteHeld(this.#engine.commands, op)
     run.out.delete(op)
     run.held.push(op)
@@ -140,7 +140,7 @@ export class EffectDispatcher implements EffectsHost {
    * `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing
    * follows its last word (K7).
    */
-  notePaused(run: Run): void {
+  notePaused(run: LoadedRun): void {
     const root = run.root
     if (run.ended || run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
     run.pause.reached = true

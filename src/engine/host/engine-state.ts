@@ -15,7 +15,7 @@ import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 import type { Placement } from './placement.ts'
 
 /** Where tests can let a process die (K6). */
@@ -46,8 +46,8 @@ export interface DriverOptions {
 /** The command handler, as the other parts need it. */
 export interface Commands extends Host {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
-  accountsOf(run: Run, id: ActivationId): Account[]
-  unstick(run: Run): void
+  accountsOf(run: LoadedRun, id: ActivationId): Account[]
+  unstick(run: LoadedRun): void
 }
 
 export interface EngineState {
@@ -57,13 +57,13 @@ export interface EngineState {
   readonly effects: Effects
   readonly commands: Commands
   readonly cache: {
-    load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined
-    unreadable(run: Run, thrown: unknown): void
+    load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined
+    unreadable(run: LoadedRun, thrown: unknown): void
     lacks(id: RunId): void
   }
   readonly placement: Placement
   /** Runs in memory. */
-  readonly runs: Map<RunId, Run>
+  readonly runs: Map<RunId, LoadedRun>
   /** Activations that have something to deliver. */
   readonly ready: Set<Activation>
   /** Undefined: this process drives nothing. */
@@ -83,7 +83,7 @@ export interface EngineState {
   onPart: (run: RunId, part: LivePart) => void
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
   /** Something of this run is written with the next commit. */
-  touch(run: Run): void
+  touch(run: LoadedRun): void
   schedule(): void
   /** Calls an effect off as soon as what stops it is durable. */
   callOff(op: Operation): void

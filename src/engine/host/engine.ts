@@ -60,7 +60,7 @@ import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
-import { Run } from './run.ts'
+import { LoadedRun } from './run.ts'
 import { updateValue } from './values.ts'
 
 /** How runs are moved. Everything has a default. */
@@ -300,7 +300,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     if (guarded instanceof Promise) await guarded
     if (driving) {
       this.driver.batch.runs.push(newRun(this.driver, request, this.#lease.id))
-      const run = new Run(id, 1, caller)
+      const run = new LoadedRun(id, 1, caller)
       this.driver.runs.set(id, run)
       this.driver.commands.birth(run, rootActivation(id), {
         agent: request.agent,

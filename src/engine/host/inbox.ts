@@ -11,11 +11,11 @@ import { happenedAs } from '../fork/origin.ts'
 import { divergedKey } from '../question.ts'
 import type { InboxRow } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 import { tellChildren } from './children.ts'
 
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
-export function receive(engine: EngineState, run: Run, row: InboxRow): void {
+export function receive(engine: EngineState, run: LoadedRun, row: InboxRow): void {
   const activation = run.activations.get(row.act)
   if (activation === undefined) return keepFor(engine, run, row)
   const mail = JSON.parse(row.body) as Mail
@@ -38,7 +38,7 @@ export function receive(engine: EngineState, run: Run, row: InboxRow): void {
   }
 }
 
-function keepFor(engine: EngineState, run: Run, row: InboxRow): void {
+function keepFor(engine: EngineState, run: LoadedRun, row: InboxRow): void {
   const kept = run.mail.get(row.act)
   if (kept !== undefined) kept.push(row)
   else if (!isOver(run, row.act)) run.mail.set(row.act, [row])
@@ -54,7 +54,7 @@ function keepFor(engine: EngineState, run: Run, row: InboxRow): void {
  * Whether an activation that is not in memory has had its last word. One that its leader has asked for would be in
  * memory; what became of those that nobody has asked for yet the past tells.
  */
-function isOver(run: Run, id: ActivationId): boolean {
+function isOver(run: LoadedRun, id: ActivationId): boolean {
   const above = parentOf(id)
   if (above === undefined) return false
   const leader = run.activations.get(above.parent)
@@ -63,7 +63,7 @@ function isOver(run: Run, id: ActivationId): boolean {
 }
 
 /** The row is used up with the next commit. */
-function use(engine: EngineState, run: Run, activation: Activation, key: string): void {
+function use(engine: EngineState, run: LoadedRun, activation: Activation, key: string): void {
   activation.taken.push(key)
   engine.touch(run)
   engine.schedule()
@@ -72,7 +72,7 @@ function use(engine: EngineState, run: Run, activation: Activation, key: string)
 /** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
 function ignores(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   root: Activation,
   mail: Extract<Mail, { type: 'pause' | 'resume' }>,
 ): boolean {
@@ -85,7 +85,7 @@ function ignores(
 
 function cancel(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   activation: Activation,
   key: string,
   mail: Extract<Mail, { type: 'cancel' }>,
@@ -98,7 +98,7 @@ function cancel(
 
 function pause(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   root: Activation,
   mail: Extract<Mail, { type: 'pause' }>,
   key: string,
@@ -123,8 +123,8 @@ function pause(
 /** If the pause was given a time, what has not ended by then is called back. */
 function escalateAt(
   engine: EngineState,
-  run: Run,
-  pausing: NonNullable<Run['pause']>,
+  run: LoadedRun,
+  pausing: NonNullable<LoadedRun['pause']>,
   since: number,
   mail: { readonly withinMs?: number; readonly reason?: string; readonly by?: string },
 ): void {
@@ -143,7 +143,7 @@ function escalateAt(
 }
 
 /** A pause that has outlived the memory in which it was asked for goes on as it was asked for. */
-export function restorePause(engine: EngineState, run: Run): void {
+export function restorePause(engine: EngineState, run: LoadedRun): void {
   const asked = run.root?.pausing
   if (run.pause === undefined || asked === undefined) return
   run.pause.at = asked.takenOver ? 'human' : asked.event.at
@@ -152,13 +152,13 @@ export function restorePause(engine: EngineState, run: Run): void {
 }
 
 /** Aborts what is out and may be repeated; it runs again after the pause and loses no attempt by it. */
-function callBack(engine: EngineState, run: Run): void {
+function callBack(engine: EngineState, run: LoadedRun): void {
   for (const op of run.out) if (op.effect !== 'once') engine.effects.abort(op, 'paused', true)
   engine.touch(run)
   engine.schedule()
 }
 
-function letGo(engine: EngineState, run: Run): void {
+function letGo(engine: EngineState, run: LoadedRun): void {
   run.pause?.callOff?.()
   run.pause = undefined
   const held = run.held
@@ -169,7 +169,7 @@ function letGo(engine: EngineState, run: Run): void {
 
 function resume(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   root: Activation,
   mail: Extract<Mail, { type: 'resume' }>,
   key: string,
@@ -185,7 +185,7 @@ function resume(
 
 function settleDoubt(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   activation: Activation,
   key: string,
   mail: Extract<Mail, { type: 'settle-doubt' }>,
@@ -213,7 +213,7 @@ function settleDoubt(
 
 function settleDivergence(
   engine: EngineState,
-  run: Run,
+  run: LoadedRun,
   activation: Activation,
   key: string,
   mail: Extract<Mail, { type: 'settle-divergence' }>,

@@ -10,10 +10,10 @@ import { isNotice, type Charge } from '../../journal/index.ts'
 import { reserveFor, type Account } from '../replay/account.ts'
 import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
-import type { Run } from './run.ts'
+import type { LoadedRun } from './run.ts'
 
 /** The accounts that an activation's charges count on: its own and those of everybody above it. */
-export function accountsOf(run: Run, id: ActivationId): Account[] {
+export function accountsOf(run: LoadedRun, id: ActivationId): Account[] {
   const found: Account[] = []
   if (run.accounts.size === 0) return found
   // from the root downwards: each leader's id is the beginning of its workers'

@@ -25,10 +25,18 @@ import { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
 import { doneBy } from '../fork/origin.ts'
 import type { Moved } from '../mover.ts'
-import { asideFor, nobody, type Candidate, type Claimed, type Kind, type StoredRun, type Wanted } from '../store.ts'
+import {
+  asideFor,
+  nobody,
+  type ClaimCandidate,
+  type Claimed,
+  type AgentVersion,
+  type StoredRun,
+  type ClaimFilter,
+} from '../store.ts'
 import type { EngineState } from './engine-state.ts'
 import { receive, restorePause } from './inbox.ts'
-import { Run } from './run.ts'
+import { LoadedRun } from './run.ts'
 import { CrashLoopGuard } from './crash-loop-guard.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
@@ -47,7 +55,7 @@ const spreadMs = 25
 /** Of which kinds a process drives runs: another version of an agent may be at home here, too. */
 const driven =
   (registry: Registry) =>
-  ({ agent }: Kind): boolean =>
+  ({ agent }: AgentVersion): boolean =>
     registry.find(agent) !== undefined
 
 /** The other processes have found the same runs: where there are many, each begins with another one. */
@@ -231,7 +239,7 @@ export class RunCache {
     detached(claims, over)
   }
 
-  #next(): { readonly wanted: Wanted; readonly insist: boolean } | undefined {
+  #next(): { readonly wanted: ClaimFilter; readonly insist: boolean } | undefined {
     const { registry, runs } = this.#engine
     if (this.#engine.dead || this.#engine.closing || registry === undefined) {
       this.#wanted.clear()
@@ -264,10 +272,10 @@ export class RunCache {
   /**
    * If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next.
    */
-  #claim({ wanted, insist }: { readonly wanted: Wanted; readonly insist: boolean }): Now<void> {
+  #claim({ wanted, insist }: { readonly wanted: ClaimFilter; readonly insist: boolean }): Now<void> {
     const { store } = this.#engine
     const suspects: number[] = []
-    const admits = (run: Candidate): boolean => {
+    const admits = (run: ClaimCandidate): boolean => {
       if (this.#engine.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
       if ('drives' in wanted && !this.#engine.placement.isOurs(run.id as RunId)) return false
       if (run.losses >= this.#crashLoops.suspectFrom) suspects.push(run.losses)
@@ -308,7 +316,7 @@ export class RunCache {
     return this.#isClaiming ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
-  #admits(run: Candidate, insist: boolean, suspects: readonly number[]): boolean {
+  #admits(run: ClaimCandidate, insist: boolean, suspects: readonly number[]): boolean {
     if (this.#engine.registry?.find(run.agent) === undefined) return false
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
@@ -324,7 +332,7 @@ export class RunCache {
     if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
     this.#crashLoops.takenUp(id, row.losses)
     if (row.losses > 0) this.#engine.store.lease.stretch(this.#crashLoops.worst)
-    const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
+    const run = new LoadedRun(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null)
       run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
@@ -357,7 +365,7 @@ export class RunCache {
    * to take it, so that it is not kept waiting by who can only call it stuck. What is known to be stuck here is left
    * alone, but for a cancel, which needs no code.
    */
-  #leavesToOthers(row: Candidate, insist: boolean): boolean {
+  #leavesToOthers(row: ClaimCandidate, insist: boolean): boolean {
     const { registry, store } = this.#engine
     const id = row.id as RunId
     const known = this.#lacking.get(id) === registry
@@ -373,7 +381,7 @@ export class RunCache {
    * A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in
    * a moment.
    */
-  unreadable(run: Run, thrown: unknown): void {
+  unreadable(run: LoadedRun, thrown: unknown): void {
     const error = this.#engine.store.errorOf(thrown)
     this.drop(run.id, error.retryable ? undefined : 'parked')
     if (error.retryable) {
@@ -405,7 +413,7 @@ export class RunCache {
   }
 
   /** Reads an activation into memory. Undefined if there is none. */
-  load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
+  load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
     for (const { seq, at, event } of run.past?.activation(id) ?? []) {
       if (activation === undefined) {

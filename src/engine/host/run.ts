@@ -15,7 +15,7 @@ import type { InboxRow, Past } from '../store.ts'
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
 
 /** What one process holds of a run that it drives. */
-export class Run {
+export class LoadedRun {
   readonly id: RunId
   readonly caller: Caller
   epoch: number

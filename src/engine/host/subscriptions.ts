@@ -37,11 +37,11 @@ export interface SubscriptionOptions {
   readonly warn: (error: ReeveError) => void
 }
 
-interface Waiting {
+interface EndWaiter {
   readonly resolve: (end: RunEnd) => void
   readonly reject: (error: Error) => void
 }
-interface Watcher {
+interface RunWatcher {
   readonly run: RunId
   readonly from: number
   readonly resolve: () => void
@@ -58,8 +58,8 @@ export class Subscriptions {
   readonly #store: Pick<Store, 'errorOf'>
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
-  readonly #outcomes = new Map<RunId, Waiting[]>()
-  readonly #watchers = new Set<Watcher>()
+  readonly #outcomes = new Map<RunId, EndWaiter[]>()
+  readonly #watchers = new Set<RunWatcher>()
   readonly #parts: StoreParts | undefined
   readonly #listeners = new Map<RunId, Listening>()
   /** Awaited runs of which the store could not be asked. */
@@ -165,7 +165,7 @@ export class Subscriptions {
         this.#count()
         done()
       }
-      const watcher: Watcher = { run, from, resolve }
+      const watcher: RunWatcher = { run, from, resolve }
       signal?.addEventListener('abort', resolve)
       this.#watchers.add(watcher)
       this.#count()
@@ -174,7 +174,7 @@ export class Subscriptions {
   }
 
   /** Whoever watches is told of what there is, and also if nobody can say: it reads then, and hears what is wrong. */
-  #look({ run, from, resolve }: Watcher): void {
+  #look({ run, from, resolve }: RunWatcher): void {
     if (this.#options.isBeginning(run)) return
     const told = (hasNews: boolean): void => {
       if (hasNews) resolve()
@@ -240,7 +240,7 @@ export class Subscriptions {
     this.#count()
   }
 
-  #take(run: RunId): Waiting[] {
+  #take(run: RunId): EndWaiter[] {
     const waiting = this.#outcomes.get(run) ?? []
     this.#outcomes.delete(run)
     return waiting

@@ -9,7 +9,7 @@ import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 
 /** How the store is asked: `once` fails with it; `patiently` waits until it is well again. */
-export type Asking = <T>(ask: () => Now<T>) => Promise<T>
+export type StoreCall = <T>(ask: () => Now<T>) => Promise<T>
 
 /** Milliseconds of real time between two attempts: the first, and at most. */
 const againMs = 50
@@ -17,7 +17,7 @@ const longestMs = 5_000
 
 /** A failure is an error of the store. */
 const once =
-  (engine: Pick<EngineState, 'store'>): Asking =>
+  (engine: Pick<EngineState, 'store'>): StoreCall =>
   async (ask) => {
     try {
       return await ask()
@@ -31,7 +31,7 @@ const once =
  * also if the run is read again meanwhile. Given up when the effect is nobody's any more.
  */
 export const patiently =
-  (engine: Pick<EngineState, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): Asking =>
+  (engine: Pick<EngineState, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): StoreCall =>
   async (ask) => {
     for (let ms = againMs; ; ms = Math.min(ms * 2, longestMs)) {
       try {

@@ -16,8 +16,8 @@ import { storeMark } from '../redaction-mark.ts'
 import { emptyBatch, type Batch, type Store, type StoreReader } from '../store.ts'
 import { addRun, oldRun, runColumns, type OldRun, type RunRow } from './old-run.ts'
 import { oldStream, openWrites, type OldStream, type OpenWrite } from './old-stream.ts'
-import { placeOf, type Place } from './place.ts'
-import { openSource, type Source } from './source.ts'
+import { placeOf, type StoreLocation } from './place.ts'
+import { openSource, type MigrationSource } from './source.ts'
 
 export interface Migration {
   /** The event store of 0.1: a file, or `postgres://…` with `?schema=name` where it is not `reeve`. */
@@ -77,7 +77,7 @@ export async function migrateStore({ from, to, check = false, onProgress = () =>
     const target = check && !(await isThere(places.to)) ? undefined : openTarget(places.to, marked)
     try {
       if (!marked) target?.mustHaveRules()
-      const migrated = await new Work(source, target, check, onProgress).done()
+      const migrated = await new MigrationJob(source, target, check, onProgress).done()
       await mustBeIdle(source)
       return migrated
     } finally {
@@ -90,21 +90,21 @@ export async function migrateStore({ from, to, check = false, onProgress = () =>
   }
 }
 
-const isSame = (a: Place, b: Place): boolean => JSON.stringify(a) === JSON.stringify(b)
+const isSame = (a: StoreLocation, b: StoreLocation): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-const busy = (source: Source, why: string): ReeveError =>
+const busy = (source: MigrationSource, why: string): ReeveError =>
   new ReeveError('store.busy', `${source.name} is still at work: ${why}`, {
     retryable: true,
     hint: 'Stop all processes that use it, then run the migration again. What has been migrated stays, and is not migrated twice.',
   })
 
-const marksOf = new WeakMap<Source, string>()
+const marksOf = new WeakMap<MigrationSource, string>()
 
 /**
  * Whoever writes to the source writes what nobody will read: said before anything is migrated, and after it if
  * something has been written meanwhile.
  */
-async function mustBeIdle(source: Source): Promise<void> {
+async function mustBeIdle(source: MigrationSource): Promise<void> {
   const users = await source.users()
   if (users !== undefined) throw busy(source, users)
   const mark = await source.mark()
@@ -113,7 +113,7 @@ async function mustBeIdle(source: Source): Promise<void> {
   if (before !== mark) throw busy(source, 'something was written to it meanwhile')
 }
 
-async function isThere(place: Place): Promise<boolean> {
+async function isThere(place: StoreLocation): Promise<boolean> {
   if (place.kind === 'file') return existsSync(place.file)
   const loaded = await driver()
   const client = made(() => new loaded.Client(configOf(place, loaded)))
@@ -129,7 +129,7 @@ async function isThere(place: Place): Promise<boolean> {
 }
 
 /** What was kept out of the source stays out: a store that is opened with rules is marked for good. */
-function openTarget(place: Place, marked: boolean): Store {
+function openTarget(place: StoreLocation, marked: boolean): Store {
   const rules = marked ? { redact: { keys: ['!'] } } : {}
   return place.kind === 'file'
     ? new SqliteStore({ file: place.file, ...rules })
@@ -142,8 +142,8 @@ interface Portion {
   readonly streams: readonly OldStream[]
 }
 
-class Work {
-  readonly #source: Source
+class MigrationJob {
+  readonly #source: MigrationSource
   readonly #target: Store | undefined
   readonly #check: boolean
   readonly #onProgress: NonNullable<Migration['onProgress']>
@@ -155,7 +155,7 @@ class Work {
   #streams = 0
 
   constructor(
-    source: Source,
+    source: MigrationSource,
     target: Store | undefined,
     check: boolean,
     onProgress: NonNullable<Migration['onProgress']>,

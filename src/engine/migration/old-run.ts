@@ -13,7 +13,7 @@ import { decode, type JournalEvent } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import { unpack } from '../payload.ts'
 import type { Batch } from '../store.ts'
-import type { Source } from './source.ts'
+import type { MigrationSource } from './source.ts'
 
 export interface RunRow {
   readonly num: number
@@ -55,14 +55,14 @@ export interface OldEntry {
   readonly event: JournalEvent
 }
 
-interface InboxRow {
+interface OldInboxRow {
   readonly act: ActivationId
   readonly key: string
   readonly body: string | null
   readonly taken: number
 }
 
-interface QuestionRow {
+interface OldQuestionRow {
   readonly id: string
   readonly act: ActivationId
   readonly address: string
@@ -79,8 +79,8 @@ export interface OldRun {
   readonly activations: readonly ActivationRow[]
   /** In the order of the feed. */
   readonly entries: readonly OldEntry[]
-  readonly inbox: readonly InboxRow[]
-  readonly questions: readonly QuestionRow[]
+  readonly inbox: readonly OldInboxRow[]
+  readonly questions: readonly OldQuestionRow[]
   readonly accounts: readonly {
     readonly act: ActivationId
     readonly state: AccountState
@@ -90,7 +90,7 @@ export interface OldRun {
 
 export const runColumns = 'num, id, agent, version, caller, position, created, status, ended, control, reached'
 
-interface EntryRow {
+interface OldEntryRow {
   readonly act: ActivationId
   readonly seq: number
   readonly at: number
@@ -102,8 +102,8 @@ interface EntryRow {
  * The entries of a run or of a stream. Throws `store.corrupt` where a long string is missing, and what `decode` says of
  * an event.
  */
-export async function entriesOf(source: Source, run: string): Promise<readonly OldEntry[]> {
-  const rows = await source.rows<EntryRow>(
+export async function entriesOf(source: MigrationSource, run: string): Promise<readonly OldEntry[]> {
+  const rows = await source.rows<OldEntryRow>(
     'SELECT act, seq, at, body, blobs FROM entry WHERE run = $1 ORDER BY position',
     [run],
   )
@@ -140,7 +140,7 @@ function whole(body: string, read: (hash: string) => string): string {
 }
 
 /** Throws `journal.hole` where its logs are not whole, and as `entriesOf`. */
-export async function oldRun(source: Source, row: RunRow): Promise<OldRun> {
+export async function oldRun(source: MigrationSource, row: RunRow): Promise<OldRun> {
   const of = [row.id]
   const run: OldRun = {
     row,
@@ -149,8 +149,8 @@ export async function oldRun(source: Source, row: RunRow): Promise<OldRun> {
       of,
     ),
     entries: await entriesOf(source, row.id),
-    inbox: await source.rows<InboxRow>('SELECT act, key, body, taken FROM inbox WHERE run = $1 ORDER BY num', of),
-    questions: await source.rows<QuestionRow>(
+    inbox: await source.rows<OldInboxRow>('SELECT act, key, body, taken FROM inbox WHERE run = $1 ORDER BY num', of),
+    questions: await source.rows<OldQuestionRow>(
       'SELECT id, act, address, key, kind, until, at, body FROM question WHERE run = $1 ORDER BY num',
       of,
     ),
@@ -223,7 +223,7 @@ export function addRun(batch: Batch, old: OldRun): void {
  * The mail of those at work. What was read stays, so that nothing else comes under its key. A worker's last word was
  * mail once; today its leader finds it in the worker's log, and would hear it twice.
  */
-function mailOf({ activations, entries, inbox }: OldRun): readonly InboxRow[] {
+function mailOf({ activations, entries, inbox }: OldRun): readonly OldInboxRow[] {
   const open = new Set(activations.flatMap(({ id, settled }) => (settled === 0 ? [id] : [])))
   const over = new Set(entries.flatMap(({ act, event }) => (event.type === 'activation.settled' ? [act] : [])))
   return inbox.filter(

@@ -8,7 +8,7 @@
  */
 import { ReeveError, type Json, type RunId } from '../../core/index.ts'
 import type { ValueWrite } from '../store.ts'
-import type { Source } from './source.ts'
+import type { MigrationSource } from './source.ts'
 import { entriesOf } from './old-run.ts'
 
 export interface OldStream {
@@ -33,7 +33,7 @@ const readKey = (key: string): string =>
  * Those of runs that have not ended. Under `<activation>:<address>`; it is noted where the activation's log has the end
  * of that step.
  */
-export async function openWrites(source: Source): Promise<readonly OpenWrite[]> {
+export async function openWrites(source: MigrationSource): Promise<readonly OpenWrite[]> {
   const rows = await source.rows<{ run: RunId; stream: string; once: string; body: string }>(
     'SELECT d.run, d.stream, d.once, d.body FROM done d JOIN run r ON r.id = d.run WHERE r.ended IS NULL AND d.stream <> d.run ORDER BY d.run, d.stream, d.once',
   )
@@ -48,7 +48,7 @@ export async function openWrites(source: Source): Promise<readonly OpenWrite[]> 
 }
 
 /** The steps of a run that have ended. A journal that cannot be read says nothing: it is reported with its run. */
-async function notedBy(source: Source, run: RunId): Promise<ReadonlySet<string>> {
+async function notedBy(source: MigrationSource, run: RunId): Promise<ReadonlySet<string>> {
   const entries = await entriesOf(source, run).catch(() => [])
   return new Set(
     entries.flatMap(({ act, event }) => (event.type === 'step.settled' ? [`${act}:${event.address}`] : [])),
@@ -56,7 +56,7 @@ async function notedBy(source: Source, run: RunId): Promise<ReadonlySet<string>>
 }
 
 /** Throws `journal.hole` where its log is not whole, `store.corrupt` where its values are not what its log says. */
-export async function oldStream(source: Source, id: string, open: readonly OpenWrite[]): Promise<OldStream> {
+export async function oldStream(source: MigrationSource, id: string, open: readonly OpenWrite[]): Promise<OldStream> {
   const left = open.filter(({ stream }) => stream === id)
   const versions = new Map<string, number>()
   const values = new Map<string, string>()

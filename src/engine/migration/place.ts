@@ -5,7 +5,7 @@ import { addressOf } from '../postgres/address.ts'
 import { checkSchemaName } from '../postgres/schema.ts'
 import { placeNamed } from '../store-name.ts'
 
-export type Place =
+export type StoreLocation =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'schema'; readonly address: string; readonly schema: string }
 
@@ -13,7 +13,7 @@ export type Place =
  * `postgres://…`, with `?schema=name` at its end where it is not `reeve`; anything else is a path. Throws
  * `config.invalid`.
  */
-export function placeOf(store: string): Place {
+export function placeOf(store: string): StoreLocation {
   if (placeNamed(store, 'reeve migrate') === 'file') return { kind: 'file', file: store }
   const { url: address, schema = 'reeve' } = addressOf(store)
   checkSchemaName(schema)

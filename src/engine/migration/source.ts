@@ -14,12 +14,12 @@ import { isStore, storeError } from '../embedded/schema.ts'
 import { eventStoreId } from '../old-stores.ts'
 import { configOf, driver, made, nameOf } from '../postgres/connection.ts'
 import { storeError as postgresError } from '../postgres/errors.ts'
-import type { Place } from './place.ts'
+import type { StoreLocation } from './place.ts'
 
 /** The version of its tables; no other was ever released. */
 const eventStoreVersion = 1
 
-export interface Source {
+export interface MigrationSource {
   /** As errors name it: never with a password. */
   readonly name: string
   /** Rows of its tables; `$1` … are the parameters. All that is read is as it was at one moment. */
@@ -32,7 +32,7 @@ export interface Source {
 }
 
 /** Throws `store.foreign` for what is no event store of 0.1, and `store.*` for what cannot be read. */
-export const openSource = (place: Place): Promise<Source> =>
+export const openSource = (place: StoreLocation): Promise<MigrationSource> =>
   place.kind === 'file' ? openFile(place.file) : openSchema(place)
 
 const foreign = (
@@ -47,7 +47,7 @@ const marks = `SELECT (SELECT count(*) FROM run) AS runs, (SELECT sum(position) 
 // ---- SQLite
 // ------------------------------------------------------------------------------------------------------------------------------
 
-async function openFile(file: string): Promise<Source> {
+async function openFile(file: string): Promise<MigrationSource> {
   const guarded = <T>(work: () => T): T => {
     try {
       return work()
@@ -127,7 +127,7 @@ function usersOf(file: string): string | undefined {
 
 const snapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-async function openSchema({ address, schema }: Extract<Place, { kind: 'schema' }>): Promise<Source> {
+async function openSchema({ address, schema }: Extract<StoreLocation, { kind: 'schema' }>): Promise<MigrationSource> {
   const server = nameOf(address)
   const name = `the schema "${schema}" of ${server}`
   const loaded = await driver()

@@ -10,8 +10,8 @@ import type { Pool, PoolClient } from 'pg'
 import type { ActivationId, RunId } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
-import type { Candidate, Claimed, InboxRow, Kind, Past, StoredRun, Wanted } from '../store.ts'
-import type { Named, Params } from './connection.ts'
+import type { ClaimCandidate, Claimed, InboxRow, AgentVersion, Past, StoredRun, ClaimFilter } from '../store.ts'
+import type { NamedStatement, Params } from './connection.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
 import { flags } from './schema.ts'
 
@@ -21,7 +21,7 @@ const page = 10_000
 interface CandidateRow extends StoredRun {
   readonly word: string | null
 }
-interface Grant {
+interface ClaimRow {
   readonly id: RunId
   readonly epoch: number
   readonly position: number
@@ -38,7 +38,7 @@ export class Claims {
   readonly #pool: () => Promise<Pool>
   readonly #options: ClaimOptions
   readonly #sql: ReturnType<typeof statements>
-  #kinds: readonly Kind[] = []
+  #kinds: readonly AgentVersion[] = []
   /** Runs that may have been claimed, and that nobody has been given. */
   #undelivered: { readonly id: RunId; readonly epoch: number }[] = []
 
@@ -48,7 +48,7 @@ export class Claims {
     this.#sql = statements(`"${options.schema}"`)
   }
 
-  async claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+  async claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
     const pool = await this.#pool()
     await this.letGo()
     if ('length' in wanted && wanted.length === 0) return []
@@ -86,7 +86,7 @@ export class Claims {
     this.#undelivered = this.#undelivered.filter((each) => !some.includes(each))
   }
 
-  async #candidates(client: PoolClient, wanted: Wanted): Promise<readonly CandidateRow[]> {
+  async #candidates(client: PoolClient, wanted: ClaimFilter): Promise<readonly CandidateRow[]> {
     const begun = client.query('BEGIN')
     begun.catch(() => undefined)
     if ('length' in wanted) {
@@ -100,7 +100,7 @@ export class Claims {
     if (wanted.limit <= 0) return []
     // The kinds of last time are asked for at once; what has come since, after that.
     const asked = this.#kinds.filter(wanted.drives)
-    const kinds = client.query<Kind>(query(this.#sql.kinds, []))
+    const kinds = client.query<AgentVersion>(query(this.#sql.kinds, []))
     kinds.catch(() => undefined)
     const found = asked.length === 0 ? [] : await this.#ready(client, asked, wanted)
     this.#kinds = (await kinds).rows
@@ -118,8 +118,8 @@ export class Claims {
 
   async #ready(
     client: PoolClient,
-    kinds: readonly Kind[],
-    wanted: Exclude<Wanted, readonly RunId[]>,
+    kinds: readonly AgentVersion[],
+    wanted: Exclude<ClaimFilter, readonly RunId[]>,
   ): Promise<readonly CandidateRow[]> {
     const names = [kinds.map(({ agent }) => agent), kinds.map(({ version }) => version)]
     const [statement, losses] =
@@ -131,7 +131,7 @@ export class Claims {
   async #take(client: PoolClient, taken: readonly CandidateRow[]): Promise<readonly Claimed[]> {
     const runs = taken.map(({ id }) => id as RunId)
     const sql = this.#sql
-    const grants = client.query<Grant>(query(sql.take, [runs, this.#options.process]))
+    const grants = client.query<ClaimRow>(query(sql.take, [runs, this.#options.process]))
     const committed = client.query('COMMIT')
     // Mail after what lies in the logs: who reads them has not missed what came before.
     const asked = [
@@ -231,12 +231,15 @@ function grouped<T extends { readonly run: RunId }>(rows: readonly T[]): Map<Run
   return by
 }
 
-const candidateOf = ({ word, ...run }: CandidateRow): Candidate => ({
+const candidateOf = ({ word, ...run }: CandidateRow): ClaimCandidate => ({
   ...run,
   word: word === null ? undefined : word === '!cancel' ? 'cancel' : 'resume',
 })
 
-export const query = ([name, text]: Named, values: Params): { name: string; text: string; values: unknown[] } => ({
+export const query = (
+  [name, text]: NamedStatement,
+  values: Params,
+): { name: string; text: string; values: unknown[] } => ({
   name,
   text,
   values: values as unknown[],
@@ -269,7 +272,7 @@ export const runColumns = (r: string): string =>
 export const isReady = 'ended IS NULL AND parked = 0 AND owner IS NULL'
 
 /** Of which kinds there are such runs: one look at the index for each kind, however many runs there are of it. */
-export const readyKinds = (s: string): Named => [
+export const readyKinds = (s: string): NamedStatement => [
   'reeve_kinds',
   `WITH RECURSIVE kind(agent, version) AS (
     (SELECT agent, version FROM ${s}.run WHERE ${isReady} ORDER BY agent, version LIMIT 1)
@@ -279,7 +282,7 @@ export const readyKinds = (s: string): Named => [
 ]
 
 function statements(s: string) {
-  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   const word = `CASE WHEN r.stuck IS NOT NULL THEN (SELECT min(i.key) FROM ${s}.inbox i
     WHERE i.act = 'act_' || r.id AND NOT i.taken AND (i.key = '!cancel' OR starts_with(i.key, '!resume'))) END AS word`
   return {

@@ -17,10 +17,10 @@ import * as payload from '../payload.ts'
 import type { PostResult } from '../port.ts'
 import type { Batch, BatchResult, ValueResult } from '../store.ts'
 import { sha256 } from '../embedded/digests.ts'
-import { Pipeline, type Line, type Named } from './connection.ts'
+import { Pipeline, type Line, type NamedStatement } from './connection.ts'
 import { isAnswer, isConflict, isDuplicate, isGate, replaced } from './errors.ts'
 import { Insert } from './inserts.ts'
-import { postStatements, readAnswers, sendPosts, sendValues, type Kept, type PostStatements } from './posts.ts'
+import { postStatements, readAnswers, sendPosts, sendValues, type ReceiptBody, type PostStatements } from './posts.ts'
 import { flags } from './schema.ts'
 
 /** A transaction that meets others again and again gives up after so many attempts. */
@@ -58,7 +58,7 @@ export interface WriterOptions {
 }
 
 /** Applies batches on one connection, one after the other. */
-export class BatchWriter {
+export class PostgresBatchWriter {
   readonly #line: Line
   readonly #options: WriterOptions
   readonly #sql: ReturnType<typeof statements>
@@ -134,7 +134,7 @@ export class BatchWriter {
   }
 
   /** Sends what is not lost of a batch. */
-  async #send(client: Client, batch: Batch, lost: Lost): Promise<Sent> {
+  async #send(client: Client, batch: Batch, lost: LostRuns): Promise<SentBatch> {
     const gone: ReadonlySet<RunId> =
       lost.fenced.size + lost.existed.size === 0 ? none : new Set([...lost.fenced, ...lost.existed])
     const keep = (run: RunId): boolean => gone.size === 0 || !gone.has(run)
@@ -294,7 +294,7 @@ export class BatchWriter {
       p.send(this.#sql.end, [ended.map(({ run }) => run), ended.map(({ status }) => status), ended.map(({ at }) => at)])
   }
 
-  #committed(batch: Batch, { fenced, existed }: Lost, sent: Sent): BatchResult {
+  #committed(batch: Batch, { fenced, existed }: LostRuns, sent: SentBatch): BatchResult {
     for (const run of [...fenced, ...existed]) this.#positions.delete(run)
     const born = new Map(batch.runs.map(({ id, owner }) => [id, owner]))
     for (const [run, position] of sent.positions) if (born.get(run) !== null) this.#positions.set(run, position)
@@ -330,7 +330,7 @@ export class BatchWriter {
   }
 
   /** Finds what is lost of a batch whose gate was closed. True if something was found: the rest may pass. */
-  async #inspect(batch: Batch, lost: Lost): Promise<boolean> {
+  async #inspect(batch: Batch, lost: LostRuns): Promise<boolean> {
     const isBorn = new Set(batch.runs.map(({ id }) => id))
     const held = [...batch.epochs.keys()].filter((run) => !isBorn.has(run) && !lost.fenced.has(run))
     const [state] = await this.#line.ask<{ n: number | null; floor: number }>(this.#sql.state, [this.#options.process])
@@ -363,11 +363,11 @@ export class BatchWriter {
    * taking its number away (n + 1, which no other question changes) keeps it from being written if the server has yet
    * to begin.
    */
-  async #becameOf(batch: Batch, sent: Sent): Promise<boolean> {
+  async #becameOf(batch: Batch, sent: SentBatch): Promise<boolean> {
     const begun = stopwatch()
     for (let wait = soonest; ; wait = Math.min(latest, wait * 2)) {
       try {
-        const [row] = await this.#line.ask<{ was: number; answers: Kept | null }>(this.#sql.settle, [
+        const [row] = await this.#line.ask<{ was: number; answers: ReceiptBody | null }>(this.#sql.settle, [
           this.#options.process,
           sent.n,
         ])
@@ -436,7 +436,7 @@ export class BatchWriter {
   }
 }
 
-interface Lost {
+interface LostRuns {
   readonly fenced: Set<RunId>
   readonly existed: Set<RunId>
 }
@@ -447,7 +447,7 @@ interface Mutable {
   positions: Map<RunId, number>
   position: number
 }
-type Sent = Mutable & { readonly n: number } & (
+type SentBatch = Mutable & { readonly n: number } & (
     { readonly ended: 'committed' } | { readonly ended: 'failed' | 'unknown'; readonly thrown: unknown }
   )
 
@@ -462,7 +462,7 @@ function lastOf<T>(list: readonly T[], key: (item: T) => string): readonly T[] {
 }
 
 function statements(s: string) {
-  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   return {
     // PostgreSQL reads of a SELECT in WITH what is asked of it: every row is counted, so that every row is locked, also
     // where none is compared.

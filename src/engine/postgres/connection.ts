@@ -11,13 +11,13 @@ import type { Client, ClientBase, ClientConfig } from 'pg'
 import { delay, ReeveError } from '../../core/index.ts'
 import { closedStore, isAnswer } from './errors.ts'
 
-export type Driver = Pick<typeof pg, 'Client' | 'Pool' | 'types'>
+export type PgModule = Pick<typeof pg, 'Client' | 'Pool' | 'types'>
 export type Params = readonly (string | number | boolean | null | readonly (string | number | boolean | null)[])[]
 /** A statement under a name: the server parses and plans it once for each connection. */
-export type Named = readonly [name: string, text: string]
+export type NamedStatement = readonly [name: string, text: string]
 
 /** Loaded when it is needed: a process that keeps runs in SQLite need not have it. */
-export async function driver(): Promise<Driver> {
+export async function driver(): Promise<PgModule> {
   try {
     return (await import('pg')).default
   } catch (thrown) {
@@ -54,12 +54,16 @@ const plans = 'SET enable_seqscan = off; SET jit = off'
 const lockMs = 10_000
 const sessionSetup = `SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = ${lockMs + 5_000}; ${plans}`
 
-export interface Target {
+export interface SchemaAddress {
   readonly address: string
   readonly schema: string
 }
 
-export function configOf({ address, schema }: Target, { types }: Driver, more: ClientConfig = {}): ClientConfig {
+export function configOf(
+  { address, schema }: SchemaAddress,
+  { types }: PgModule,
+  more: ClientConfig = {},
+): ClientConfig {
   return {
     connectionString: address,
     connectionTimeoutMillis: 5_000,
@@ -76,7 +80,7 @@ export function configOf({ address, schema }: Target, { types }: Driver, more: C
 }
 
 /** A connection that is ready for use. What goes wrong is `store.*` or what the driver says, without the password. */
-export async function connect(target: Target, more: ClientConfig = {}): Promise<Client> {
+export async function connect(target: SchemaAddress, more: ClientConfig = {}): Promise<Client> {
   const loaded = await driver()
   const client = made(() => new loaded.Client(configOf(target, loaded, more)))
   // A connection that breaks fails its own statements.
@@ -263,7 +267,7 @@ export class Line {
   }
 
   /** One statement. */
-  ask<Row>([name, text]: Named, params: Params = []): Promise<Row[]> {
+  ask<Row>([name, text]: NamedStatement, params: Params = []): Promise<Row[]> {
     return this.busy(async (client) => {
       try {
         return (await client.query({ name, text, values: params as unknown[] })).rows as Row[]
@@ -287,7 +291,7 @@ export class Line {
 }
 
 /** How a transaction has ended. `unknown`: nobody has said so. */
-export type Ending =
+export type TransactionEnd =
   { readonly ended: 'committed' } | { readonly ended: 'failed' | 'unknown'; readonly thrown: unknown }
 
 /**
@@ -296,7 +300,7 @@ export type Ending =
  */
 const patienceMs = 20_000
 
-interface Answer {
+interface QueryResult {
   readonly rows: unknown[]
   readonly command: string
 }
@@ -321,8 +325,8 @@ export class Pipeline {
     this.#send('BEGIN')
   }
 
-  #send(text: string, name?: string, values?: Params, done?: (answer: Answer) => void): void {
-    const callback = (thrown: unknown, answer: Answer): void => {
+  #send(text: string, name?: string, values?: Params, done?: (answer: QueryResult) => void): void {
+    const callback = (thrown: unknown, answer: QueryResult): void => {
       // pg gives null where nothing is wrong
       if (thrown !== null && thrown !== undefined) {
         this.#thrown ??= { thrown }
@@ -333,15 +337,15 @@ export class Pipeline {
   }
 
   /** Sends a statement; `done` is given its rows. */
-  send([name, text]: Named, values: Params, done?: (rows: never[]) => void): void {
+  send([name, text]: NamedStatement, values: Params, done?: (rows: never[]) => void): void {
     this.#send(text, name, values, done === undefined ? undefined : ({ rows }) => done(rows as never[]))
   }
 
   /** Ends the transaction, and resolves when it is known or unknowable how. */
-  async commit(): Promise<Ending> {
-    const ended = new Promise<Ending>((resolve) => {
+  async commit(): Promise<TransactionEnd> {
+    const ended = new Promise<TransactionEnd>((resolve) => {
       const watch = setTimeout(() => this.#socket.destroy(), patienceMs)
-      const callback = (thrown: unknown, answer: Answer): void => {
+      const callback = (thrown: unknown, answer: QueryResult): void => {
         clearTimeout(watch)
         if (this.#thrown !== undefined) {
           const first = this.#thrown.thrown

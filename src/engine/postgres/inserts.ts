@@ -2,14 +2,14 @@
  * Inserting many rows with few statements of few kinds: lists of VALUES of fixed lengths, so that the server knows the
  * statement already.
  */
-import type { Named, Params, Pipeline } from './connection.ts'
+import type { NamedStatement, Params, Pipeline } from './connection.ts'
 
 const lengths = [128, 32, 8, 2, 1] as const
 
 /** Statements that insert rows of these columns, whose number may differ each time. */
 export class Insert {
   readonly #width: number
-  readonly #statements: ReadonlyMap<number, Named>
+  readonly #statements: ReadonlyMap<number, NamedStatement>
 
   /** `into`: the table and its columns; `then`: what follows the values. */
   constructor(name: string, into: string, width: number, then = '') {

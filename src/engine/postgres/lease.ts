@@ -16,8 +16,8 @@
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
 import type { Buried, StoreLease } from '../store.ts'
-import type { Line, Named, Target } from './connection.ts'
-import { beatStatements, lockOf, Memory, noteBeat, Pulse, type BeatRow } from './pulse.ts'
+import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
+import { beatStatements, lockOf, PulseMemory, noteBeat, Pulse, type BeatRow } from './pulse.ts'
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
 const stretchLimit = 4
@@ -31,7 +31,7 @@ const straysEveryMs = 1_000
 /** So many runs are let go in one transaction. */
 const releasedAtOnce = 1_000
 
-export interface LeaseOptions extends Target {
+export interface PostgresLeaseOptions extends SchemaAddress {
   readonly id: string
   readonly leaseMs: number
   /** After this many losses in a row a run is set aside. */
@@ -40,14 +40,14 @@ export interface LeaseOptions extends Target {
   readonly warn: (code: string, message: string) => void
 }
 
-export class Lease implements StoreLease {
+export class PostgresLease implements StoreLease {
   readonly id: string
   readonly #line: Pick<Line, 'ask'>
   readonly #clock: Clock
-  readonly #options: LeaseOptions
+  readonly #options: PostgresLeaseOptions
   readonly #sql: ReturnType<typeof statements>
   readonly #beat: ReturnType<typeof beatStatements>
-  readonly #memory = new Memory()
+  readonly #memory = new PulseMemory()
   readonly #pulse: Pulse
   /** Silent processes: how their row read, and since when this process has waited for a word of theirs. */
   readonly #silent = new Map<string, { readonly until: number; readonly since: number }>()
@@ -57,7 +57,7 @@ export class Lease implements StoreLease {
   #isThere = false
   #lastStrays = 0
 
-  constructor(line: Pick<Line, 'ask'>, options: LeaseOptions) {
+  constructor(line: Pick<Line, 'ask'>, options: PostgresLeaseOptions) {
     this.id = options.id
     this.#line = line
     this.#clock = options.clock
@@ -260,7 +260,7 @@ function crashLoopOf(run: string, losses: number | string): ReeveError {
 const crashLoop = ((error) => JSON.stringify(failureFrom(error, error.code)))(crashLoopOf('%run%', '%losses%'))
 
 function statements(s: string) {
-  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
   const incarnation = 'extract(epoch FROM pg_postmaster_start_time())::text'
   return {

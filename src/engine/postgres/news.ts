@@ -11,8 +11,8 @@
 import type { Client } from 'pg'
 import { stopwatch, type RunId } from '../../core/index.ts'
 import type { Committed } from './commit.ts'
-import type { Line, Named } from './connection.ts'
-import { Parts, type Told } from './parts.ts'
+import type { Line, NamedStatement } from './connection.ts'
+import { PostgresParts, type NotifyCall } from './parts.ts'
 
 /** How long is gathered what is told with one statement: news, and live parts. Milliseconds. */
 const gatherMs = 2
@@ -47,7 +47,7 @@ export interface NewsOptions {
 }
 
 export class News {
-  readonly parts: Parts
+  readonly parts: PostgresParts
   readonly #line: Line
   readonly #options: NewsOptions
   readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>(), l: new Set<RunId>() }
@@ -74,7 +74,7 @@ export class News {
   constructor(line: Line, options: NewsOptions) {
     this.#line = line
     this.#options = options
-    this.parts = new Parts({
+    this.parts = new PostgresParts({
       process: options.process,
       say: (runs) => {
         for (const run of runs) this.#waiting.l.add(run)
@@ -251,7 +251,7 @@ export class News {
       })
   }
 
-  #takeNews(): readonly Told[] {
+  #takeNews(): readonly NotifyCall[] {
     if (!this.#hasNews) return []
     const { m, w, l } = this.#waiting
     for (const run of m) w.delete(run)
@@ -283,7 +283,7 @@ export class News {
   }
 }
 
-const tell: Named = [
+const tell: NamedStatement = [
   'reeve_tell',
   `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify(channel, payload) FROM quick, unnest($1::text[], $2::text[]) AS told(channel, payload)`,
 ]

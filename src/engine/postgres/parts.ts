@@ -23,14 +23,14 @@ const joinedUpTo = 65_536
 const longest = 7_800
 
 /** A message for one process. */
-export type Told = readonly [channel: string, payload: string]
+export type NotifyCall = readonly [channel: string, payload: string]
 
-interface Waiting {
+interface QueuedParts {
   readonly parts: LivePart[]
   bytes: number
 }
 /** What a message says. */
-interface Sent {
+interface PartsMessage {
   readonly run: RunId
   readonly parts: readonly LivePart[]
 }
@@ -41,7 +41,7 @@ interface Piecemeal {
   readonly text: string
 }
 
-export interface PartsOptions {
+export interface PostgresPartsOptions {
   /** Also the channel on which this process hears parts. */
   readonly process: string
   /** Tells everybody that this process listens to these runs. */
@@ -50,20 +50,20 @@ export interface PartsOptions {
   readonly onWaiting: () => void
 }
 
-export class Parts implements StoreParts {
-  readonly #options: PartsOptions
+export class PostgresParts implements StoreParts {
+  readonly #options: PostgresPartsOptions
   readonly #hearing = new Map<RunId, Set<(published: PublishedParts) => void>>()
   #saying: ReturnType<typeof setInterval> | undefined
   /** By run: the processes that listen to it, and until when. */
   readonly #listeners = new Map<RunId, Map<string, number>>()
-  #waiting = new Map<RunId, Waiting>()
+  #waiting = new Map<RunId, QueuedParts>()
   #bytes = 0
   #n = 0
   #lastLook = 0
   /** By process. */
   readonly #pieces = new Map<string, Piecemeal>()
 
-  constructor(options: PartsOptions) {
+  constructor(options: PostgresPartsOptions) {
     this.#options = options
   }
 
@@ -142,7 +142,7 @@ export class Parts implements StoreParts {
   }
 
   /** The server does not keep up. */
-  #lose(run: RunId, { bytes }: Waiting): void {
+  #lose(run: RunId, { bytes }: QueuedParts): void {
     this.#waiting.delete(run)
     this.#bytes -= bytes
   }
@@ -152,14 +152,14 @@ export class Parts implements StoreParts {
   }
 
   /** What is to be sent now. */
-  take(): readonly Told[] {
+  take(): readonly NotifyCall[] {
     if (this.#waiting.size === 0) return []
     this.#forgetSilent(stopwatch())
-    const told: Told[] = []
+    const told: NotifyCall[] = []
     for (const [run, { parts }] of this.#waiting) {
       const listeners = this.#listeners.get(run)
       if (listeners === undefined) continue
-      const sent: Sent = { run, parts }
+      const sent: PartsMessage = { run, parts }
       const text = ascii(JSON.stringify(sent))
       this.#n++
       const pieces = Math.ceil(text.length / longest)
@@ -182,9 +182,9 @@ export class Parts implements StoreParts {
 }
 
 /** Undefined for what no process of this store has sent: every client of the database may speak on any channel. */
-function sentIn(text: string): Sent | undefined {
+function sentIn(text: string): PartsMessage | undefined {
   try {
-    const sent = JSON.parse(text) as Sent
+    const sent = JSON.parse(text) as PartsMessage
     return typeof sent.run === 'string' && Array.isArray(sent.parts) ? sent : undefined
   } catch {
     return undefined

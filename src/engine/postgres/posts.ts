@@ -10,28 +10,28 @@
 import { runOf } from '../../core/index.ts'
 import { askKey } from '../question.ts'
 import type { PostResult } from '../port.ts'
-import { deadlineBody, type NewRow, type Target, type ValueResult, type ValueWrite } from '../store.ts'
-import type { Named, Params, Pipeline } from './connection.ts'
+import { deadlineBody, type NewRow, type RowTarget, type ValueResult, type ValueWrite } from '../store.ts'
+import type { NamedStatement, Params, Pipeline } from './connection.ts'
 import { encodedKey } from './keys.ts'
 
 /**
  * What the server says of one row: its place in the batch, then two or three words about it. Kept with the receipt as
  * it is.
  */
-type Answer = readonly (number | boolean | null)[]
+type RowAnswer = readonly (number | boolean | null)[]
 
 /** Every answer of a batch, by what it is about. */
-export interface Answers {
+export interface BatchAnswers {
   readonly posts: PostResult[]
   readonly values: ValueResult[]
 }
 
 export interface PostStatements {
-  readonly run: Named
-  readonly activation: Named
-  readonly question: Named
-  readonly value: Named
-  readonly streams: Named
+  readonly run: NamedStatement
+  readonly activation: NamedStatement
+  readonly question: NamedStatement
+  readonly value: NamedStatement
+  readonly streams: NamedStatement
 }
 
 /** "Reev": the class of the advisory locks that hold streams. */
@@ -114,7 +114,7 @@ export function postStatements(s: string): PostStatements {
   }
 }
 
-function postResult(target: Target, [, known, second, first, there]: Answer): PostResult {
+function postResult(target: RowTarget, [, known, second, first, there]: RowAnswer): PostResult {
   switch (target) {
     case 'run':
       return known !== true ? 'unknown' : second === true ? 'closed' : first === true ? 'accepted' : 'lost'
@@ -127,22 +127,22 @@ function postResult(target: Target, [, known, second, first, there]: Answer): Po
 }
 
 /** What is kept with a receipt. */
-export type Kept = readonly (readonly (number | boolean | string | null)[])[]
+export type ReceiptBody = readonly (readonly (number | boolean | string | null)[])[]
 
 /** Reads it into the results of a batch. */
-export function readAnswers(batch: { readonly rows: readonly NewRow[] }, into: Answers, kept: Kept): void {
+export function readAnswers(batch: { readonly rows: readonly NewRow[] }, into: BatchAnswers, kept: ReceiptBody): void {
   for (const answer of kept) {
-    if (answer[0] === 'value') noteValue(into, answer.slice(1) as unknown as Answer)
-    else notePost(batch, into, answer as Answer)
+    if (answer[0] === 'value') noteValue(into, answer.slice(1) as unknown as RowAnswer)
+    else notePost(batch, into, answer as RowAnswer)
   }
 }
 
-function notePost(batch: { readonly rows: readonly NewRow[] }, into: Answers, answer: Answer): void {
+function notePost(batch: { readonly rows: readonly NewRow[] }, into: BatchAnswers, answer: RowAnswer): void {
   const i = answer[0] as number
   into.posts[i] = postResult(batch.rows[i]!.target, answer)
 }
 
-function noteValue(into: Answers, [i, written, seq]: Answer): void {
+function noteValue(into: BatchAnswers, [i, written, seq]: RowAnswer): void {
   into.values[i as number] =
     written === true
       ? { status: 'written' }
@@ -160,7 +160,7 @@ export function sendPosts(
   statements: PostStatements,
   batch: { readonly rows: readonly NewRow[] },
   places: readonly number[],
-  into: Answers,
+  into: BatchAnswers,
   by: { readonly process: string; readonly serverTime: boolean },
 ): void {
   for (let from = 0; from < places.length;) {
@@ -219,7 +219,7 @@ export function sendValues(
   statements: PostStatements,
   writes: readonly ValueWrite[],
   places: readonly number[],
-  into: Answers,
+  into: BatchAnswers,
   process: string,
 ): void {
   if (places.length === 0) return

@@ -2,11 +2,11 @@
  * The body of the heartbeat thread.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { Heart, Memory, type PulseData } from './pulse.ts'
+import { Heart, PulseMemory, type PulseData } from './pulse.ts'
 
 const data = workerData as PulseData
 const heart = new Heart(data)
-new Memory(data.memory).set('begun', 1)
+new PulseMemory(data.memory).set('begun', 1)
 heart.begin()
 
 // the only word that there is: nothing keeps the thread then

@@ -10,7 +10,7 @@ import type { Client } from 'pg'
 import { delay } from '../../core/index.ts'
 import { sha256 } from '../embedded/digests.ts'
 import { stopThread } from '../embedded/stop-thread.ts'
-import { connect, type Named } from './connection.ts'
+import { connect, type NamedStatement } from './connection.ts'
 
 /**
  * An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that
@@ -40,18 +40,18 @@ const places = {
   lag: 9,
   begun: 10,
 } as const
-type Place = keyof typeof places
+type CellName = keyof typeof places
 
 /** Since the machine has started: nobody sets this clock, and it is the same in all threads. Milliseconds. */
 const steadyNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
 /** A moment, by the clock that nobody sets and by the one that goes on while the machine sleeps. */
-interface Moment {
+interface ClockReading {
   readonly steady: number
   readonly wall: number
 }
 
-export class Memory {
+export class PulseMemory {
   readonly buffer: SharedArrayBuffer
   readonly #cells: BigInt64Array
 
@@ -60,17 +60,17 @@ export class Memory {
     this.#cells = new BigInt64Array(buffer)
   }
 
-  get(place: Place): number {
+  get(place: CellName): number {
     return Number(Atomics.load(this.#cells, places[place]))
   }
-  set(place: Place, value: number): void {
+  set(place: CellName, value: number): void {
     Atomics.store(this.#cells, places[place], BigInt(Math.floor(value)))
   }
-  swap(place: Place, from: number, to: number): void {
+  swap(place: CellName, from: number, to: number): void {
     Atomics.compareExchange(this.#cells, places[place], BigInt(from), BigInt(to))
   }
 
-  now(): Moment {
+  now(): ClockReading {
     return { steady: steadyNow(), wall: Date.now() }
   }
   /** For how long the lease lasts yet, by the clock by which it ends first. */
@@ -96,7 +96,7 @@ export interface BeatRow {
 }
 
 /** A heartbeat has arrived that was sent then. The lease counts from before it was sent. */
-export function noteBeat(memory: Memory, sent: Moment, leaseMs: number, { now, others }: BeatRow): void {
+export function noteBeat(memory: PulseMemory, sent: ClockReading, leaseMs: number, { now, others }: BeatRow): void {
   const left = memory.left
   const { steady, wall } = memory.now()
   // It came too late: the process was taken for dead, perhaps.
@@ -116,7 +116,11 @@ export function noteBeat(memory: Memory, sent: Moment, leaseMs: number, { now, o
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /** `here`: on whichever connection; `there`: on the one that has the lock, if the process is still in the list. */
-export function beatStatements(schema: string): { readonly here: Named; readonly there: Named; readonly lock: Named } {
+export function beatStatements(schema: string): {
+  readonly here: NamedStatement
+  readonly there: NamedStatement
+  readonly lock: NamedStatement
+} {
   const s = `"${schema}"`
   const answer = `${serverNow} AS now, (SELECT count(*) FROM ${s}.process o WHERE o.id <> $1 AND o.until > ${serverNow}) AS others`
   return {
@@ -175,7 +179,7 @@ export class Pulse {
   }
 
   get #hasBegun(): boolean {
-    return new Memory(this.#data.memory).get('begun') === 1
+    return new PulseMemory(this.#data.memory).get('begun') === 1
   }
 
   async stop(): Promise<void> {
@@ -190,7 +194,7 @@ export class Pulse {
 /** One session with its lock, and the heartbeats that are sent on it. It comes back by itself. */
 export class Heart {
   readonly #data: PulseData
-  readonly #memory: Memory
+  readonly #memory: PulseMemory
   readonly #sql: ReturnType<typeof beatStatements>
   #client: Client | undefined
   #hasLock = false
@@ -203,7 +207,7 @@ export class Heart {
 
   constructor(data: PulseData) {
     this.#data = data
-    this.#memory = new Memory(data.memory)
+    this.#memory = new PulseMemory(data.memory)
     this.#sql = beatStatements(data.schema)
   }
 
@@ -277,7 +281,7 @@ export class Heart {
     this.#wake?.()
   }
 
-  async #ask<Row>(client: Client, [name, text]: Named, values: unknown[]): Promise<{ rows: Row[] }> {
+  async #ask<Row>(client: Client, [name, text]: NamedStatement, values: unknown[]): Promise<{ rows: Row[] }> {
     const late = setTimeout(() => this.#lost(), answerMs)
     late.unref()
     try {

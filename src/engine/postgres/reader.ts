@@ -15,14 +15,16 @@ import {
   asideFor,
   type DueQuestion,
   type InboxRow,
-  type Kind,
+  type AgentVersion,
+  questionOf,
+  type QuestionRow,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
 } from '../store.ts'
 import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
-import type { Named, Params } from './connection.ts'
+import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
 import { flags } from './schema.ts'
@@ -30,27 +32,17 @@ import { flags } from './schema.ts'
 interface SummaryRow extends StoredRun {
   readonly shown: RunStatus
 }
-interface QuestionRow {
-  readonly id: string
-  readonly act: ActivationId
-  readonly address: string
-  readonly kind: string
-  readonly until: number | null
-  readonly at: number
-  readonly body: string
-  readonly answered: boolean
-}
 interface ValueRow {
   readonly at: number
   readonly body: string
 }
-type Asking = Pick<Pool | PoolClient, 'query'>
+type Queryable = Pick<Pool | PoolClient, 'query'>
 
 /** What is asked at once at most, where there may be many. */
 const many = 1_000
 const ends: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'timed-out'])
 
-export class Reader implements StoreReader {
+export class PostgresReader implements StoreReader {
   /** Undefined: there is no store yet, and so no rows. */
   readonly #pool: () => Promise<Pool | undefined>
   readonly #sql: ReturnType<typeof statements>
@@ -60,20 +52,20 @@ export class Reader implements StoreReader {
     this.#sql = statements(`"${schema}"`)
   }
 
-  async #rows<Row>(statement: Named, params: Params = [], on?: Asking): Promise<Row[]> {
+  async #rows<Row>(statement: NamedStatement, params: Params = [], on?: Queryable): Promise<Row[]> {
     const asked = on ?? (await this.#pool())
     return asked === undefined ? [] : ((await asked.query(query(statement, params))).rows as Row[])
   }
 
-  async #ids(statement: Named, params: Params = []): Promise<RunId[]> {
+  async #ids(statement: NamedStatement, params: Params = []): Promise<RunId[]> {
     return (await this.#rows<{ id: RunId }>(statement, params)).map(({ id }) => id)
   }
 
-  #blobsFor(rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[], on?: Asking): Promise<Blobs> {
+  #blobsFor(rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[], on?: Queryable): Promise<Blobs> {
     return blobsFor(rows, (runs, hashes) => this.#rows(this.#sql.blobs, [runs, hashes], on))
   }
 
-  async #event(statement: Named, params: Params): Promise<JournalEvent | undefined> {
+  async #event(statement: NamedStatement, params: Params): Promise<JournalEvent | undefined> {
     const rows = await this.#rows<EntryRow>(statement, params)
     return rows[0] === undefined ? undefined : eventOf(rows[0], await this.#blobsFor(rows))
   }
@@ -130,7 +122,7 @@ export class Reader implements StoreReader {
     return this.#feed(run, from)
   }
 
-  async #feed(run: RunId, from: number, on?: Asking): Promise<Recorded[]> {
+  async #feed(run: RunId, from: number, on?: Queryable): Promise<Recorded[]> {
     const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from], on)
     const blobs = await this.#blobsFor(rows, on)
     return rows.map((row) => ({
@@ -154,19 +146,7 @@ export class Reader implements StoreReader {
         : filter.run !== undefined
           ? await this.#rows<QuestionRow>(this.#sql.questionsOfRun, [filter.run])
           : await this.#rows<QuestionRow>(this.#sql.questions)
-    return rows
-      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
-      .map((row) => ({
-        id: row.id,
-        kind: row.kind as Question['kind'],
-        run: runOf(row.act),
-        activation: row.act,
-        address: row.address,
-        askedAt: row.at,
-        ...(row.until === null ? {} : { until: row.until }),
-        ...(row.answered ? { answered: true as const } : {}),
-        body: JSON.parse(row.body) as Json,
-      }))
+    return rows.filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run)).map(questionOf)
   }
 
   async below(id: ActivationId): Promise<readonly StoredEntry[]> {
@@ -176,7 +156,7 @@ export class Reader implements StoreReader {
     return this.#entries(this.#sql.log, [runOf(id), id])
   }
 
-  async #entries(statement: Named, params: Params): Promise<readonly StoredEntry[]> {
+  async #entries(statement: NamedStatement, params: Params): Promise<readonly StoredEntry[]> {
     const rows = await this.#rows<EntryRow>(statement, params)
     const blobs = await this.#blobsFor(rows)
     return rows.map((row) => ({ activation: row.act, seq: row.seq, at: row.at, event: eventOf(row, blobs) }))
@@ -255,8 +235,8 @@ export class Reader implements StoreReader {
   withoutCode(): Promise<readonly RunId[]> {
     return this.#ids(this.#sql.withoutCode, [`%${notRegistered}`])
   }
-  async ready(drives: (kind: Kind) => boolean, limit: number): Promise<readonly RunId[]> {
-    const kinds = (await this.#rows<Kind>(this.#sql.kinds)).filter(drives)
+  async ready(drives: (kind: AgentVersion) => boolean, limit: number): Promise<readonly RunId[]> {
+    const kinds = (await this.#rows<AgentVersion>(this.#sql.kinds)).filter(drives)
     if (kinds.length === 0) return []
     return this.#ids(this.#sql.ready, [kinds.map(({ agent }) => agent), kinds.map(({ version }) => version), limit])
   }
@@ -287,7 +267,7 @@ function summaryOf(row: SummaryRow): RunSummary {
 }
 
 function statements(s: string) {
-  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   const last = `flags > ${flags.last - 1}`
   const run = runColumns('r')
   const shown = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN r.stuck IS NOT NULL THEN 'stuck'

@@ -4,7 +4,7 @@
 import { ReeveError, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
 import { unpack } from '../payload.ts'
-import type { Named } from './connection.ts'
+import type { NamedStatement } from './connection.ts'
 import { flags } from './schema.ts'
 
 /** A row of `entry`. */
@@ -47,7 +47,7 @@ export async function blobsFor(
   return new Map(found.map(({ run, hash, body }) => [`${run} ${hash}`, body]))
 }
 
-export const blobStatement = (s: string): Named => [
+export const blobStatement = (s: string): NamedStatement => [
   'reeve_blobs_of',
   `SELECT b.run, b.hash, b.body FROM unnest($1::text[], $2::text[]) x(run, hash) JOIN ${s}.blob b ON b.run = x.run AND b.hash = x.hash`,
 ]

@@ -24,7 +24,7 @@ import { storeIsRedacted, storeMark } from '../redaction-mark.ts'
 import type {
   Batch,
   BatchResult,
-  Candidate,
+  ClaimCandidate,
   Claimed,
   InboxRow,
   Store,
@@ -32,11 +32,11 @@ import type {
   StoreParts,
   StoreReader,
   Unread,
-  Wanted,
+  ClaimFilter,
 } from '../store.ts'
 import { runStream } from '../streams.ts'
 import { Claims, isChildOf, query } from './claim.ts'
-import { BatchWriter } from './commit.ts'
+import { PostgresBatchWriter } from './commit.ts'
 import {
   configOf,
   connect,
@@ -49,14 +49,14 @@ import {
   mustTakeWrites,
   nameOf,
   setUp,
-  type Named,
-  type Target,
+  type NamedStatement,
+  type SchemaAddress,
 } from './connection.ts'
 import { closedStore, isMissing, isRefusal, refusedBy, replaced, silentServer, storeError } from './errors.ts'
 import { Farewell } from './farewell.ts'
-import { Lease } from './lease.ts'
+import { PostgresLease } from './lease.ts'
 import { News } from './news.ts'
-import { Reader } from './reader.ts'
+import { PostgresReader } from './reader.ts'
 import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
 /** How a database is kept. Of what the host is told, it has to know these. */
@@ -91,14 +91,14 @@ export class PostgresStore implements Store {
   readonly reader: StoreReader
   readonly lease: StoreLease
   readonly parts: StoreParts
-  readonly #lease: Lease
+  readonly #lease: PostgresLease
   readonly #options: PostgresOptions
-  readonly #target: Target
+  readonly #target: SchemaAddress
   readonly #clock: Clock
   readonly #sql: ReturnType<typeof statements>
   readonly #commits: Line
   readonly #side: Line
-  readonly #writer: BatchWriter
+  readonly #writer: PostgresBatchWriter
   readonly #claims: Claims
   readonly #news: News
   #opening: Promise<Pool> | undefined
@@ -147,7 +147,7 @@ export class PostgresStore implements Store {
       undefined,
       () => this.#news.lost(),
     )
-    this.#writer = new BatchWriter(this.#commits, {
+    this.#writer = new PostgresBatchWriter(this.#commits, {
       name: this.name,
       schema,
       process,
@@ -166,14 +166,14 @@ export class PostgresStore implements Store {
         this.#new.add(run)
       },
     })
-    this.reader = new Reader(() => this.#look(), schema)
+    this.reader = new PostgresReader(() => this.#look(), schema)
     const side: Pick<Line, 'ask'> = {
       ask: async (statement, params) => {
         await this.#open()
         return this.#side.ask(statement, params)
       },
     }
-    this.lease = this.#lease = new Lease(side, {
+    this.lease = this.#lease = new PostgresLease(side, {
       ...this.#target,
       id: process,
       leaseMs: options.leaseMs ?? 3_000,
@@ -278,7 +278,7 @@ export class PostgresStore implements Store {
     this.#appear()
   }
 
-  async #ask<Row>(statement: Named, params: Parameters<typeof query>[1]): Promise<Row[]> {
+  async #ask<Row>(statement: NamedStatement, params: Parameters<typeof query>[1]): Promise<Row[]> {
     return (await (await this.#open()).query(query(statement, params))).rows as Row[]
   }
 
@@ -302,7 +302,7 @@ export class PostgresStore implements Store {
     return this.#writer.commit(batch)
   }
 
-  async claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+  async claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
     // Whoever has had nothing to do is near the end of its lease, and with a run it must not be taken for dead.
     await this.#lease.freshen()
     const claimed = await this.#claims.claim(wanted, admits)
@@ -479,7 +479,7 @@ export class PostgresStore implements Store {
 const nothing: Unread = { rows: [], others: [] }
 
 function statements(s: string) {
-  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   // a run and its child runs
   const within = (column: string): string => `(${column} = $1 OR ${isChildOf(column, '$1')})`
   return {

@@ -46,13 +46,21 @@ import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
 import { cutSegment, dropSteps, Ending, writeSegment } from './settlement.ts'
 import { admitted, type Command, type Host } from '../host.ts'
-import { LiveQueue, type Live } from './inbox-queue.ts'
+import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
-import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
+import {
+  addressOf,
+  openOperation,
+  reserveOf,
+  type Birth,
+  type RecordedCommand,
+  type Operation,
+  type Owner,
+} from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
-import { arrivalOf, unreadEvent, Waits } from './waits.ts'
+import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
 
 /** How long code that was cancelled may rest on something foreign. Milliseconds. */
@@ -80,8 +88,8 @@ export class Activation implements Owner, Verbs {
   /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
   taken: string[] = []
   readonly #log = new RecordedLog()
-  readonly #waits = new Waits()
-  readonly #live = new LiveQueue()
+  readonly #waits = new PendingWaits()
+  readonly #live = new InboxQueue()
   readonly #cancellation = new Cancellation()
   readonly #earlier: EarlierWork | undefined
   #code: Orchestration | undefined
@@ -246,7 +254,7 @@ export class Activation implements Owner, Verbs {
   // ---- delivery
   // --------------------------------------------------------------------------------------------------------------------
 
-  #deliverLive(live: Live): boolean {
+  #deliverLive(live: QueuedArrival): boolean {
     const at = Math.max(this.host.now(), this.clock)
     const recorded = this.#record(live, at)
     return recorded !== undefined && this.#deliver(recorded, at)
@@ -256,7 +264,7 @@ export class Activation implements Owner, Verbs {
    * Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any
    * more.
    */
-  #record({ event, text, row }: Live, at: number): ArrivalEvent | undefined {
+  #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
     if (row !== undefined) this.taken.push(row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
@@ -452,7 +460,7 @@ export class Activation implements Owner, Verbs {
   }
 
   /** A worker or question of the former segment: its end is still to come. */
-  #carryOver(known: Known): void {
+  #carryOver(known: RecordedCommand): void {
     if (this.operations.has(known.event.address)) return
     const operation = openOperation(this, known.event, known, undefined)
     this.operations.set(operation.address, operation)

@@ -10,7 +10,7 @@ import { Cancelled, type Context } from '../context.ts'
 import { undoPath, type Operation } from './operation.ts'
 import type { RecordedLog } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
-import type { Waits } from './waits.ts'
+import type { PendingWaits } from './waits.ts'
 
 /** How long one compensation may work if nobody says otherwise. Milliseconds. */
 const defaultUndoWithinMs = 60_000
@@ -61,7 +61,7 @@ export class Cancellation {
    * what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure
    * is thrown at the end.
    */
-  async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
+  async undo(activation: Undoable, log: RecordedLog, waits: PendingWaits): Promise<void> {
     if (this.#cause?.outcome !== undefined) return
     const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
     const thrown: unknown[] = []

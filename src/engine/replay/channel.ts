@@ -24,21 +24,21 @@ export interface ChannelMessage<Body> {
  * Who must have sent a message. `outside`: no activation. `anyone`: default. An activation: that one; `below`: or any
  * of its workers.
  */
-export type Sender = 'anyone' | 'outside' | { readonly activation: ActivationId; readonly below?: true }
+export type ExpectedSender = 'anyone' | 'outside' | { readonly activation: ActivationId; readonly below?: true }
 
 /** One own member of a body; undefined if it is not there. */
-export type Member = (name: string) => Json | undefined
+export type ReadMember = (name: string) => Json | undefined
 
 /** `Body`: what its receiver takes it for. `Sent`: what its sender says. */
-export class Channel<Body, Sent extends object = Body & object> {
+export class TypedChannel<Body, Sent extends object = Body & object> {
   readonly #name: string
-  readonly #read: (member: Member, body: JsonObject) => Body | undefined
+  readonly #read: (member: ReadMember, body: JsonObject) => Body | undefined
 
   /**
    * `name`: the `type` of its messages. `read`: the body, from its own members; undefined: it is no message of this
    * channel.
    */
-  constructor(name: string, read: (member: Member, body: JsonObject) => Body | undefined) {
+  constructor(name: string, read: (member: ReadMember, body: JsonObject) => Body | undefined) {
     this.#name = name
     this.#read = read
   }
@@ -59,7 +59,7 @@ export class Channel<Body, Sent extends object = Body & object> {
   }
 
   /** The message in an arrival; undefined if it is none of this channel, or another sender's. */
-  in(arrival: Arrival, sender: Sender = 'anyone'): ChannelMessage<Body> | undefined {
+  in(arrival: Arrival, sender: ExpectedSender = 'anyone'): ChannelMessage<Body> | undefined {
     if (arrival.type !== 'message' || !isFrom(arrival.from, sender) || !this.claims(arrival.body)) return undefined
     const { id, from, body: given } = arrival
     const body = this.#read((name) => own(given, name), given)
@@ -67,22 +67,29 @@ export class Channel<Body, Sent extends object = Body & object> {
   }
 }
 
-function isFrom(from: ActivationId | undefined, sender: Sender): boolean {
+function isFrom(from: ActivationId | undefined, sender: ExpectedSender): boolean {
   if (sender === 'anyone') return true
   if (sender === 'outside') return from === undefined
   return from === sender.activation || (sender.below === true && from?.startsWith(`${sender.activation}>`) === true)
 }
 
 /** A channel of requests, and how they are replied to. */
-export class RequestChannel<Request, Reply, Sent extends object = Request & object> extends Channel<Request, Sent> {
-  readonly #replies: Channel<{ readonly to: Json | undefined; readonly reply: Reply }, { readonly to: MessageId }>
+export class RequestChannel<Request, Reply, Sent extends object = Request & object> extends TypedChannel<
+  Request,
+  Sent
+> {
+  readonly #replies: TypedChannel<{ readonly to: Json | undefined; readonly reply: Reply }, { readonly to: MessageId }>
   readonly #write: (reply: Reply) => object
   readonly #gone: Reply
 
   /** `gone`: the reply where the other side has ended. */
-  constructor(name: string, read: (member: Member, body: JsonObject) => Request | undefined, replies: Replies<Reply>) {
+  constructor(
+    name: string,
+    read: (member: ReadMember, body: JsonObject) => Request | undefined,
+    replies: Replies<Reply>,
+  ) {
     super(name, read)
-    this.#replies = new Channel(replies.name, (member) => {
+    this.#replies = new TypedChannel(replies.name, (member) => {
       const reply = replies.read(member)
       return reply === undefined ? undefined : { to: member('to'), reply }
     })
@@ -123,7 +130,7 @@ export class RequestChannel<Request, Reply, Sent extends object = Request & obje
 /** How the replies of a channel are written down. */
 export interface Replies<Reply> {
   readonly name: string
-  readonly read: (member: Member) => Reply | undefined
+  readonly read: (member: ReadMember) => Reply | undefined
   readonly write: (reply: Reply) => object
   /** Where the other side has ended. */
   readonly gone: Reply

@@ -13,7 +13,7 @@ import type {
   Matcher,
   Place,
   SessionValues,
-  StartOptions,
+  StartWorkerOptions,
   StepIO,
   StepOptions,
   OnCancelOptions,
@@ -74,7 +74,7 @@ export abstract class ContextView implements Context {
     return this.ctx.begin(name, effect, options)
   }
 
-  start(agent: string, input: Json, options?: StartOptions): ActivationId {
+  start(agent: string, input: Json, options?: StartWorkerOptions): ActivationId {
     return this.ctx.start(agent, input, options)
   }
 

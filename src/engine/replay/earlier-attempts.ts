@@ -32,7 +32,7 @@ import {
   type ToolCalled,
   type WorkerStarted,
 } from '../../journal/index.ts'
-import type { StartOptions } from '../context.ts'
+import type { StartWorkerOptions } from '../context.ts'
 import { undoPath, type Operation } from './operation.ts'
 
 /** An entry of a log, as far as it is looked at here. */
@@ -54,17 +54,17 @@ interface Trace {
  */
 export function earlierOf(
   op: Pick<Operation, 'earlier'>,
-  options: Pick<StartOptions, 'after'>,
+  options: Pick<StartWorkerOptions, 'after'>,
   read: (worker: ActivationId) => Iterable<Logged>,
 ): Earlier | undefined
 export function earlierOf(
   op: Pick<Operation, 'earlier'>,
-  options: Pick<StartOptions, 'after'>,
+  options: Pick<StartWorkerOptions, 'after'>,
   read: (worker: ActivationId) => Now<Iterable<Logged>>,
 ): Now<Earlier | undefined>
 export function earlierOf(
   { earlier }: Pick<Operation, 'earlier'>,
-  { after }: Pick<StartOptions, 'after'>,
+  { after }: Pick<StartWorkerOptions, 'after'>,
   read: (worker: ActivationId) => Now<Iterable<Logged>>,
 ): Now<Earlier | undefined> {
   return after === undefined ? earlier : andThen(read(after), (entries) => earlierIn(after, entries))

@@ -129,14 +129,14 @@ interface Flight {
   givenUp: boolean
 }
 
-type Used = { charge?: Charge; usage?: Usage }
+type EffectUse = { charge?: Charge; usage?: Usage }
 /** What an effect used that was called off. */
-const lost = (op: Operation): Used => {
+const lost = (op: Operation): EffectUse => {
   if (neverLeft(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
   const usage = lostUsage(op)
   return usage.length === 0 ? {} : { usage }
 }
-type Told =
+type ReportedUse =
   { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
 
 export class Effects {
@@ -418,14 +418,14 @@ export class Effects {
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
     flight.pass?.end('answered')
-    let told: Told
+    let told: ReportedUse
     try {
-      const settle = flight.op.options?.settle as ((result: unknown) => Told) | undefined
+      const settle = flight.op.options?.settle as ((result: unknown) => ReportedUse) | undefined
       told = settle?.(value)
     } catch (thrown) {
       return this.#failed(flight, attempt, thrown)
     }
-    const used: Used = {
+    const used: EffectUse = {
       ...(told?.charge === undefined ? {} : { charge: told.charge }),
       ...(told?.usage === undefined ? {} : { usage: [usageRow(told.usage.agent, told.usage.model, told.usage.used)] }),
     }
@@ -472,7 +472,7 @@ export class Effects {
     flight: Flight,
     outcome: Outcome,
     attempts: number,
-    used: Used = outcome.status === 'cancelled' ? lost(flight.op) : {},
+    used: EffectUse = outcome.status === 'cancelled' ? lost(flight.op) : {},
   ): void {
     if (flight.event !== undefined) return
     flight.backingOff?.()

@@ -6,7 +6,7 @@
 import type { ArrivalEvent } from '../../journal/index.ts'
 
 /** One thing that came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
-export interface Live {
+export interface QueuedArrival {
   readonly event: ArrivalEvent
   readonly text: string | undefined
   readonly row: string | undefined
@@ -15,22 +15,22 @@ export interface Live {
 }
 
 /** First in, first out, without moving the rest. */
-export class LiveQueue {
-  #items: Live[] = []
+export class InboxQueue {
+  #items: QueuedArrival[] = []
   #head = 0
 
   get empty(): boolean {
     return this.#head === this.#items.length
   }
 
-  push(item: Live): void {
+  push(item: QueuedArrival): void {
     let at = this.#items.length
     if (item.place !== undefined) for (; at > this.#head && (this.#items[at - 1]!.place ?? -1) > item.place; at--);
     if (at === this.#items.length) this.#items.push(item)
     else this.#items.splice(at, 0, item)
   }
 
-  shift(): Live | undefined {
+  shift(): QueuedArrival | undefined {
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
     if (++this.#head === this.#items.length) {

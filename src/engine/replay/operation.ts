@@ -115,7 +115,7 @@ export interface Operation {
 }
 
 /** A command found in the log that the code has not asked for yet. */
-export interface Known {
+export interface RecordedCommand {
   readonly event: CommandEvent
   ended: boolean
   attempts: number
@@ -128,7 +128,7 @@ export interface Known {
 export function openOperation(
   owner: Owner,
   event: CommandEvent,
-  known: Known | undefined,
+  known: RecordedCommand | undefined,
   options: StepOptions<never> | undefined,
 ): Operation {
   const address = event.address as OpId

@@ -16,7 +16,7 @@ import {
   type StepOpened,
 } from '../../journal/index.ts'
 import type { Command } from '../host.ts'
-import { claimable, type Known } from './operation.ts'
+import { claimable, type RecordedCommand } from './operation.ts'
 import type { Seeds } from '../fork/origin.ts'
 
 /** Something that was open when a segment of the log was closed. */
@@ -25,7 +25,7 @@ export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' 
 /** How and when a pause was asked for, whether nothing is out any more, and whether a human has the run. */
 export type Pausing = { readonly event: RunPausing; readonly at: number; reached: boolean; takenOver: boolean }
 
-const newKnown = (event: CommandEvent): Known => ({
+const newKnown = (event: CommandEvent): RecordedCommand => ({
   event,
   ended: false,
   attempts: 0,
@@ -48,7 +48,7 @@ export class RecordedLog {
   segment = 0
   carried: Json | undefined
   /** Workers and questions of an earlier segment whose ends may still come. */
-  open: Known[] = []
+  open: RecordedCommand[] = []
   outcome: Outcome | undefined
   usage: Usage = []
   /** Usage of what ended in former segments. */
@@ -59,15 +59,15 @@ export class RecordedLog {
   /** How the last pause was asked for, if there was one. */
   pausing: Pausing | undefined
   // made by what is folded: most activations live and end without having been read from a log
-  #known: Map<string, Known> | undefined
+  #known: Map<string, RecordedCommand> | undefined
   /**
    * Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many
    * there are.
    */
-  readonly #plain: { fact?: Known; send?: Known } = {}
+  readonly #plain: { fact?: RecordedCommand; send?: RecordedCommand } = {}
   #unclaimed = 0
   /** What an operator said nobody will ask for again. */
-  #dropped: Known[] = []
+  #dropped: RecordedCommand[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
   #past: ({ event: ArrivalEvent; at: number; seq: number } | undefined)[] = []
   #cursor = 0
@@ -102,7 +102,7 @@ export class RecordedLog {
    * Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is
    * known.
    */
-  endUnclaimed(address: string): Known | undefined {
+  endUnclaimed(address: string): RecordedCommand | undefined {
     const known = this.#known?.get(address) ?? this.open.find((open) => open.event.address === address)
     if (known === undefined || known.ended) return undefined
     known.ended = true
@@ -234,7 +234,7 @@ export class RecordedLog {
     op: CommandEvent['op'],
     scopePath: string,
     aliases: readonly string[] | undefined,
-  ): { known: Known; address: string } | undefined {
+  ): { known: RecordedCommand; address: string } | undefined {
     if (this.#known === undefined) return undefined
     const names = [address]
     const mapped = this.#resolutions?.get(address)
@@ -247,7 +247,7 @@ export class RecordedLog {
     return undefined
   }
 
-  #take(address: string): Known | undefined {
+  #take(address: string): RecordedCommand | undefined {
     const known = this.#known?.get(address)
     if (known === undefined) return undefined
     this.#known?.delete(address)

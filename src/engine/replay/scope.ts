@@ -30,7 +30,7 @@ import type {
   Matcher,
   Place,
   SessionValues,
-  StartOptions,
+  StartWorkerOptions,
   StepIO,
   StepOptions,
   OnCancelOptions,
@@ -229,7 +229,7 @@ export class Scope implements Context {
     return operation.address
   }
 
-  start(agent: string, input: Json, options: StartOptions = {}): ActivationId {
+  start(agent: string, input: Json, options: StartWorkerOptions = {}): ActivationId {
     mustBeJson(input, `the input of "${agent}"`)
     const command = {
       type: 'worker.started',
@@ -258,7 +258,7 @@ export class Scope implements Context {
 
   #apart(
     agent: string,
-    { version: wanted, limits }: StartOptions,
+    { version: wanted, limits }: StartWorkerOptions,
   ): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
     const { host, birth } = this.#activation
     const version = host.versionOf(agent, wanted)

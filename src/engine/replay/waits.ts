@@ -8,7 +8,7 @@ import { childActivation, parentOf, ReeveError, type ActivationId, type OpId } f
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
 
-interface Waiter {
+interface PendingWait {
   readonly match: Exclude<Matcher, string> | undefined
   readonly resolve: (arrival: Arrival) => void
   readonly reject: (error: Error) => void
@@ -56,9 +56,9 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
   }
 }
 
-export class Waits {
-  #byId = new Map<string, Waiter>()
-  #any: Waiter[] = []
+export class PendingWaits {
+  #byId = new Map<string, PendingWait>()
+  #any: PendingWait[] = []
   #kept: Map<string, Arrival> | undefined
 
   /** How many verbs are pending. */

@@ -6,10 +6,10 @@
  * Holds: K3: the leader hears of it by messages, so slots go round in recorded order.
  */
 import { isObject, own, type ActivationId, type Json } from '../../core/index.ts'
-import { Channel, type Arrival, type Context } from '../../engine/index.ts'
+import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** A worker begins (true) or ceases to wait for a human. */
-const humanWaits = new Channel<{ readonly waits: boolean }>('$permit', (member) => ({
+const humanWaits = new TypedChannel<{ readonly waits: boolean }>('$permit', (member) => ({
   waits: member('waits') === true,
 }))
 

@@ -7,7 +7,7 @@
  * messages from outside count: an agent stops nobody else's worker.
  */
 import type { ActivationId, Json } from '../../core/index.ts'
-import { Channel, type Arrival, type Context } from '../../engine/index.ts'
+import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** What is to be stopped, and why. */
 export interface StopAsked {
@@ -16,7 +16,7 @@ export interface StopAsked {
   readonly reason: string
 }
 
-const stops = new Channel<StopAsked>('$stop', (member) => {
+const stops = new TypedChannel<StopAsked>('$stop', (member) => {
   const [delegation, reason] = [member('delegation'), member('reason')]
   return typeof delegation === 'string'
     ? { delegation, reason: typeof reason === 'string' ? reason : 'stopped' }
