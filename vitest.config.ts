@@ -9,6 +9,10 @@ export default defineConfig({
   resolve: {
     // tests may write what a user writes; they get the source, not the last build
     alias: {
+      'reeve/team': source('./src/public/team.ts'),
+      'reeve/oversight': source('./src/public/oversight.ts'),
+      'reeve/views': source('./src/public/views.ts'),
+      'reeve/engine': source('./src/public/engine.ts'),
       'reeve/testing/contract': source('./src/contract/index.ts'),
       'reeve/testing': source('./src/testing/index.ts'),
       'reeve/postgres': source('./src/engine/postgres/postgres.ts'),

@@ -18,8 +18,8 @@ import {
   type EdgeOptions,
   type ModelAnswerInput,
   type ModelFunction,
-  type TransferEdge,
 } from '../src/index.ts'
+import type { TransferEdge } from '../src/public/team.ts'
 import { estimateTokens } from '../src/model/index.ts'
 import { inFolder } from './measure.ts'
 

@@ -1,6 +1,7 @@
 /** A cap on the whole tree, and what the tree used: by agent, by model, in all. */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, totalUsage } from 'reeve'
+import { agent, createRuntime, supervisor } from 'reeve'
+import { totalUsage } from 'reeve/views'
 
 // A function costs nothing unless it says so; a language model says so itself.
 const used = { input: 900, output: 100, usd: 0.01 }

@@ -7,16 +7,8 @@
  */
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
-import {
-  agent,
-  createRuntime,
-  describeOutcome,
-  router,
-  tool,
-  type ModelFunction,
-  type ModelRef,
-  type Spoken,
-} from 'reeve'
+import { agent, createRuntime, router, tool, type ModelFunction, type ModelRef } from 'reeve'
+import { describeOutcome, type Spoken } from 'reeve/views'
 import { z } from 'zod'
 
 // #region rules

@@ -4,7 +4,8 @@
  * a writer by rules works beside code.
  */
 import assert from 'node:assert/strict'
-import { agent, breakLoop, createRuntime, loop, parallel, sequential, sessionValue } from 'reeve'
+import { agent, createRuntime, loop, parallel, sequential, sessionValue } from 'reeve'
+import { breakLoop } from 'reeve/team'
 import { z } from 'zod'
 
 // #region members

@@ -6,7 +6,8 @@
  * They think by rules: no model is needed.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, describeOutcome, supervisor, tool, type ModelFunction } from 'reeve'
+import { agent, createRuntime, supervisor, tool, type ModelFunction } from 'reeve'
+import { describeOutcome } from 'reeve/views'
 import { z } from 'zod'
 
 type Prompt = Parameters<ModelFunction>[0]

@@ -8,7 +8,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { agent, createRuntime, describeOutcome, supervisor, type ModelFunction, type ModelRef } from 'reeve'
+import { agent, createRuntime, supervisor, type ModelFunction, type ModelRef } from 'reeve'
+import { describeOutcome } from 'reeve/views'
 
 const { model } = parseArgs({ options: { model: { type: 'string' } } }).values
 const brain = (rule: ModelFunction): ModelRef => model ?? rule

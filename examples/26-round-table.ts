@@ -4,7 +4,8 @@
  * when the work stands still.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, ledger, roundtable, type ModelFunction } from 'reeve'
+import { agent, createRuntime, type ModelFunction } from 'reeve'
+import { ledger, roundtable } from 'reeve/team'
 
 type Prompt = Parameters<ModelFunction>[0]
 const textOf = (message: Prompt['messages'][number] | undefined): string =>

@@ -4,7 +4,8 @@
  * hooks, limits and journal as one that a model asks for.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, judge, supervisor } from 'reeve'
+import { agent, createRuntime, supervisor } from 'reeve'
+import { judge } from 'reeve/team'
 
 // #region pair
 const actor = agent({

@@ -4,7 +4,8 @@
  * requests like this one, and needs one attempt only.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, judge, reflect, supervisor, type ModelFunction } from 'reeve'
+import { agent, createRuntime, supervisor, type ModelFunction } from 'reeve'
+import { judge, reflect } from 'reeve/team'
 
 type Prompt = Parameters<ModelFunction>[0]
 const shown = ({ messages }: Prompt, text: string): boolean =>

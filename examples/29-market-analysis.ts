@@ -4,7 +4,9 @@
  * model, no key: the members are rules, and a minute of their work takes thirty milliseconds.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, planGraph, sleep, team, teammate } from 'reeve'
+import { agent, createRuntime, sleep, team } from 'reeve'
+import { planGraph } from 'reeve/views'
+import { teammate } from 'reeve/team'
 import { z } from 'zod'
 
 const minute = 30 // milliseconds

@@ -4,7 +4,8 @@
  * order of the work is as it was.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, sleep, team, teammate } from 'reeve'
+import { agent, createRuntime, sleep, team } from 'reeve'
+import { teammate } from 'reeve/team'
 import { z } from 'zod'
 
 // #region researcher

@@ -6,7 +6,9 @@
  */
 import assert from 'node:assert/strict'
 import { createInterface } from 'node:readline/promises'
-import { agent, createRuntime, planGraph, step, team, teammate } from 'reeve'
+import { agent, createRuntime, step, team } from 'reeve'
+import { planGraph } from 'reeve/views'
+import { teammate } from 'reeve/team'
 
 const published: string[] = []
 

@@ -4,7 +4,8 @@
  * yes and a no are values, and the wait survives every restart.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, type Decision, type ModelFunction } from 'reeve'
+import { agent, createRuntime, type ModelFunction } from 'reeve'
+import type { Decision } from 'reeve/oversight'
 import { z } from 'zod'
 
 // #region planner

@@ -3,7 +3,8 @@
  * takes it back at once. Afterwards somebody who has neither the store nor Reeve's word checks who decided what.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, ed25519Signer, ed25519Verifier, newEd25519Key, tool, verifyAudit, type Run } from 'reeve'
+import { agent, createRuntime, tool, type Run } from 'reeve'
+import { ed25519Signer, ed25519Verifier, newEd25519Key, verifyAudit } from 'reeve/oversight'
 import { z } from 'zod'
 
 const read = tool({

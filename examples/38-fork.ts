@@ -4,17 +4,8 @@
  * without a word. `diffOf` shows where the two runs part.
  */
 import assert from 'node:assert/strict'
-import {
-  agent,
-  contentKeys,
-  createRuntime,
-  diffOf,
-  sameContent,
-  supervisor,
-  tool,
-  type Recorded,
-  type Run,
-} from 'reeve'
+import { agent, createRuntime, supervisor, tool, type Run } from 'reeve'
+import { contentKeys, diffOf, sameContent, type Recorded } from 'reeve/views'
 import { z } from 'zod'
 
 const letters: string[] = []

@@ -6,7 +6,8 @@
  * `node examples/39-good-supervisor.ts` thinks by rules; `--model openai/gpt-5-mini` lets a model think in their place.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, describeOutcome, supervisor, type ModelFunction, type ModelRef } from 'reeve'
+import { agent, createRuntime, supervisor, type ModelFunction, type ModelRef } from 'reeve'
+import { describeOutcome } from 'reeve/views'
 
 type Prompt = Parameters<ModelFunction>[0]
 const at = process.argv.indexOf('--model')

@@ -5,15 +5,8 @@
  * `node examples/40-hooks-of-one-run.ts`
  */
 import assert from 'node:assert/strict'
-import {
-  agent,
-  createRuntime,
-  supervisor,
-  tool,
-  type DelegationStart,
-  type ModelFunction,
-  type ScorerInput,
-} from 'reeve'
+import { agent, createRuntime, supervisor, tool, type ModelFunction } from 'reeve'
+import type { DelegationStart, ScorerInput } from 'reeve/team'
 
 type Prompt = Parameters<ModelFunction>[0]
 const told = ({ messages }: Prompt): readonly string[] =>

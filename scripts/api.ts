@@ -13,6 +13,10 @@ const root = dirname(import.meta.dirname)
 const page = join(root, 'api', 'reeve.api.md')
 const doors = {
   reeve: 'index.d.ts',
+  'reeve/team': 'public/team.d.ts',
+  'reeve/oversight': 'public/oversight.d.ts',
+  'reeve/views': 'public/views.d.ts',
+  'reeve/engine': 'public/engine.d.ts',
   'reeve/testing': 'testing/index.d.ts',
   'reeve/testing/contract': 'contract/index.d.ts',
   'reeve/postgres': 'engine/postgres/postgres.d.ts',

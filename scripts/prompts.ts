@@ -8,9 +8,6 @@ import { dirname, join } from 'node:path'
 import {
   agent,
   createRuntime,
-  judge,
-  ledger,
-  roundtable,
   router,
   supervisor,
   team,
@@ -20,6 +17,7 @@ import {
   type ModelFunction,
   type ModelRequest,
 } from '../src/index.ts'
+import { judge, ledger, roundtable } from '../src/public/team.ts'
 
 const page = join(dirname(import.meta.dirname), 'docs', 'prompts.md')
 

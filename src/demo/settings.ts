@@ -6,7 +6,8 @@
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { ReeveError, type Json, type RunView } from '../index.ts'
+import { ReeveError, type Json } from '../index.ts'
+import type { RunView } from '../public/views.ts'
 
 /** The input of a demo run. */
 export interface DemoSettings {

@@ -9,12 +9,12 @@ import {
   supervisor,
   team,
   type Agent,
-  type Delegation,
-  type Recorded,
   type Run,
   type Middleware,
   type RuntimeOptions,
 } from '../../src/index.ts'
+import type { Delegation } from '../../src/public/team.ts'
+import type { Recorded } from '../../src/public/views.ts'
 import { manualClock, type ManualClock } from '../../src/testing/index.ts'
 
 /** Never answers; keeps the signals that it was given. */

@@ -1,6 +1,7 @@
 /** A leader that is code ends while it has work out: nothing of that is lost in silence. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, supervisor, type Recorded } from '../../src/index.ts'
+import { agent, createRuntime, supervisor } from '../../src/index.ts'
+import type { Recorded } from '../../src/public/views.ts'
 
 const never = agent({
   name: 'never',

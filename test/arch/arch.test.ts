@@ -5,7 +5,17 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Adapter, adapters, drawers, frontDoor, maxDepth, repeatedNames, type Room, rooms } from './rooms.ts'
+import {
+  type Adapter,
+  adapters,
+  drawers,
+  frontDoor,
+  frontDoors,
+  maxDepth,
+  repeatedNames,
+  type Room,
+  rooms,
+} from './rooms.ts'
 import { cycles, type Module, readModule, readSource } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -44,6 +54,28 @@ describe('the house', () => {
       'src/cli/command/resume.ts',
       'src/cli/going-on.ts',
     ])
+  })
+  test('the front doors are in package.json, under the paths that users import', () => {
+    const entries = Object.entries(frontDoors).map(([name, file]) => {
+      const built = file.replace('src/', './dist/').replace(/\.ts$/, '')
+      return [name.replace('reeve', '.'), { types: `${built}.d.ts`, default: `${built}.js` }]
+    })
+    expect(manifest.exports).toMatchObject(Object.fromEntries(entries))
+  })
+  test('a front door holds explicit named exports, and each name is in one of them', () => {
+    const text = (file: string): string => readFileSync(posix.join(import.meta.dirname, '../..', file), 'utf8')
+    const exported = /^export (?:type )?\{([^}]*)\} from '[^']+'$/gm
+    const rest = (file: string): string =>
+      text(file)
+        .replace(exported, '')
+        .replace(/^\/\*\*[^]*?\*\/$/gm, '')
+        .trim()
+    expect(Object.values(frontDoors).map(rest)).toEqual(Object.values(frontDoors).map(() => ''))
+    const names = Object.values(frontDoors).flatMap((file) =>
+      [...text(file).matchAll(exported)].flatMap(([, list]) => list!.split(',').map((name) => name.trim())),
+    )
+    const all = names.filter((name) => name !== '')
+    expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
   })
   test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
@@ -160,9 +192,9 @@ function expectNone(found: string[]): void {
   expect(found, found.join('\n')).toEqual([])
 }
 
-/** The name of the room a file is in; the front door is its own. */
+/** The name of the room a file is in; the front doors are one of their own. */
 function roomOf(path: string): string | undefined {
-  if (path === 'src/index.ts') return 'front door'
+  if (Object.values(frontDoors).includes(path)) return 'front door'
   const name = path.split('/')[1]!
   return path.split('/').length > 2 && Object.hasOwn(rooms, name) ? name : undefined
 }

@@ -158,10 +158,22 @@ export const rooms: Readonly<Record<string, Room>> = {
 }
 
 /**
- * `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so
- * that importing `reeve` does not load them.
+ * The front doors: explicit named exports, nothing else, and each name in one of them. Server, cli, adapters and testing
+ * have doors of their own, so that importing `reeve` does not load them.
  */
-export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...teamImports, 'runtime'] }
+export const frontDoor: Room = {
+  owns: 'explicit named exports, nothing else; each name in one of them',
+  imports: [...teamImports, 'runtime'],
+}
+
+/** The files of the front doors, by the path that a user imports. */
+export const frontDoors: Readonly<Record<string, string>> = {
+  reeve: 'src/index.ts',
+  'reeve/team': 'src/public/team.ts',
+  'reeve/oversight': 'src/public/oversight.ts',
+  'reeve/views': 'src/public/views.ts',
+  'reeve/engine': 'src/public/engine.ts',
+}
 
 /** An adapter: `src/adapters/<name>/` may import its own folder and, besides what its room says, only what is here. */
 export interface Adapter {

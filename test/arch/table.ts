@@ -39,7 +39,7 @@ function table(): string {
   return [
     '| room | owns | may import | packages | `node:*` | clock, random |',
     '|---|---|---|---|---|---|',
-    row('`index.ts`', frontDoor, ''),
+    row('`index.ts`, `public/`', frontDoor, ''),
     ...rows,
     '',
     '| adapter | may import besides | packages | doors |',

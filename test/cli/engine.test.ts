@@ -6,7 +6,8 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { main } from '../../src/cli/program.ts'
-import { agent, createRuntime, type Engine, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import { agent, createRuntime, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import type { Engine } from '../../src/public/engine.ts'
 import { fakeTerminal, type FakeTerminal } from './fake-terminal.ts'
 
 vi.setConfig({ testTimeout: 30_000 })

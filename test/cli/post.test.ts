@@ -1,6 +1,7 @@
 /** `reeve post` and `reeve show`: a planned team, from a terminal that runs nothing. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, team, teammate } from '../../src/index.ts'
+import { agent, createRuntime, team } from '../../src/index.ts'
+import { teammate } from '../../src/public/team.ts'
 import { reeve, storeHere } from './at-store.ts'
 
 test('a message reaches whoever waits for it; what reads as JSON is JSON; a team that has ended takes none', async () => {

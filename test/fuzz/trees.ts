@@ -8,8 +8,6 @@
 import {
   agent,
   asTool,
-  breakLoop,
-  exit,
   interrupt,
   loop,
   parallel,
@@ -18,12 +16,12 @@ import {
   step,
   supervisor,
   team,
-  teammate,
   transferTo,
   type Agent,
   type AgentContext,
   type Json,
 } from 'reeve'
+import { breakLoop, exit, teammate } from 'reeve/team'
 import { dice } from '../dice.ts'
 
 /**

@@ -3,17 +3,14 @@
  * that go on, of forks, of takeovers. Spec team 1.16; DESIGN 3.1 K1, K10.
  */
 import { describe, expect, test } from 'vitest'
+import { agent, createRuntime, human, tool } from '../../src/index.ts'
 import {
-  agent,
-  createRuntime,
   ed25519Signer,
   ed25519Verifier,
-  human,
   newEd25519Key,
-  tool,
   verifyAudit,
   type AuditDocument,
-} from '../../src/index.ts'
+} from '../../src/public/oversight.ts'
 import { seededRandom } from '../../src/core/index.ts'
 import { hmacSigner } from '../../src/oversight/index.ts'
 import { calls, scripted, waiting } from '../scenario/team.ts'

@@ -1,19 +1,7 @@
 /** The three modes: who is asked about what, and which one holds. Spec team R-15, C78, X35 to X37. */
 import { describe, expect, test } from 'vitest'
-import {
-  agent,
-  asTool,
-  ledger,
-  loop,
-  parallel,
-  reflect,
-  roundtable,
-  router,
-  sequential,
-  supervisor,
-  team,
-  tool,
-} from '../../src/index.ts'
+import { agent, asTool, loop, parallel, router, sequential, supervisor, team, tool } from '../../src/index.ts'
+import { ledger, reflect, roundtable } from '../../src/public/team.ts'
 import {
   oversightProblems,
   stricter,

@@ -5,7 +5,8 @@
 import { expect, test } from 'vitest'
 import { isSamePerson, personName, underName } from '../../src/core/index.ts'
 import { oversightProblems } from '../../src/edge/index.ts'
-import { agent, createRuntime, team, tool, type Oversight, type Run, type RuntimeOptions } from '../../src/index.ts'
+import { agent, createRuntime, team, tool, type Run, type RuntimeOptions } from '../../src/index.ts'
+import type { Oversight } from '../../src/public/oversight.ts'
 
 const anns = [
   'ann',

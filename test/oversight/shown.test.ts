@@ -3,7 +3,8 @@
  * same at once. Spec team R-16, C84.
  */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, planGraph, supervisor, team, tool, type Run } from '../../src/index.ts'
+import { agent, createRuntime, supervisor, team, tool, type Run } from '../../src/index.ts'
+import { planGraph } from '../../src/public/views.ts'
 import type { Notice } from '../../src/oversight/index.ts'
 
 async function openOf(run: Run) {

@@ -3,7 +3,9 @@
  * once. Spec team R-16, C86.
  */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, supervisor, team, teammate, tool, type Agent, type Oversight } from '../../src/index.ts'
+import { agent, createRuntime, supervisor, team, tool, type Agent } from '../../src/index.ts'
+import { teammate } from '../../src/public/team.ts'
+import type { Oversight } from '../../src/public/oversight.ts'
 import { manualClock } from '../../src/testing/index.ts'
 
 const day = 86_400_000

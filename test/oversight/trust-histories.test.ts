@@ -3,7 +3,7 @@
  * incidents, what is missing first. Spec team 1.18, R-18, C91 to C95.
  */
 import { expect, test } from 'vitest'
-import { canUpgrade, modeOfLevel, recordIncident, trustPresets } from '../../src/index.ts'
+import { canUpgrade, modeOfLevel, recordIncident, trustPresets } from '../../src/public/oversight.ts'
 import { seededRandom } from '../../src/core/index.ts'
 import { newTrust, recordRun, setLevel } from '../../src/oversight/trust/trust-record.ts'
 

@@ -8,18 +8,18 @@ import {
   agent,
   asTool,
   createRuntime,
-  diffOf,
   human,
   parallel,
-  roundtable,
   router,
   sequential,
   supervisor,
   team,
   tool,
   type Agent,
-  type Oversight,
 } from '../../src/index.ts'
+import { diffOf } from '../../src/public/views.ts'
+import { roundtable } from '../../src/public/team.ts'
+import type { Oversight } from '../../src/public/oversight.ts'
 import { rootActivation } from '../../src/core/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
 import { registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'

@@ -13,9 +13,9 @@ import {
   team,
   tool,
   type Message,
-  type Recorded,
   type Runtime,
 } from '../../src/index.ts'
+import type { Recorded } from '../../src/public/views.ts'
 
 const secret = 'hunter2-hunter2'
 

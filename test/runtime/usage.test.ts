@@ -1,6 +1,7 @@
 /** Usage of a whole tree: what the outcome says, what the view folds and what the handle says are the same (K11). */
 import { expect, test } from 'vitest'
-import { agent, supervisor, totalUsage } from '../../src/index.ts'
+import { agent, supervisor } from '../../src/index.ts'
+import { totalUsage } from '../../src/public/views.ts'
 import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
 const writer = agent({

@@ -9,7 +9,6 @@ import {
   asTool,
   human,
   parallel,
-  roundtable,
   sequential,
   supervisor,
   team,
@@ -17,6 +16,7 @@ import {
   type Agent,
   type Json,
 } from '../../src/index.ts'
+import { roundtable } from '../../src/public/team.ts'
 import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { calls, delegates, runtimeOf, scripted, store, told, waiting } from './team.ts'
 

@@ -3,7 +3,8 @@
  * ends.
  */
 import { describe, expect, test } from 'vitest'
-import { ledger, roundtable, sequential, type Agent, type LedgerOptions } from '../../src/index.ts'
+import { ledger, roundtable, type LedgerOptions } from '../../src/public/team.ts'
+import { sequential, type Agent } from '../../src/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import type { Message, ModelRequest } from '../../src/model/index.ts'
 import { lines, user, withoutSystem, worker } from './control.ts'

@@ -1,6 +1,7 @@
 /** Recruiting and retiring from outside, while a team works, is paused, has ended. Spec team 1.8 (R-8, R-8b), 1.13. */
 import { describe, expect, test } from 'vitest'
-import { agent, interrupt, rename, supervisor, delegate } from '../../src/index.ts'
+import { agent, interrupt, supervisor, delegate } from '../../src/index.ts'
+import { rename } from '../../src/public/team.ts'
 import { teammate, type Agent, type Recruited, type RecruitWish } from '../../src/agent/index.ts'
 import { asText, type Json, type PlanResults, type TaskResult } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'

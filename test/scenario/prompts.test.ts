@@ -3,7 +3,8 @@
  * nobody is asked to go on from its own last words.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, ledger, loop, reflect, roundtable, supervisor, tool, type Agent } from '../../src/index.ts'
+import { agent, loop, supervisor, tool, type Agent } from '../../src/index.ts'
+import { ledger, reflect, roundtable } from '../../src/public/team.ts'
 import type { Message } from '../../src/model/index.ts'
 import { calls, delegates, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 import { worker } from './control.ts'

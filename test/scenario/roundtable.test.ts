@@ -3,21 +3,9 @@
  * other.
  */
 import { describe, expect, test } from 'vitest'
-import {
-  agent,
-  breakLoop,
-  delegate,
-  transferTo,
-  exit,
-  interrupt,
-  ledger,
-  roundtable,
-  router,
-  sequential,
-  supervisor,
-  type Agent,
-  type Table,
-} from '../../src/index.ts'
+import { agent, delegate, transferTo, interrupt, router, sequential, supervisor, type Agent } from '../../src/index.ts'
+import { breakLoop, exit, ledger, roundtable } from '../../src/public/team.ts'
+import type { Table } from '../../src/supervisor/index.ts'
 import { asText } from '../../src/core/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import type { RoundtableOptions } from '../../src/supervisor/index.ts'

@@ -5,9 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   agent,
-  askSupervisor,
   delegate,
-  delegateToSeveral,
   interrupt,
   router,
   sequential,
@@ -16,10 +14,10 @@ import {
   tool,
   type Agent,
   type Context,
-  type Delegation,
-  type DelegationQuestion,
   type ModelAnswerInput,
 } from '../../src/index.ts'
+import { askSupervisor, delegateToSeveral, type Delegation } from '../../src/public/team.ts'
+import type { DelegationQuestion } from '../../src/supervisor/index.ts'
 import { asText } from '../../src/core/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import type { Message } from '../../src/model/index.ts'

@@ -2,7 +2,7 @@
  * `reeve recruit`: asks a planned team for another member, without running anything. Owns: the words, and how long an
  * answer is waited for.
  */
-import type { Recruited, RecruitFromOutside } from '../../index.ts'
+import type { Recruited, RecruitFromOutside } from '../../public/team.ts'
 import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
-import type { HandBack, TakeoverContext, TakeoverStep } from '../../index.ts'
+import type { HandBack, TakeoverContext, TakeoverStep } from '../../public/oversight.ts'
 import { argumentsLine, shortly } from '../asking.ts'
 import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
