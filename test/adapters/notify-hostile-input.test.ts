@@ -145,7 +145,7 @@ describe('words of models', () => {
     }
   })
 
-  test('Slack is told no markup, no name and no address; every block is within its bounds, however much there is', async () => {
+  test('Slack text carries no markup, name or address, and every block stays within its limits', async () => {
     for (let seed = 0; seed < 200; seed++) {
       const bodies: string[] = []
       const fetch = async (_address: string, init: RequestInit): Promise<Response> => (
@@ -200,7 +200,7 @@ describe('receivers', () => {
       expect([undefined, 0]).toContain((await after(odd)) === undefined ? undefined : Math.min(0, (await after(odd))!))
   })
 
-  test('a webhook is posted, never got; what it says is verified over clock skew, and a changed byte, an old one or another secret is not', async () => {
+  test('a webhook is only posted; its signature survives clock skew and fails for changed or old content', async () => {
     const { url, got } = await receiver(() => [204])
     await webhook({ url, secret, headers: { authorization: 'Bearer t' } }).notify(evil(2), io('key ✓'))
     const [{ headers, body, method }] = got as [{ headers: Record<string, string>; body: string; method: string }]

@@ -93,7 +93,7 @@ const failureOf = async (options: Omit<WebhookOptions, 'secret'>): Promise<Failu
 }
 
 describe('a webhook in a run', () => {
-  test('team C84: an answer of 500 is tried again under the same key, with a signature that holds; a later decision holds', async () => {
+  test('team C84: a 500 is retried under the same key with a valid signature; a later decision still counts', async () => {
     const { got, url } = await receiver(says(500), says(500), says(200))
     const { run, notices } = await asking(
       webhook({ url: `${url}/hook?a=1`, secret, headers: { authorization: 'Bearer x' } }),
@@ -114,7 +114,7 @@ describe('a webhook in a run', () => {
     expect(verifyWebhook(got[0]!.headers, got[0]!.body, 'another secret of some length')).toBeUndefined()
     expect(await decided(run)).toMatchObject({ output: true })
   }, 20_000)
-  test('team C84: a receiver that hangs has failed after its time; whoever decides meanwhile is not held up', async () => {
+  test('team C84: a hanging receiver fails after its timeout and does not delay the approver', async () => {
     const { got, url } = await receiver(() => {})
     const { run, notices } = await asking({ ...webhook({ url, secret, timeoutMs: 50 }), attempts: 1 })
     await expect.poll(notices).toMatchObject([{ code: 'effect.timed-out', class: 'timeout' }])
@@ -158,7 +158,7 @@ describe('what an answer means', () => {
     })
     expect(elsewhere.got).toEqual([])
   })
-  test('nobody there: tried again, and said without the address', async () => {
+  test('an unreachable receiver is retried, and the error does not contain its address', async () => {
     const { url } = await receiver(says(200))
     const { port } = new URL(url)
     const server = servers.pop()!

@@ -177,7 +177,7 @@ describe('a server that refuses', () => {
     over.abort(new Error('too long'))
     expect(await ended).toBe('AbortError')
   })
-  test('nobody there', async () => {
+  test('unreachable server', async () => {
     const { smtp } = await mailServer()
     await new Promise<void>((resolve) => servers.pop()!.close(() => resolve()))
     await expect(email({ smtp, ...addresses }).notify(notice(), io())).rejects.toMatchObject({

@@ -112,7 +112,7 @@ describe('slack', () => {
       ],
     })
   })
-  test('words of a model are no markup, name nobody and link nowhere, and leave no code block', () => {
+  test('text of a model carries no markup, mention or link, and cannot leave a code block', () => {
     for (const input of ['x'.repeat(9_000), '&'.repeat(9_000), '`'.repeat(50)]) {
       const message = slackMessage(hostile({ input }), undefined) as unknown as {
         text: string
@@ -211,7 +211,7 @@ describe('signatures of webhooks', () => {
   })
 })
 
-describe('options that are none', () => {
+describe('invalid options', () => {
   const why = (make: () => unknown): string => {
     try {
       make()
@@ -251,7 +251,7 @@ describe('options that are none', () => {
       'config.invalid: email: smtp.host is missing\nemail: to is the text "x", expected one mail address',
     )
   })
-  test('a link that is no address tells nobody', async () => {
+  test('a notice with an invalid link is not sent', async () => {
     const channel = slack({
       webhookUrl: 'https://hooks.example/x',
       link: () => 'javascript:alert(1)',

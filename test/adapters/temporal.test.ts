@@ -136,7 +136,7 @@ describe('wake-ups', () => {
     await wakeUps.close()
   })
 
-  test('keep nobody who closes while the server is away', async () => {
+  test('keep no process from closing while the server is away', async () => {
     const { wakeUps, sent, told } = onTheirWay()
     wakeUps.wake(runs(100))
     const lost = sent.splice(0)

@@ -36,7 +36,7 @@ function memory(): SessionValues & { read: number } {
 }
 const exchange = (n: number): Exchange => ({ run: 'r', agent: 'w', input: `q${n}`, answer: `a${n}` })
 
-test('whoever adds what it was shown reads each exchange once', async () => {
+test('adding the returned exchanges counts each one once', async () => {
   const values = memory()
   let known: KnownExchanges | undefined
   for (let n = 0; n < 3 * mostExchanges; n++) {

@@ -65,7 +65,7 @@ test('a person who leads: the team is checked as every team, at once', () => {
   )
 })
 
-test('whatever is data in it is part of its version; under another name it is the same person', () => {
+test('its data is part of its version; under another name it is the same person', () => {
   const [plain, told] = [
     human({ name: 'a', description: 'Is a.' }),
     human({ name: 'a', description: 'Is a.', channel: 'desk' }),

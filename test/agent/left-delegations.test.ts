@@ -18,7 +18,7 @@ for (const [how, ends] of [
     },
   ],
 ] as const)
-  test(`K7: a leader that is code and ${how} while a delegation works stops it; onComplete hears of it, and the journal names it`, async () => {
+  test(`K7: a code leader that ends (${how}) during a delegation stops it; onComplete and the journal say so`, async () => {
     const heard: string[] = []
     let asked = 0
     const root = supervisor({

@@ -25,7 +25,7 @@ test('an agent among the tools is told apart from a tool', () => {
   expect(() => agent({ name: 'a', model: () => 'x', tools: { one } as never })).toThrow(wrong)
 })
 
-test('an action that is none is not taken for an exit: the model is told', async () => {
+test('an unknown action is not taken for an exit: the model is told', async () => {
   const odd = tool({ name: 'odd', execute: () => 1, action: (() => 'stop') as never })
   const a = agent({
     name: 'a',
@@ -40,7 +40,7 @@ test('an action that is none is not taken for an exit: the model is told', async
   })
 })
 
-test('a transfer of code to somebody else says to whom it may go', async () => {
+test('a code transfer to an unknown target lists the possible targets', async () => {
   const r = router({ name: 'r', run: () => transferTo('two'), workers: [one] })
   expect(await ended(r)).toMatchObject({ failure: { message: '"r" hands over to "two", and may only to one' } })
 })
@@ -337,7 +337,7 @@ test.each<Wrong>([
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
 })
 
-test('what is published, granted or revoked for nobody is refused', async () => {
+test('publish, grant and revoke for an unknown agent are refused', async () => {
   const runtime = await createRuntime({ agents: [writer] })
   open.push(runtime)
   for (const made of [runtime.publish('writr', { version: 'v1' }), runtime.draft('writr', { version: 'v1' })])
@@ -360,7 +360,7 @@ test('what is published, granted or revoked for nobody is refused', async () => 
     await expect(made()).rejects.toMatchObject({ code: 'input.invalid', message })
 })
 
-test('code that delegates to somebody who is not registered is told what to do', async () => {
+test('code that delegates to an unregistered agent gets an error that says what to do', async () => {
   const leader = agent({
     name: 'leader',
     run: async (ctx) => {

@@ -190,11 +190,11 @@ test.each<Wrong>([
     'input.invalid',
     'transferTo has no option "tsk": did you mean "task"?',
   ],
-])('a name of an option that nobody knows is refused: %s', async (_what, make, code, says) => {
+])('an unknown option name is refused: %s', async (_what, make, code, says) => {
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
 })
 
-test('a start with permissions or limits that nobody knows starts nothing', async () => {
+test('a start with unknown permissions or limits starts nothing', async () => {
   let ran = 0
   const a = agent({
     name: 'a',
@@ -217,7 +217,7 @@ test('a start with permissions or limits that nobody knows starts nothing', asyn
   expect(await runtime.run(a, 'go')).toMatchObject({ output: 'done' })
 })
 
-test('code that delegates with permissions that nobody knows starts nobody', async () => {
+test('a delegation by code with unknown permissions starts no worker', async () => {
   for (const [options, says] of [
     [{ permission: { deny: ['del'] } }, 'delegate has no option "permission": did you mean "permissions"?'],
     [
@@ -260,7 +260,7 @@ test('everything that is wrong with one definition is said at once, and that not
   })
 })
 
-test('an instance of a class may be a middleware, with whatever it keeps', async () => {
+test('an instance of a class may be a middleware, with any fields of its own', async () => {
   class Counting {
     readonly name = 'counting'
     calls = 0

@@ -172,7 +172,7 @@ describe('reeve answer', () => {
     )
   })
 
-  test('what asks for no value, and what nobody asks, is refused', async () => {
+  test('a missing value, and an unknown flag, are refused', async () => {
     const config = await given('embedded')
     const id = await driven(config, 'clerk')
     const approval = await reeve('answer', id!, 'yes')

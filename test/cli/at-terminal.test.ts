@@ -112,7 +112,7 @@ describe('the approver sees what will run', () => {
   })
 })
 
-test('no command writes a control character that somebody else wrote', { timeout: 120_000 }, async () => {
+test('no command writes a control character from foreign text', { timeout: 120_000 }, async () => {
   const evil = `${escape}[2J${escape}]0;x\u0007\u009b2J\u202e\u200b`
   await clerkWith({ [`name${evil}`]: `value${evil}`, list: [{ [evil]: evil }] })
   const look = (...args: string[]) => reeve(folder, ...args, '--store', 'runs.db')

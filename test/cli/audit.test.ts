@@ -34,7 +34,7 @@ test('it tells who decided what, and a file says the same', async () => {
   expect((await reeve('audit', 'run_none')).code).toBe(2)
 })
 
-test('signed with a key of one’s own, checked without the store; whatever is changed is told', async () => {
+test('an audit signed with an own key verifies without the store; any change is reported', async () => {
   expect((await reeve('audit', 'key', 'k')).code).toBe(0)
   expect((await stat(at('k'))).mode & 0o777).toBe(0o600)
   expect(await json('k.pub')).not.toHaveProperty('d')
@@ -91,7 +91,7 @@ test('against an earlier one: what was there must still be there', async () => {
   })
 })
 
-test('what is none says what it has, and an entry that is missing is told once', async () => {
+test('a file that is no audit says what it contains, and a missing entry is reported once', async () => {
   await writeFile(at('package.json'), '{ "name": "reeve", "version": "1" }')
   expect(await reeve('audit', 'verify', 'package.json')).toMatchObject({
     code: 1,
@@ -108,7 +108,7 @@ test('what is none says what it has, and an entry that is missing is told once',
   )
 })
 
-test('files that are none are wrong usage', async () => {
+test('files that are no audits are wrong usage', async () => {
   await reeve('audit', 'key', 'k')
   await writeFile(at('text'), 'no json')
   for (const args of [

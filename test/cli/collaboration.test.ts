@@ -110,7 +110,7 @@ test('a worker under delegation has no arrow', async () => {
   expect((await shown(boss)).tree).toEqual(['✓ boss', '└─ ✓ one'])
 })
 
-test('a leader with somebody in the background, a scorer and a hook that throws; a round table: each says what it did', async () => {
+test('a leader with background work, a scorer and a throwing hook, and a round table: each says what it did', async () => {
   const lead = supervisor({
     name: 'lead',
     workers: [says('one')],

@@ -52,7 +52,7 @@ async function reeve(
 }
 
 describe('deciding at the command line', () => {
-  test('who may decide is shown, and whoever else tries is told so', async () => {
+  test('the approvers are shown, and anyone else who decides is told so', async () => {
     const request: Partial<ApprovalRequest> = {
       risk: 'critical',
       rules: { approvers: [{ who: ['ann', 'bob'] }] },
@@ -99,7 +99,7 @@ describe('deciding at the command line', () => {
     expect(await driven({})).toBe('retry')
     expect((await reeve('approve', id)).err).toMatch(/already decided: retry/)
   })
-  test('what was decided and nobody has read is no question any more; a value decides nothing', async () => {
+  test('a decided but unread approval is no longer open; a value decides nothing', async () => {
     const id = (await driven({})) as string
     const wrong = await reeve('answer', id, '5')
     expect(wrong).toMatchObject({ code: 2, out: '' })

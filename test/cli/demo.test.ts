@@ -95,7 +95,7 @@ describe('the main job', () => {
     await expect(report()).rejects.toThrow('ENOENT')
   })
 
-  test('a survey that fails is a section of the report, and nobody else is held up', async () => {
+  test('a failed survey becomes a section of the report and holds up no other', async () => {
     const agents = demoAgents(
       { folder },
       { ...surveys, todos: () => Promise.reject(new Error('the disk has a scratch')) },
@@ -213,7 +213,7 @@ describe('a bad argument', () => {
     await chmod(folder, 0o700)
     expect(end).toMatchObject({ code: 2 })
   })
-  test('a store that is none of ours is left alone', async () => {
+  test('a foreign store is left alone', async () => {
     await writeFile(join(folder, 'x.db'), 'not a database at all, but long enough to be looked at as one')
     const size = (await stat(join(folder, 'x.db'))).size
     const end = await reeve(folder, 'runs', '--store', 'x.db')

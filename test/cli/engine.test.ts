@@ -108,7 +108,7 @@ describe.each(['embedded', 'adversarial'] as const)('a config with an engine (%s
   })
 })
 
-test('--store is a file for the embedded engine, whatever the config names', async () => {
+test('--store is a file for the embedded engine, even if the config names another store', async () => {
   await asked(await given('embedded'))
   await writeFile(join(folder, 'reeve.config.ts'), "throw new Error('this is not needed')")
   expect(await said('runs', '--store', 'own.db')).toMatch(/run_e {2}waiting/)
@@ -126,7 +126,7 @@ describe('resume with an engine', () => {
     expect(config.seen).toEqual({ made: 3, driven: 2, closed: 2 })
   })
 
-  test('of a run that waits for somebody: says no word, shows what is open, and drives nothing', async () => {
+  test('a waiting run: prints no answer, shows the open questions and drives nothing', async () => {
     const config = await given('embedded')
     const approval = await asked(config)
     const terminal = fakeTerminal()

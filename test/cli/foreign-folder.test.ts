@@ -21,7 +21,7 @@ async function said(...args: string[]): Promise<{ readonly code: number; readonl
   return { code, out: terminal.written, err: terminal.notes }
 }
 
-test('a .reeve that is a link is not written through: the demo writes in the folder that it is given, and nowhere else', async () => {
+test('the demo does not write through a .reeve symlink, only in its own folder', async () => {
   const elsewhere = join(folder, 'elsewhere')
   const given = join(folder, 'given')
   await mkdir(elsewhere)
@@ -62,7 +62,7 @@ const lookers: Readonly<Record<string, readonly string[]>> = {
   compact: [],
 }
 
-test('a command that runs no agents runs no code of the folder unasked: it says what to name, and does so only then', async () => {
+test('a command that runs no agents loads no code of the folder unless named, and says what to name', async () => {
   const config = `import { writeFileSync } from 'node:fs'
 writeFileSync(new URL('./ran', import.meta.url), 'x')
 export const store = './own.db'
@@ -90,7 +90,7 @@ export const agents = [{}]`
   expect(await readdir(folder)).toContain('ran')
 })
 
-test('resume of a run of the demo that surveys another folder than the one its store is in is refused, unless the store is named', async () => {
+test('resume refuses a demo run of another folder than its store’s, unless the store is named', async () => {
   const [theirs, mine] = [join(folder, 'theirs'), join(folder, 'mine')]
   await mkdir(theirs)
   await writeFile(join(theirs, 'a.js'), 'x')
@@ -102,7 +102,7 @@ test('resume of a run of the demo that surveys another folder than the one its s
   expect(await reeve(mine, 'resume', 'evil', '--yes', '--store', '.reeve/reeve.db')).toMatchObject({ code: 0 })
 }, 60_000)
 
-test('an address of anything but PostgreSQL is no store: it is said what a store is, without the password, and nothing is created', async () => {
+test('an address of another database is refused without its password, and nothing is created', async () => {
   await expect(createRuntime({ store: 'https://me:secret@db.example' })).rejects.toThrow(
     /^(?!.*secret)createRuntime: store is an address \(https:/,
   )

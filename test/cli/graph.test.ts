@@ -21,7 +21,7 @@ const picture = (events: readonly Recorded[], second: number, columns = 100): st
 const tasksOf = (text: string): string[] => text.split('\n\n')[1]!.split('\n')
 
 describe('the picture', () => {
-  test('levels from above, recruits below whoever asked for them, bars for who worked when', () => {
+  test('levels from the top, recruits below their requester, bars by working time', () => {
     expect(picture(marketAnalysis().events, 45))
       .toBe(`analysts  team: 6 tasks are more than 5; tasks depend on each other
 completed: 6 of 6 tasks succeeded, 1 recruit; up to 5 at once; 45s
@@ -105,7 +105,7 @@ warning: a doubt
 mail: 0 messages, 1 refused (too large)`)
   })
 
-  test("a task that is tried again, was somebody else's, went on without something, waits for a human", () => {
+  test('tasks that were retried, reassigned, continued without an input or wait for a human', () => {
     const writer = new Writer()
       .plan([{ task: 'a' }, { task: 'b', dependencies: ['a'] }, { task: 'c' }])
       .begin(0, 'a', 'worker_a')
@@ -134,7 +134,7 @@ mail: 0 messages, 1 refused (too large)`)
     expect(picture(writer.events, 6)).toContain('    without a')
   })
 
-  test('a recruit that nobody of the team asked for stands for itself; recruits of recruits stand further in', () => {
+  test('a recruit requested from outside stands alone; recruits of recruits are indented further', () => {
     const joins = (writer: Writer, member: string, by: string): Writer =>
       writer.fact(1, { type: 'teammate.joined', member, role: 'x', task: member, recruited: true, by, join: 'run' })
     const text = picture(

@@ -4,7 +4,7 @@ import { agent, createRuntime, team } from '../../src/index.ts'
 import { teammate } from '../../src/public/team.ts'
 import { reeve, storeHere } from './at-store.ts'
 
-test('a message reaches whoever waits for it; what reads as JSON is JSON; a team that has ended takes none', async () => {
+test('a message reaches the waiting member; JSON is parsed; an ended team takes none', async () => {
   const waits = agent({
     name: 'waits',
     description: 'Waits.',

@@ -61,7 +61,7 @@ describe('reeve restate dev', () => {
     await vi.waitFor(() => expect(client.check()).rejects.toMatchObject({ code: 'engine.unreachable' }), 5_000)
   })
 
-  test('a taken port, a port that is none', async () => {
+  test('a taken port, an invalid port', async () => {
     const { port } = new URL(server.ingress)
     const taken = await reeve(cwd, 'restate', 'dev', '--ingress-port', port)
     expect(taken).toMatchObject({ code: 1, out: '' })
@@ -74,7 +74,7 @@ describe('reeve restate status', () => {
   const status = (...args: string[]): ReturnType<typeof reeve> =>
     reeve(cwd, 'restate', 'status', '--ingress', server.ingress, '--admin', server.admin, ...args)
 
-  test('nobody there; not a Restate server', async () => {
+  test('no server there; not a Restate server', async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`
     const lost = await reeve(cwd, 'restate', 'status', '--ingress', nobody, '--admin', nobody)
     expect(lost).toMatchObject({ code: 1, out: '' })

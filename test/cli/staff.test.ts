@@ -17,7 +17,7 @@ const crew = team({
   planner: { subtasks: [{ id: 'w', description: 'wait', role: 'waiter' }] },
 })
 
-test('somebody joins, nobody does, nothing is decided yet; somebody leaves, and somebody stays', async () => {
+test('joined, refused, undecided; retired and kept', async () => {
   await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_s' })
   await run.until('waiting')

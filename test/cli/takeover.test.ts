@@ -24,7 +24,7 @@ const crew = team({
   },
 })
 
-test('a run is taken over, its document is told, steps are done by hand, it is handed back with another plan', async () => {
+test('a run is taken over, its document printed, steps finished by hand, handed back with another plan', async () => {
   await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_t' })
   await run.until('waiting')
@@ -96,7 +96,7 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
   ])
 })
 
-test('a task that nobody had begun is done by hand, and nothing else of the plan is different: that is no edit', async () => {
+test('a pending task finished by hand leaves the rest of the plan alone: that is no edit', async () => {
   await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_c' })
   await run.until('waiting')
@@ -106,7 +106,7 @@ test('a task that nobody had begun is done by hand, and nothing else of the plan
   expect((await reeve('events', 'run_c')).out).toContain('the plan of crew is edited by ann: done by hand b')
 })
 
-describe('while nobody drives the run', () => {
+describe('while no process drives the run', () => {
   const pay = tool({ name: 'pay', effect: 'once', approval: { reason: 'money' }, execute: () => 'paid' })
   const clerk = agent({
     name: 'clerk',
@@ -124,7 +124,7 @@ describe('while nobody drives the run', () => {
     for await (const { event } of run.events()) if (event.type === type) return
   }
 
-  test('whoever has it is named at once, resume refuses, and the audit says what was held, let out and done', async () => {
+  test('the owner is named at once, resume refuses, and the audit says what was held, released and done', async () => {
     await driven(waits)
     const taken = await reeve('takeover', 'run_z', '--by', 'ann', '--wait', '1')
     expect(taken).toMatchObject({ code: 3, out: expect.stringContaining('reeve work --store') as string })
@@ -150,7 +150,7 @@ describe('while nobody drives the run', () => {
     expect(await audit()).toEqual(['action.requested', 'action.held', 'action.begun', 'action.done'])
   })
 
-  test('resume finds a hand back that nobody has read, and an end by hand', async () => {
+  test('resume finds an unread hand back, and an end by hand', async () => {
     const config = join(dirname(storeHere()), 'reeve.config.ts')
     const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'index.ts'))
     writeFileSync(
@@ -178,7 +178,7 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
     })
   })
 
-  test('it ends by hand as soon as somebody does', async () => {
+  test('it ends by hand as soon as a process drives it', async () => {
     await driven(async (run) => {
       await run.until('waiting')
       await run.takeOver({ by: 'ann' })

@@ -178,7 +178,7 @@ export const agents = ['one', 'two'].map((description) => agent({ name: 'twin', 
 })
 
 describe('what a config says of a runtime', () => {
-  test('holds for every command that is given it: a worker and an answer take out what it redacts, and an answer without it is refused', async () => {
+  test('redaction applies to every command that is given it: a matching answer is refused', async () => {
     const secret = 'hunter2-hunter2'
     await writeFile(
       join(folder, 'reeve.config.ts'),

@@ -151,7 +151,7 @@ describe('an outcome that is awaited', () => {
     back()
   })
 
-  test('of a run that there is not is told as soon as anybody can know', async () => {
+  test('news of an unknown run arrives as soon as it can be known', async () => {
     const { engine } = await at('asker')
     const back = fails(engine)
     const waiting = errorOf(() => outcome(engine, 'nobody'))

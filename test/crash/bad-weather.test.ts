@@ -109,7 +109,7 @@ test.each([
   ['bad weather, told by a mover,', 5, badWeather],
   ['a storm, told by a mover,', 6, storm],
 ] as const)(
-  'K2: in %s seed %d, three processes drive forty runs while they are killed: each ends once, and counts once',
+  'K2: in %s seed %d, three killed processes drive forty runs: each ends and counts once',
   async (weatherName, seed, weather) => {
     const wakeUps = new WakeUps(badMover, `${seed}`)
     const roll = dice(seed)

@@ -8,7 +8,7 @@ import { behind, inFolder, launch, open, outcome, registry, until } from './hand
 const killer = 'killer' as RunId
 
 describe('a run that kills its process', () => {
-  test('is stuck after the fifth process, with the reason; other runs go on; resume tries it once more; cancel runs none of its code', async () => {
+  test('stuck after the fifth process, with the reason; others go on; resume retries; cancel runs no code', async () => {
     const file = inFolder()
     for (let deaths = 1; deaths <= 5; deaths++) {
       const { gone } = launch('killer', file)
@@ -62,7 +62,7 @@ describe('runs that were lost with their process, at the next one', () => {
     return taken
   }
 
-  test('are all taken up after one loss; after two, 64 at once, after three, eight, and before the last one that is allowed, one', () => {
+  test('all are taken up after one loss, 64 after two, eight after three, one before the last allowed', () => {
     for (const [losses, group] of [
       [2, 64],
       [3, 8],
@@ -83,7 +83,7 @@ describe('runs that were lost with their process, at the next one', () => {
     }
   })
 
-  test('one that has recorded the end of an effect makes room for the next one, unless it has a single loss left: that one is alone', () => {
+  test('one that recorded an effect’s end makes room for the next, unless it has a single loss left', () => {
     const steadiness = new CrashLoopGuard(5)
     const taken = takeUp(steadiness, 3)
     for (const each of taken) steadiness.moved(each)
@@ -133,7 +133,7 @@ describe('runs that were lost with their process, at the next one', () => {
     },
   )
 
-  test('a suspect that leaves memory makes room for the next one, and the lease is as long as the worst of those that stay needs', () => {
+  test('a suspect that leaves memory makes room for the next; the lease fits the worst that stay', () => {
     const steadiness = new CrashLoopGuard(5)
     steadiness.takenUp(run(1), 4)
     steadiness.takenUp(run(2), 1)

@@ -32,7 +32,7 @@ async function asked(run: Run): Promise<{ readonly id: string; readonly until: n
 }
 const hourBehind: Clock = { now: () => Date.now() - 3_600_000, timer: () => () => undefined }
 
-test('an approval after its deadline is refused, also where the approver’s clock is behind and nobody drives the run', async () => {
+test('an approval after its deadline is refused, even if the approver’s clock is behind and no process drives', async () => {
   const [store, ran] = [join(folder, 'reeve.db'), [] as unknown[]]
   const pays = clerk(300, ran)
   const first = await createRuntime({ store, agents: [pays] })

@@ -78,7 +78,7 @@ describe.each(['inline', 'thread'] as const)('a process that has lost a run, wri
   })
 })
 
-test('K2: who loses the race for a start reports no end and sends no message of the run that it did not begin', async () => {
+test('K2: the loser of a race for a start reports no end and sends no message of that run', async () => {
   const file = inFolder()
   const first = open(file)
   first.drive(registry({ agent: message, listener: message }))

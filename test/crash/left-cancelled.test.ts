@@ -53,7 +53,7 @@ async function leftBehind(outcome: Outcome | undefined): Promise<string> {
 }
 
 for (const outcome of [{ status: 'completed', output: 'by hand' } as const, undefined])
-  test(`K7: a run whose ${outcome === undefined ? 'cancel' : 'finish'} was recorded and that an earlier version left open ends when its store is opened`, async () => {
+  test(`K7: a ${outcome === undefined ? 'cancel' : 'finish'} that an earlier version left unread ends the run when its store opens`, async () => {
     await using runtime = await open(await leftBehind(outcome))
     expect(await runtime.handle('r').outcome()).toMatchObject(outcome ?? { status: 'cancelled', reason: 'enough' })
   })

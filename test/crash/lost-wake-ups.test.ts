@@ -9,7 +9,7 @@ import { behind, inFolder, registry, until } from './hand.ts'
 const many = cacheCap + 500
 const deaf = (): Mover => ({ open: () => Promise.resolve(), wake: () => {}, close: () => Promise.resolve() })
 
-test('K2: more of them than fit into memory are left to the mover all at once: nothing is claimed before, and then nothing in vain', async () => {
+test('K2: more than fit into memory are left to the mover at once, and nothing is claimed in vain', async () => {
   const file = inFolder()
   const client = engineOn(file, 'test', {}, deaf)
   await Promise.all(

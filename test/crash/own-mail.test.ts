@@ -30,7 +30,7 @@ async function exchanges(ctx: Context): Promise<number> {
   return heard
 }
 
-test('K2: members who write to each other while a human is asked: the run stays in memory until only the human is waited for', async () => {
+test('K2: members who write while a human is asked keep the run in memory until only the human is awaited', async () => {
   const file = inFolder()
   const engine = open(file, { pollMs: 2 })
   engine.drive(

@@ -96,7 +96,7 @@ describe('a file that another process holds for longer than busyMs', () => {
 })
 
 describe('a run whose process was killed with kill -9', () => {
-  test('is taken over at once on the same host, however long the lease is; its effect runs again with the same key and a larger epoch', async () => {
+  test('taken over at once on the same host; the effect runs again with the same key and a larger epoch', async () => {
     const file = inFolder()
     const { child, line, gone } = launch('hold', file)
     await line('working')
@@ -112,7 +112,7 @@ describe('a run whose process was killed with kill -9', () => {
     expect(await outcome(engine, 'held')).toEqual({ status: 'completed', output: 'done' })
   }, 20_000)
 
-  test('asks what became of a once that was out, and repeats it only at somebody’s word', async () => {
+  test('a once effect in flight is asked about, and repeated only if an operator says so', async () => {
     const file = inFolder()
     const { child, line, gone } = launch('hold', file, 'once')
     await line('working')

@@ -67,7 +67,7 @@ async function withOneSetAside(): Promise<{ store: string; allow: () => void; ru
 }
 
 for (const writer of ['inline', 'thread'] as const)
-  test(`K5: what the store refuses of one run is left out, and the runs that share its commit go on (${writer})`, async () => {
+  test(`K5: what the store refuses of one run is left out; runs in the same commit go on (${writer})`, async () => {
     const store = newStore()
     await using runtime = await open(store, { writer })
     const allow = forbid(store, 'xxx')
@@ -82,7 +82,7 @@ for (const writer of ['inline', 'thread'] as const)
     allow()
   })
 
-test('a run that is set aside says so wherever it is looked at, and is left alone over a restart, by answers and messages too', async () => {
+test('a run that is set aside says so everywhere and is left alone by restarts, answers and messages', async () => {
   const { store, allow, runtime } = await withOneSetAside()
   expect(await runtime.handle('r0').view()).toMatchObject({ status: 'stuck' })
   expect(await runtime.handle('r0').until('waiting')).toMatchObject({
@@ -106,7 +106,7 @@ test('a run that is set aside says so wherever it is looked at, and is left alon
   expect((await reeve(dirname(store), 'runs', '--store', store)).out).toMatch(/r0 .*stuck(.|\n)*store\.refused/)
 })
 
-test('resume tries a run again that was set aside: it goes on from what is recorded, or is set aside once more', async () => {
+test('resume retries a run that was set aside: it goes on from its journal, or is set aside again', async () => {
   const { allow, runtime } = await withOneSetAside()
   const refusals = (): number => warnings.filter((code) => code === 'store.refused').length
   const before = refusals()
@@ -119,7 +119,7 @@ test('resume tries a run again that was set aside: it goes on from what is recor
   await runtime.close()
 })
 
-test('K7: a run that was set aside can be cancelled while what it would record is still refused: none of its code runs', async () => {
+test('K7: a run that was set aside can be cancelled while its writes are still refused; no code runs', async () => {
   const { store, allow, runtime } = await withOneSetAside()
   await runtime.close()
   undone = 0
@@ -145,7 +145,7 @@ test('what the store refuses from outside is refused to its sender, and the run 
   allow()
 })
 
-test('K4: names that differ only in halves of surrogate pairs have different addresses in every store: no constraint is broken', async () => {
+test('K4: names that differ only in surrogate halves have different addresses in every store', async () => {
   const store = newStore()
   const worker = agent({
     name: 'worker',
@@ -176,7 +176,7 @@ test('K4: names that differ only in halves of surrogate pairs have different add
   expect(born.every((id) => id.isWellFormed())).toBe(true)
 })
 
-test('a planned team whose tasks are named by halves of surrogate pairs ends, and so does everybody beside it', async () => {
+test('a planned team whose tasks are named by surrogate halves ends, and so do the runs beside it', async () => {
   const generalist = agent({
     name: 'generalist',
     description: 'Works.',
@@ -196,7 +196,7 @@ test('a planned team whose tasks are named by halves of surrogate pairs ends, an
   expect(await beside.outcome()).toMatchObject({ output: 'ooo' })
 })
 
-test('what would be one and the same in a store is refused from outside, and what no entry can hold where it arises', async () => {
+test('an id that no store can hold is refused from outside, an entry too large to record where it arises', async () => {
   await using runtime = await open(newStore())
   await runtime.start('clerk', 'begin', { runId: 'r' })
   await expect(runtime.handle('r').post('act_r' as never, 'x', { id: '\ud800' })).rejects.toMatchObject({

@@ -29,7 +29,7 @@ const agents = registry({
 const short = ['activation.started', 'step.begun', 'step.settled', 'activation.settled']
 const waited = ['activation.started', 'message.received', 'step.begun', 'step.settled', 'activation.settled']
 
-test('K1: a run that another process removed and began again writes into its own log, not into that of who came after', async () => {
+test('K1: a run removed and begun again by another process never writes into its successor’s log', async () => {
   const file = inFolder()
   const driver = open(file)
   driver.drive(agents)
@@ -110,7 +110,7 @@ test('K1: no position of the feed is given out twice, and what holds its place d
   expect(behind(file, (db) => db.prepare('SELECT count(*) AS n FROM log').get())).toEqual({ n: 1 })
 })
 
-test('K9: whoever waits for news of a run that is removed does not wait for ever', async () => {
+test('K9: a wait for news of a removed run ends', async () => {
   const file = inFolder()
   const engine = open(file)
   engine.drive(agents)

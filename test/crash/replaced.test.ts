@@ -77,7 +77,7 @@ async function working(
 }
 
 describe.each(['inline', 'thread'] as const)('a store under a process that drives, writer %s', (writer) => {
-  test.each(harms)('$what: the process stops with store.replaced, and answers everybody with it', async ({ harm }) => {
+  test.each(harms)('$what: the process stops with store.replaced and says so to every caller', async ({ harm }) => {
     const { file, copy, engine, work } = await working(writer)
     const end = errorOf(() => outcome(engine, 'r'))
     await harm(file, copy)

@@ -130,7 +130,7 @@ describe.skipIf(process.getuid?.() !== 0)('as a user without rights', () => {
 })
 
 describe('a damaged page in the middle of a store', () => {
-  test('is told as store.corrupt by whoever reads it, and stops nobody who does not', async () => {
+  test('reported as store.corrupt to its readers only, and stops no other run', async () => {
     const file = await storeWithRuns(30)
     // The page that holds the entries of one run in the middle.
     const { page, size } = behind(file, (db) => {

@@ -28,7 +28,7 @@ async function later(clock: ReturnType<typeof manualClock>): Promise<void> {
   }
 }
 
-test('K2: a refusal that comes with the end of its sender wakes nobody', async () => {
+test('K2: a refusal that comes with the end of its sender wakes no activation', async () => {
   const file = inFolder()
   const clock = manualClock()
   const engine = open(file, { clock, pollMs: 2, parkAfterMs: 100 })
@@ -51,7 +51,7 @@ test('K2: a refusal that comes with the end of its sender wakes nobody', async (
   expect([epochOf(file, 'r'), engine.driver.commits, unread(file)]).toEqual([epoch, commits, []])
 })
 
-test('K2: an answer in the commit that ends who asked comes too late, and wakes nobody', async () => {
+test('K2: an answer in the commit that ends its asker comes too late and wakes no activation', async () => {
   const file = inFolder()
   const clock = manualClock()
   const engine = open(file, { clock, pollMs: 2, parkAfterMs: 100 })
@@ -85,7 +85,7 @@ test('K2: an answer in the commit that ends who asked comes too late, and wakes 
   expect([epochOf(file, 'r'), engine.driver.commits, unread(file)]).toEqual([epoch, commits, []])
 })
 
-test('K2: a row that was left unread by somebody who has ended is used up by whoever finds it', async () => {
+test('K2: a row unread by an activation that ended is consumed by the next reader', async () => {
   const file = inFolder()
   const clock = manualClock()
   const engine = open(file, { clock, pollMs: 2, parkAfterMs: 100 })
@@ -135,7 +135,7 @@ test('K2: a deadline whose row is taken already does not ring again and again', 
   expect(engine.driver.commits - commits).toBeLessThan(5)
 })
 
-test('K2: a timer that became due while the machine slept rings as soon as somebody looks', async () => {
+test('K2: a timer that became due while the machine slept fires at the next look', async () => {
   let skew = 0
   // Its timers count only time that they were awake for.
   const clock: Clock = { now: () => Date.now() + skew, timer: (at, call) => systemClock.timer(at - skew, call) }
@@ -166,7 +166,7 @@ test('K2: the real clock asks for the time at least once a minute', () => {
   }
 })
 
-test('K2: runs that nobody here can drive stand in nobody’s way', async () => {
+test('K2: runs without a capable process do not block the others', async () => {
   const file = inFolder()
   const starter = open(file, { durability: 'relaxed' })
   const many = Array.from({ length: 1_100 }, (_, k) => k)

@@ -20,7 +20,7 @@ afterEach(async () => {
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
 describe('an empty folder', () => {
-  it('has nothing to report and calls for nobody', async () => {
+  it('an empty report calls no model', async () => {
     const path = await folder({})
     const { signals, languages, bytes } = await surveyInventory(path)
     expect([languages, bytes, recruitsFor(signals)]).toEqual([[], 0, []])
@@ -110,7 +110,7 @@ describe('dependencies', () => {
 })
 
 describe('workspaces', () => {
-  it('have a long cycle found once; a chain and an excluded package are none', async () => {
+  it('a long cycle is found once; chains and excluded packages are none', async () => {
     const member = (name: string, ...on: string[]): string =>
       json({ name, dependencies: Object.fromEntries(on.map((each) => [each, '*'])) })
     const path = await folder({

@@ -78,7 +78,7 @@ const hostileFiles: Files = {
 }
 
 describe('what a folder brings along', () => {
-  it('is never run by git: no filter, textconv, hook, monitor, alias or include of a repository is in force, and ages are known all the same', async () => {
+  it('git never runs a repository’s filter, textconv, hook, monitor, alias or include; ages are still known', async () => {
     const { path } = await folder(hostileFiles)
     const traces = (await folder({})).path
     git(path, ['init', '-q'])
@@ -111,7 +111,7 @@ describe('what a folder brings along', () => {
     expect(existsSync(join(traces, 'ran'))).toBe(false)
   })
 
-  it('is not followed out of the folder: a lock file that names a place elsewhere, an installed package or a link that leads there', async () => {
+  it('a link or lock file that leads out of the folder is not followed', async () => {
     const outside = (
       await folder({ 'package.json': '{"name":"secret","version":"1.0.0","license":"GPL-3.0"}', 'page.md': '' })
     ).path
@@ -129,7 +129,7 @@ describe('what a folder brings along', () => {
     expect(licences.counts.map(({ licence }) => licence)).not.toContain('GPL-3.0')
   })
 
-  it('is read only where it is a file: pipes and devices hold nobody up and are named', async () => {
+  it('only regular files are read: pipes and devices block nothing and are named', async () => {
     const { path } = await folder({ 'a.ts': '', 'sub/x.ts': '' })
     for (const name of ['README.md', 'package-lock.json', 'Dockerfile', 'sub/.env'])
       execFileSync('mkfifo', [join(path, name)])
@@ -179,7 +179,7 @@ describe('a survey in its thread', () => {
     )
   })
 
-  it('leaves the thread of the caller free, and ends when it is told to, whatever it is at', async () => {
+  it('leaves the caller’s thread free and ends when told, at any point', async () => {
     const { path } = await folder({ 'heavy/package.json': heavy })
     const stop = new AbortController()
     const looking = surveyIsolated('dependencies', path, { signal: stop.signal })
@@ -193,7 +193,7 @@ describe('a survey in its thread', () => {
       expect(await surveyIsolated(area, path, { now })).toEqual(await surveys[area](path, { now }))
   })
 
-  it('hands over no text of the folder that is longer than anybody reads', async () => {
+  it('returns no text of the folder longer than the limit', async () => {
     const { path } = await folder({
       'package.json': JSON.stringify({ name: 'x', dependencies: { ['y'.repeat(50_003)]: '1' } }),
     })
@@ -204,7 +204,7 @@ describe('a survey in its thread', () => {
 })
 
 describe('patterns of a workspace', () => {
-  it('cost the product of their length and the length of a path, whatever they are', async () => {
+  it('cost grows with pattern length times path length, for any pattern', async () => {
     const long = 'a'.repeat(200)
     const { path } = await folder({
       'package.json': JSON.stringify({

@@ -143,7 +143,7 @@ describe('the report', () => {
 })
 
 describe('markup', () => {
-  it('quotes whatever a user wrote', () => {
+  it('escapes all user text', () => {
     expect(code('a `b` ``c``')).toBe('``` a `b` ``c`` ```')
     expect(code('')).toBe('` `')
     expect(code('a\u202eb\nc')).toBe('`ab c`')

@@ -92,7 +92,7 @@ describe('the words in which others are told of', () => {
     expect(told(entry)).toEqual(expected)
   })
 
-  test('collaboration 57: files go along with everything that is theirs, with and without words; thoughts do not', () => {
+  test('collaboration 57: files go along with all their data, with and without text; reasoning does not', () => {
     const reasoning = {
       model: 'm',
       parts: [{ type: 'reasoning', text: 'a secret thought' } as const, { type: 'file' } as const],
@@ -105,7 +105,7 @@ describe('the words in which others are told of', () => {
     expect(told(made(''))).toEqual([[{ type: 'text', text: 'For context: [W1] made this.' }, picture]])
   })
 
-  test('collaboration 17, 56: what comes from outside and what it said itself is the same message, thoughts included', () => {
+  test('collaboration 17, 56: what comes from outside and what it said are the same message, reasoning included', () => {
     const own: HistoryEntry = {
       agent: 'reader',
       message: { role: 'assistant', content: 'x', calls: [call('1', 'echo')], reasoning: { model: 'm', parts: [] } },
@@ -274,7 +274,7 @@ describe('collaboration 64: answers only', () => {
   })
 })
 
-describe('messages that somebody else has made', () => {
+describe('messages made by foreign code', () => {
   test('are fine in every form that is one', () => {
     const fine: readonly Message[] = [
       { role: 'system', content: '' },
@@ -358,7 +358,7 @@ function isWithin<T>(some: readonly T[], all: readonly T[]): boolean {
 }
 
 describe('of every conversation', () => {
-  test('taking transfers out leaves no call without its result, no result without its call, and nothing of a transfer', () => {
+  test('removing transfers leaves no call without result, no result without call, and no trace of a transfer', () => {
     fc.assert(
       fc.property(conversation, (entries) => {
         const left = withoutTransfers(entries)
@@ -372,7 +372,7 @@ describe('of every conversation', () => {
     )
   })
 
-  test('what an agent is shown has no empty message but those from outside, keeps the order, and its own calls keep their results', () => {
+  test('an agent is shown no empty message but from outside, in order, its own calls with their results', () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom('A', 'B', 'D'), (entries, agent) => {
         const marked = entries.map((entry, i): HistoryEntry =>

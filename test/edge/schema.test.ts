@@ -195,25 +195,22 @@ describe('own members only', () => {
   test.each([
     ['plain JSON Schema', compileSchema(form, 'here')],
     ['jsonSchema() of the AI SDK', compileSchema(jsonSchema(form), 'here')],
-  ])(
-    'whatever members a value has, "__proto__" among them, nothing passes that does not fit by its own: %s',
-    (_name, schema) => {
-      fc.assert(
-        fc.property(hostile, (text) => {
-          const checked = schema.check(JSON.parse(text) as Json)
-          return !checked.ok || fits(checked.value)
-        }),
-        {
-          numRuns: 3_000,
-          examples: [
-            ['{"to":"mallory","amount":1000000,"shell":"rm -rf","note":null,"__proto__":{}}'],
-            ['{"note":null,"__proto__":{"to":"ann","amount":1000000}}'],
-            ['{"to":"ann","amount":1,"more":[{"n":null,"__proto__":{"n":9}}]}'],
-          ],
-        },
-      )
-    },
-  )
+  ])('a value with any members, "__proto__" among them, passes only if its own members fit: %s', (_name, schema) => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const checked = schema.check(JSON.parse(text) as Json)
+        return !checked.ok || fits(checked.value)
+      }),
+      {
+        numRuns: 3_000,
+        examples: [
+          ['{"to":"mallory","amount":1000000,"shell":"rm -rf","note":null,"__proto__":{}}'],
+          ['{"note":null,"__proto__":{"to":"ann","amount":1000000}}'],
+          ['{"to":"ann","amount":1,"more":[{"n":null,"__proto__":{"n":9}}]}'],
+        ],
+      },
+    )
+  })
   test('what every object inherits is no member: not of a value, not of a schema', () => {
     const problem = (schema: JsonObject, value: Json): string | undefined => schemaProblem(value, schema, schema)
     expect(problem({ required: ['toString'] }, {})).toBe('"toString" is missing')

@@ -16,7 +16,7 @@ describe('K11: a reserve', () => {
     expect([one.refusal({ tokens: 90 }), one.refusal({ tokens: 91 })]).toEqual([undefined, 'tokens'])
   })
 
-  test('of which nobody says what was used is spent, and counted as unknown', () => {
+  test('unreported usage is spent, and counted as unknown', () => {
     const one = account({ tokens: 100 })
     one.reserve({ tokens: 60 })
     one.settle({ tokens: 60 }, undefined)
@@ -38,7 +38,7 @@ describe('K11: a reserve', () => {
     expect(reserveFor(root, [one], { tokens: 101 })?.details).not.toHaveProperty('later')
   })
 
-  test('leaves the last turn to whoever the account keeps it for', () => {
+  test('the last turn is kept for its reserved account', () => {
     const one = account({ turns: 2, keepsLast: true })
     one.reserve({ turns: 1 })
     expect([one.refusal({ turns: 1 }), one.refusal({ turns: 1, last: root })]).toEqual(['turns', undefined])

@@ -90,7 +90,7 @@ describe('a channel of requests', () => {
     },
   )
 
-  test('a request ends with its own reply from whom it was sent to, whatever else comes in', async () => {
+  test('a request ends with its own reply from its receiver, whatever else arrives', async () => {
     const { ctx, sent } = contextOf([
       message({ type: '$answer', to: 'm9', value: 1 }, 'leader'),
       message({ type: '$answer', to: 'm1', value: 2 }, 'stranger'),
@@ -107,7 +107,7 @@ describe('a channel of requests', () => {
     expect(await asked.request(ctx, act('leader'), { what: 'time' })).toBe(-1)
   })
 
-  test('K4: a reply names its request, then says its members; from outside nobody is replied to', () => {
+  test('K4: a reply names its request before its members; senders outside get no reply', () => {
     const { ctx, sent } = contextOf()
     const heard = asked.in(message({ type: '$ask', what: 'time' }, 'worker', 'm7'))!
     asked.answer(ctx, heard, 5)

@@ -136,7 +136,7 @@ describe('a storm', () => {
     },
   )
 
-  test('team C54: Retry-After of 7 s is kept by the call that was told, and by those that come meanwhile, in turn', async () => {
+  test('team C54: Retry-After of 7 s is kept by the call that was told and by those that come meanwhile, in turn', async () => {
     let calls = 0
     const at: number[] = []
     const { runtime, until, clock, rests } = stage((now) => ({
@@ -257,7 +257,7 @@ describe('a call that waits', () => {
     expect(await typesOf(next.handle('waiting'))).not.toContain('step.attempt-failed')
   })
 
-  test('usage: what a call that left and was stopped used is unknown, what one used that only waited is nothing', async () => {
+  test('usage: a call that left and was stopped is unknown, one that only waited is nothing', async () => {
     const { waiting, first, rests } = await queued()
     await Promise.all([first.cancel('enough'), waiting.cancel('enough')])
     await rests()

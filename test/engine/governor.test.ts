@@ -28,7 +28,7 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
 const limitOf = (governor: Governor): number | undefined => governor.state()[0]?.limit
 
 describe('limits', () => {
-  test('nobody waits before a refusal, and nothing is kept of a model that nobody calls', () => {
+  test('no call waits before a refusal, and an unused model keeps no state', () => {
     const governor = new Governor(manualClock())
     const { begin, end, out } = calls(governor)
     begin(...range(1, 500))
@@ -51,7 +51,7 @@ describe('limits', () => {
     expect(governor.state()).toMatchObject([{ waiting: 1 }])
   })
 
-  test('it is never less than one, and one refused alone waits for nobody', () => {
+  test('the limit is never below one, and a single refused call waits for no other', () => {
     const governor = new Governor(manualClock())
     const { begin, end, out } = calls(governor)
     begin(1)
@@ -133,7 +133,7 @@ describe('turns', () => {
     return { governor, ...all }
   }
 
-  test('in the order in which they came; nobody who comes later goes first', () => {
+  test('in order of arrival; a later call never overtakes', () => {
     const { begin, end, out } = throttled()
     begin(1, 2, 3, 4)
     expect(out).toEqual([-4, 1])
@@ -185,7 +185,7 @@ describe('turns', () => {
 })
 
 describe('gates', () => {
-  test('nobody leaves before Retry-After, whatever the limit; then in turn; the timer is there only while somebody waits', () => {
+  test('no call leaves before Retry-After; then in turn; the timer exists only while a call waits', () => {
     const clock = manualClock()
     const governor = new Governor(clock)
     const { begin, end, out } = calls(governor)
@@ -217,7 +217,7 @@ describe('gates', () => {
     expect(out).toEqual([4])
   })
 
-  test('one that comes when the gate has just opened goes after those who waited, and stops nobody', () => {
+  test('a call at the moment the gate opens goes after the waiting ones and blocks none', () => {
     const clock = manualClock()
     let late = 0
     // the wall clock is ahead of the timers, as it is in a busy process
@@ -272,7 +272,7 @@ describe('gates', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('what nobody has called for ten minutes is forgotten', () => {
+  test('a model unused for ten minutes is forgotten', () => {
     const clock = manualClock()
     const governor = new Governor(clock)
     const { begin, end, out } = calls(governor)
@@ -289,7 +289,7 @@ describe('gates', () => {
   })
 })
 
-test('it says what has changed to whoever watches, and to nobody who has stopped', () => {
+test('changes are told to active listeners only', () => {
   const governor = new Governor(manualClock())
   const heard: GovernedModel[] = []
   const stop = governor.watch((state) => heard.push(state))
@@ -305,7 +305,7 @@ test('it says what has changed to whoever watches, and to nobody who has stopped
   expect(heard).toHaveLength(2)
 })
 
-test('everybody who lives in the same time has the same one', () => {
+test('all users of one clock share one governor', () => {
   const clock = manualClock()
   expect(governorOf(clock)).toBe(governorOf(clock))
   expect(governorOf()).toBe(governorOf())

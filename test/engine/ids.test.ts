@@ -24,6 +24,6 @@ test('a worker that is placed apart is the root of a child run; who works below 
   expect([runOf(nested), rootRun(runOf(nested)), parentOf(nested)?.parent]).toEqual([`${child}>c>>d`, run, below])
 })
 
-test('the root of a run that was started from outside has nobody above it', () => {
+test('the root of a run that was started from outside has no parent', () => {
   expect(parentOf(root)).toBeUndefined()
 })

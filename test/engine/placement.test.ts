@@ -9,7 +9,7 @@ const lying = runId('lies')
 test.each([
   ['woken again', false],
   ['left to a mover that keeps wake-ups, and not woken again', true],
-])('K2: a run that nobody takes up is %s; after three seconds it is taken up here', async (_what, keepsWakeUps) => {
+])('K2: an unclaimed run is %s; after three seconds it is taken up here', async (_what, keepsWakeUps) => {
   const woken: RunId[] = []
   const mover: Mover = {
     keepsWakeUps,
@@ -28,7 +28,7 @@ test.each([
   ['told to a mover that keeps wake-ups', true, [lying]],
   ['nothing to a mover that keeps none', false, []],
 ])(
-  'the end of a run that nobody here was told to move is %s; one that was moved is answered',
+  'the end of a run that was not moved here is %s; one that was moved is answered',
   async (_what, keepsWakeUps, told) => {
     const woken: RunId[] = []
     const mover: Mover = {

@@ -9,7 +9,7 @@ import { expectedOf, randomTree, type Tree } from './trees.ts'
 const count = 60
 
 test.each(Array.from({ length: count }, (_, i) => i + 1))(
-  'K6: a random tree ends as the oracle says, whatever dies, seed %d',
+  'K6: a random tree ends as the oracle says under any crash, seed %d',
   async (seed) => {
     const { tree, wrong } = await play(seed)
     expect(wrong, JSON.stringify(tree)).toEqual([])

@@ -51,7 +51,7 @@ function journal(
 const [a, b] = [runId('a'), runId('b')]
 
 describe('two runs', () => {
-  test('that did the same are the same, whatever their ids, positions, moments and attempts are', () => {
+  test('equal work compares equal under other ids, positions, times and attempts', () => {
     const ask =
       (id: string) =>
       (root: ActivationId): readonly (readonly [ActivationId, JournalEvent])[] => [
@@ -74,7 +74,7 @@ describe('two runs', () => {
     )
     expect([one, other, same, first, differences]).toEqual([a, b, 8, undefined, []])
   })
-  test('that did the same are the same, whatever their calls and messages are called; another call is another', () => {
+  test('equal work compares equal under other call and message ids; another call differs', () => {
     const turn =
       (id: string, own: string, tool = 'read') =>
       (root: ActivationId): readonly (readonly [ActivationId, JournalEvent])[] => [

@@ -25,7 +25,7 @@ describe('paths in which names repeat', () => {
     expect(packPath(Array.from({ length: 50 }, (_, i) => `n${i}`))).toBeUndefined()
   })
 
-  test('whatever the names, the same path is read', () => {
+  test('the path is read back unchanged for any names', () => {
     const roll = dice(7)
     for (let i = 0; i < 2_000; i++) {
       const names = 1 + Math.floor(roll() * 4)
@@ -35,7 +35,7 @@ describe('paths in which names repeat', () => {
     }
   })
 
-  test('an event with such a path is stored packed and decoded plain; one that was stored plain is read as it is', () => {
+  test('an event with such a path is stored packed and decoded plain; a plain one is read as it is', () => {
     const event: JournalEvent = {
       type: 'activation.started',
       agent: 'b',

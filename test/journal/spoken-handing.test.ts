@@ -89,7 +89,7 @@ const hands = (
 describe('what is said where control is handed on', () => {
   const told = (to: string) => `successfully transferred to agent [${to}]`
 
-  test('collaboration 38: by the model the call is its own; by rule the pair of messages is made, under the worker', () => {
+  test('collaboration 38: a model’s handover shows its own call; a rule’s shows a made pair, under the worker', () => {
     const handing = withTrail(completed(''), {
       said: [],
       action: { type: 'transfer', to: 'W1', callId: 's1', path: ['Sup', 'Sup'] },
@@ -218,7 +218,7 @@ describe('what is said where control is handed on', () => {
     ])
   })
 
-  test('exits and breaks are actions of whoever asked, the end of the loop is one of the loop', () => {
+  test('exits and breaks are actions of their caller, the end of the loop one of the loop', () => {
     const said = spokenOf(
       journal(
         [root, started('L')],
@@ -240,7 +240,7 @@ describe('what is said where control is handed on', () => {
     ])
   })
 
-  test('what happens in an agent that is called as a tool is inner, however deep; the tool has the name of the call', () => {
+  test('work of an agent called as a tool is inner at any depth; the tool has the name of the call', () => {
     const inside = childActivation(first, 'x')
     const said = spokenOf(
       journal(

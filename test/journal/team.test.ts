@@ -27,7 +27,7 @@ describe('plan and members', () => {
     expect(runView(new Writer().end(1).events).teams).toEqual([])
   })
 
-  test('team C13: before anybody begins all are pending; at 13 one has completed, others work, two are pending', () => {
+  test('team C13: at 0 s all tasks are pending; at 13 s one completed, others work, two are pending', () => {
     const { events } = marketAnalysis()
     const planned = teamIn(
       events.slice(
@@ -136,7 +136,7 @@ describe('plan and members', () => {
     expect(taskOf(later, 'a')).toEqual(taskOf(ended, 'a'))
   })
 
-  test('tries that a step has made count for whoever made them', () => {
+  test('attempts of a step count for the task that made them', () => {
     const team = teamIn(
       new Writer()
         .plan([{ task: 'a' }])
@@ -146,7 +146,7 @@ describe('plan and members', () => {
     expect([taskOf(team, 'a').attempts, memberOf(team, 'worker_a').attempts]).toEqual([3, 3])
   })
 
-  test('team C44: who retires gracefully has left when the task has ended; by force at once, and the task goes to somebody fresh', () => {
+  test('team C44: graceful retirement ends with the task, a forced one at once, and the task is reassigned', () => {
     const graceful = new Writer()
       .plan([{ task: 'a' }])
       .begin(1, 'a', 'worker_a')
@@ -172,7 +172,7 @@ describe('plan and members', () => {
     expect(memberOf(done, 'worker_a')).toMatchObject({ status: 'retired', endedAt: 2_000, attempts: 1 })
   })
 
-  test('while the run is paused, whoever works is paused, and nobody else', () => {
+  test('while the run is paused, only working members are paused', () => {
     const writer = new Writer().plan([{ task: 'a' }, { task: 'b', dependencies: ['a'] }]).begin(1, 'a', 'worker_a')
     writer.event(2, root, { type: 'run.pausing', at: 'now' })
     expect(members(teamIn(writer.events))).toEqual({ worker_a: 'running', worker_b: 'pending' })
@@ -183,7 +183,7 @@ describe('plan and members', () => {
     expect(members(teamIn(writer.events))).toEqual({ worker_a: 'running', worker_b: 'pending' })
   })
 
-  test('a task whose worker, or somebody below it, asks a human waits for approval', () => {
+  test('a task waits for approval if its worker, or one below it, asks a human', () => {
     const below = `${workerOf('a')}>call/delegate` as ActivationId
     const writer = new Writer()
       .plan([{ task: 'a' }, { task: 'b' }])
@@ -204,7 +204,7 @@ describe('plan and members', () => {
     expect(statuses(teamIn(writer.events))).toEqual({ a: 'running', b: 'running' })
   })
 
-  test('topics are waited for while somebody may add to them', () => {
+  test('topics are awaited while a member may still add to them', () => {
     const writer = new Writer().plan([
       { task: 'a', produces: ['prices'] },
       { task: 'b', consumes: ['prices', 'nobody-makes-this'] },
@@ -416,7 +416,7 @@ describe('mail', () => {
     ])
   })
 
-  test('a full inbox loses for its owner alone; mail that waited for somebody is theirs when they come', () => {
+  test('a full inbox loses only its owner’s mail; mail for a recruit is delivered when it joins', () => {
     const writer = new Writer().plan([{ task: 'a' }, { task: 'b' }])
     const to = (seq: number, recipients: string[]): Writer =>
       writer.fact(seq, {
@@ -452,7 +452,7 @@ describe('mail', () => {
     expect(teamIn(writer.events).mailbox).toMatchObject({ dropped: 4, unread: {}, messages: [] })
   })
 
-  test('mail whose message nobody has, or that has no content, has none', () => {
+  test('mail without a known message or content shows no content', () => {
     const writer = new Writer().plan([{ task: 'a' }])
     writer.fact(1, {
       type: 'mail.accepted',
@@ -576,7 +576,7 @@ describe('the plan as Mermaid', () => {
 `)
   })
 
-  test('topics are dotted, once for each pair; nobody points at themselves', () => {
+  test('topics are dotted, once for each pair, and never self-pointing', () => {
     const graph = planGraph(
       teamIn(
         new Writer().plan([

@@ -128,7 +128,7 @@ describe('the view of a run', () => {
     expect(view.activations[1]?.usage.map(({ agent }) => agent)).toEqual(['researcher'])
   })
 
-  test('waits when everything inside waits for somebody outside', () => {
+  test('waits when everything inside waits for something outside', () => {
     const waiting = journal(...asEntries(delegation), [worker, stepEnd('call/search')], [worker, approval])
     const view = runView(waiting)
     expect(view.status).toBe('waiting')
@@ -181,7 +181,7 @@ describe('the view of a run', () => {
     expect(view.activations.flatMap(({ open }) => open)).toEqual([])
   })
 
-  test('says by whose choice control came to an agent, in whichever order the logs are read', () => {
+  test('says whose choice brought control to an agent, in any reading order of the logs', () => {
     const begun: readonly [ActivationId, JournalEvent] = [
       worker,
       { ...started('researcher'), path: ['lead', 'researcher'] } as JournalEvent,

@@ -160,7 +160,7 @@ describe('what only a kill leaves behind', () => {
     expect([hashOf(from), hashOf(`${from}-wal`)]).toEqual(before)
   })
 
-  test('K2, K11: the epoch goes on above all that were given out; a clock that ran stands since its process was last heard of', async () => {
+  test('K2, K11: the epoch continues above all given out; a running clock stops where its process was last heard', async () => {
     const since = (row: Line['row']): number => Number(row['touched'])
     const touched = since(lines.find(({ table, row }) => table === 'activation' && row['id'] === 'act_doubt-new')!.row)
     const changed = only('doubt-new').map(({ table, row }) =>

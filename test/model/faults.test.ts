@@ -156,7 +156,7 @@ describe.each(cases)('$wire.name, streaming $streaming: $fault.name', ({ wire, f
 })
 
 describe.each(wires)('$name', (wire) => {
-  test('at whatever event a stream of text and calls ends, half an answer is never an answer', async () => {
+  test('a stream that ends after any event never gives half an answer', async () => {
     llm.on({ userMessage: 'go' }, { content: 'Asking the researcher, who knows best.', ...call }, { chunkSize: 10 })
     const whole = await bodyOf(wire)
     const ends = [...whole.matchAll(/\n\n/g)].map((match) => match.index + 2)
@@ -201,7 +201,7 @@ describe.each(wires)('$name', (wire) => {
     expect((await failureOf(resolveModel(wire.model, exact.options), asking('go'))).retryAfterMs).toBe(1_250)
   })
 
-  test('nobody listens at the address', async () => {
+  test('no listener at the address', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

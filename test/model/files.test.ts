@@ -272,7 +272,7 @@ describe('a function', () => {
 describe('hash and estimate', () => {
   const said: AssistantMessage = { role: 'assistant', content: 'Here.' }
 
-  test('a file costs the same whoever sends it', () => {
+  test('a file costs the same from any sender', () => {
     const own = estimateTokens([{ ...said, files: [png, signed] }]) - estimateTokens([said])
     const users =
       estimateTokens([{ role: 'user', content: [png, signed] }]) - estimateTokens([{ role: 'user', content: '' }])

@@ -4,7 +4,7 @@ import { agent, createRuntime, tool, type Message } from '../../src/index.ts'
 
 const look = tool({ name: 'look', effect: 'read', execute: () => ({ found: ['a'] }) })
 
-test('what a model that is a function keeps of the conversation does not grow, and it can change nothing in it', async () => {
+test('a function model’s view of the conversation does not grow, and the function cannot change it', async () => {
   const kept: (readonly Message[])[] = []
   const lengths: number[] = []
   const thrown: unknown[] = []

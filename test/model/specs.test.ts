@@ -406,7 +406,7 @@ describe.each(versions)('%s', (version) => {
   })
 })
 
-test('before v4 there was no "interrupted": a stream that keeps its initial reason was cut off, a finished result was not', async () => {
+test('before v4, a stream that keeps its initial finish reason was interrupted; a finished result was not', async () => {
   const streams = [
     mock('v2', [...text('0', 'half'), finish('v2', 'unknown')]),
     mock('v3', [

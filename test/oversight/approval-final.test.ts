@@ -66,7 +66,7 @@ const opened = (agents: readonly Agent[]): Promise<Runtime> =>
   createRuntime({ store: join(folder, 'runs.db'), agents: [...agents] })
 
 describe.each(['an effect', 'orchestration'])('%s', (kind) => {
-  test('the approver is shown the value that runs, also by another process, and the approval holds for its digest', async () => {
+  test('the approver is shown the value that runs, in any process, and the approval holds for its digest', async () => {
     const ran: unknown[] = []
     const asked = toolsFor(ran)[kind]!
     let id = ''
@@ -82,7 +82,7 @@ describe.each(['an effect', 'orchestration'])('%s', (kind) => {
     expect(ran).toEqual(kind === 'an effect' ? [final, digestJson(final)] : [final])
   })
 
-  test('edited arguments that become others are shown as they run before they do; what nobody has seen does not run', async () => {
+  test('edited arguments that transform into others are shown again before they run', async () => {
     const ran: unknown[] = []
     const asked = toolsFor(ran)[kind]!
     await using runtime = await opened([asked])
@@ -123,7 +123,7 @@ test('code that asks is answered with what the approver has seen', async () => {
   expect(answers).toEqual([final])
 })
 
-test('values that JSON cannot hold are shown as they were given where they would be lost, else in the form that JSON has for them', async () => {
+test('values that JSON cannot hold are shown as given where they would be lost, else as JSON has them', async () => {
   const ran: unknown[] = []
   const made = z.object({ at: z.coerce.date(), big: z.string().transform((text) => BigInt(text)) })
   const pay = tool({
@@ -231,7 +231,7 @@ test.each([
   ['done before', 'approve', undefined],
   ['decided now', 'approve', undefined],
 ] as const)(
-  'K12: a decision on what an older journal has asked (%s, %s) holds for what was shown, and is not asked for again',
+  'K12: a decision on an older journal’s question (%s, %s) holds for what was shown and is not asked again',
   async (when, decision, input) => {
     const ran: unknown[] = []
     const [before, after] = [payer(plain, ran), payer(trimmed, ran)]
@@ -260,7 +260,7 @@ test.each([
   },
 )
 
-test('R-16: a tool whose new version makes other arguments of the same call is asked about again, with those', async () => {
+test('R-16: a new tool version that makes other arguments of the same call is asked about again', async () => {
   const ran: unknown[] = []
   const versions = ['EUR', 'USD'].map((currency) =>
     payer(z.object({ to: z.string().trim(), currency: z.string().default(currency) }), ran),
@@ -288,7 +288,7 @@ test('R-16: a tool whose new version makes other arguments of the same call is a
   await run.cancel()
 })
 
-test('what a human has put in its place under one version stays done under the next, which would make something else of it', async () => {
+test('a result given by hand under one version stays under the next, even if that makes something else', async () => {
   const ran: unknown[] = []
   const made = (currency?: string): Agent =>
     payer(currency === undefined ? plain : z.object({ to: z.string(), currency: z.string().default(currency) }), ran)
@@ -308,7 +308,7 @@ test('what a human has put in its place under one version stays done under the n
   expect(ran).toEqual([{ to: 'bob' }])
 })
 
-test('arguments that were made are not made again: a transform that is not idempotent runs once, also where it is asked again', async () => {
+test('a transform that is not idempotent runs once, also where its call is asked about again', async () => {
   const ran: unknown[] = []
   const doubled = z.object({ to: z.string().transform((text) => `${text}!`) })
   const asked = payer(doubled, ran)
@@ -344,7 +344,7 @@ describe('a beginning of work', () => {
     return [runtime, run]
   }
 
-  test('code is shown to the approver with the brief that it works on, after validation; a yes runs exactly that', async () => {
+  test('code is shown with its validated brief; a yes runs exactly that', async () => {
     const ran: unknown[] = []
     const [runtime, run] = await begun(lead(coder(ran), called))
     await using _runtime = runtime
@@ -356,7 +356,7 @@ describe('a beginning of work', () => {
     expect(ran).toEqual([final])
   })
 
-  test('a brief that is edited is shown again as it will run, also where the schema would change it once more', async () => {
+  test('an edited brief is shown again as it will run, also where the schema would change it once more', async () => {
     const ran: unknown[] = []
     const doubling = z.object({ amount: z.number().transform((amount) => amount * 2) })
     const [runtime, run] = await begun(lead(coder(ran, doubling), { amount: 1 }))

@@ -393,7 +393,7 @@ describe('nothing can be changed unseen', async () => {
       expect(await codes(none)).toEqual(['malformed'])
   })
 
-  test('who writes the whole chain anew has no key; another key, another kind of key, and what the key signed for another run do not pass', async () => {
+  test('a rewritten chain does not verify: no key, another key, another kind of key, another run’s signature', async () => {
     const forged = auditOf(
       'run_t' as RunId,
       [{ type: 'activation.started', agent: 'mailer', version: '1', input: null } as const].map((event) => ({

@@ -110,7 +110,7 @@ describe('failures in a row', () => {
     expect(streak.take({})).toBe(due)
   })
 
-  test('once somebody looks, the count starts anew; without oversight nobody does, nor where it is turned off', () => {
+  test('a human’s look restarts the count; without oversight, or turned off, there is no look', () => {
     const streak = new Streak()
     for (let i = 0; i < 5; i++) streak.note(bad)
     expect([
@@ -121,7 +121,7 @@ describe('failures in a row', () => {
     expect([streak.take({}), streak.take({}), streak.failures]).toEqual([5, undefined, 0])
   })
 
-  test('the next worker of this leader says so first, and nobody else', () => {
+  test('only the next worker of this leader says so first', () => {
     const above: Edge = { brief: { instructions: '' }, depth: 0, maxDepth: 4, oversight: {} }
     const [leader, other] = [contextOf(), contextOf()]
     const edge: Edge = { ...above, depth: 1 }

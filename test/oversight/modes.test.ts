@@ -36,7 +36,7 @@ describe('the gate', () => {
     expect(gateOf(undefined, { always: true }).asks).toBe(true)
   })
 
-  test('X35: a mode that nobody knows is in command', () => {
+  test('X35: an unknown mode means in-command', () => {
     const foo = 'foo' as OversightMode
     expect(gateOf({ mode: foo }, { action: 'search' }).asks).toBe(true)
     expect([stricterMode(foo, 'in-command'), stricterMode('in-command', foo)]).toEqual([foo, foo])
@@ -92,7 +92,7 @@ describe('what is wrong with given oversight is said of the very thing that is w
     ],
   ])('%j', (given, problem) => expect(oversightProblems(given, 'x')).toEqual([`x: oversight.${problem}`]))
 
-  test('two people are enough for four eyes, and so is anybody', () => {
+  test('two named people suffice for four eyes, and so does any approver', () => {
     for (const approvers of [
       [{ who: ['ann', 'bob'] }],
       [{ who: ['ann'] }, { who: ['bob'] }],
@@ -103,7 +103,7 @@ describe('what is wrong with given oversight is said of the very thing that is w
   })
 })
 
-describe('a mode that nobody knows', () => {
+describe('an unknown mode', () => {
   const oversight = { mode: 'foo' } as unknown as Oversight
   const model = (): string => 'done'
   const fine = agent({ name: 'fine', description: 'Works.', model })

@@ -25,7 +25,7 @@ const refusal = (work: Promise<unknown>): Promise<ReeveError> =>
   )
 
 describe('what is refused', () => {
-  test('channels that are none, under a bad name, or two under one', () => {
+  test('invalid channels, bad names and duplicates', () => {
     expect(channelProblems('slack', 'x')).toEqual(['x: channels is the text "slack", expected a list of channels'])
     expect(channelProblems([desk], 'x')).toEqual([])
     const odd = [desk, null, { ...desk, name: 'a b' }, { ...desk, timeoutMs: 0, attempts: 1.5 }]
@@ -37,7 +37,7 @@ describe('what is refused', () => {
       'x: channels[3]: attempts is 1.5, expected a whole number of at least 1',
     ])
   })
-  test('every channel that an agent names and nobody has registered, all in one error', async () => {
+  test('all unregistered channels of an agent are named in one error', async () => {
     const agents = [naming('one', 'desk', 'slakc'), naming('two', 'pager', 'pager')]
     const error = await refusal(createRuntime({ agents, channels: [desk, { ...desk, name: 'slack' }] }))
     expect([error.code, error.message.split('\n')]).toEqual([
@@ -48,7 +48,7 @@ describe('what is refused', () => {
       ],
     ])
   })
-  test('a channel that a start names; whoever only starts runs needs no channels', async () => {
+  test('a start may name channels; a process that only starts runs needs none', async () => {
     const root = naming('one')
     const runtime = await runtimeOf({ agents: [root], channels: [desk] })
     const error = await refusal(runtime.start(root, 'go', { oversight: { approval: { notify: ['desk', 'pager'] } } }))

@@ -22,7 +22,7 @@ const anns = [
   'ann\n',
 ]
 
-test('a name is recorded in one form: nothing invisible in it, no control characters, no white space around it', () => {
+test('a name is recorded in one form: no invisible or control characters, no outer white space', () => {
   expect(anns.map(personName)).toEqual(anns.map(() => 'ann'))
   expect(personName(' Anna \t\u200B  Bell ')).toBe('Anna Bell')
   expect(personName('e\u0301')).toBe('é')
@@ -40,7 +40,7 @@ test('a command stands under the name in that form; what is no name stays as it 
   for (const given of [{ by: 7 }, undefined, null, 'ann', {}]) expect(underName(given)).toEqual(given)
 })
 
-test('X43: approvers whose names nobody can tell apart are one, and one that nobody can see is none', () => {
+test('X43: approvers with names that look alike are one; an invisible name is refused', () => {
   const rules = (...who: string[]): Oversight => ({ approval: { fourEyes: 'low', approvers: [{ who }] } })
   expect(oversightProblems(rules('ann', 'ann\u200B'), 'a')).toEqual([
     'a: oversight.approval: fourEyes needs two different people, and approvers names only "ann"',
@@ -65,7 +65,7 @@ async function asked(run: Run): Promise<string> {
 }
 
 test.each([[undefined], [{}], [{ timeoutMs: 60_000 }], [{ notify: [] }]])(
-  'R-16: critical risk needs two people wherever humans oversee the work, whatever else is said of approvals: %j',
+  'R-16: critical risk needs two people under human oversight, whatever the approval says: %j',
   async (approval) => {
     const { runtime, run } = await critical({ mode: 'in-the-loop', ...(approval === undefined ? {} : { approval }) })
     await using _closing = runtime
@@ -160,7 +160,7 @@ test('R-18: forks earn no trust and lose none: what they began with counts for t
   expect(await runtime.trust('crew')).toEqual(counted)
 })
 
-test('X43: a mayDecide that gives no answer is given up at its deadline, is told so, and nothing is decided', async () => {
+test('X43: a mayDecide that gives no answer times out, and nothing is decided', async () => {
   let isDeaf = true
   const signals: AbortSignal[] = []
   const mayDecide = (_approval: unknown, _decision: unknown, { signal }: { signal: AbortSignal }): Promise<boolean> =>

@@ -40,7 +40,7 @@ describe('a name', () => {
     expect(sensitiveWord(name, rules)).toBe(due)
   })
 
-  test('only the identifier is looked at, unless somebody wants more', () => {
+  test('by default only the identifier is examined', () => {
     expect([
       sensitiveWord('note', {}, 'deletes everything'),
       sensitiveWord('note', { scanDescription: true }, 'deletes everything'),
@@ -59,7 +59,7 @@ describe('what follows from it', () => {
     expect(gateOf({}, { action: 'send_email', ...(risk === undefined ? undefined : { risk }) }).risk).toBe(due)
   })
 
-  test('an explicit requirement stands, whatever the name', () => {
+  test('an explicit requirement stands under any name', () => {
     expect(gateOf({ mode: 'on-the-loop' }, { action: 'search', always: true }).asks).toBe(true)
     expect(gateOf({ escalate: { sensitive: false } }, { action: 'search', sensitive: true })).toMatchObject({
       asks: true,

@@ -13,7 +13,7 @@ async function openOf(run: Run) {
   return state.waiting
 }
 
-test('R-16: a notice says what its approval says: what it is about, what it acts on, what may be decided, which one it follows', async () => {
+test('R-16: a notice says what its approval is about, acts on, allows and follows', async () => {
   const notices: Notice[] = []
   const worker = agent({ name: 'worker', description: 'w', run: () => 'THE REPORT' })
   const subtasks = [
@@ -44,7 +44,7 @@ test('R-16: a notice says what its approval says: what it is about, what it acts
   await run.cancel()
 })
 
-test('R-16: two delegations that ask for the same at once are told apart by their name and their brief; a long brief says how much is left out', async () => {
+test('R-16: equal delegations at once are told apart by name and brief; a long brief says how much is cut', async () => {
   const notices: Notice[] = []
   const payer = agent({
     name: 'payer',
@@ -73,7 +73,7 @@ test('R-16: two delegations that ask for the same at once are told apart by thei
   await run.cancel()
 })
 
-test('R-15: a plan says from its beginning which tasks are approved, which results are reviewed, and how closely humans look', async () => {
+test('R-15: a plan says from its start which tasks are approved and reviewed, and how closely', async () => {
   const worker = agent({ name: 'worker', description: 'w', run: () => 'ok' })
   const subtasks = [
     { id: 'a', description: 'a', requiresApproval: true, review: true, mode: 'in-command' },

@@ -178,7 +178,7 @@ test('the mode of each level', () => {
 })
 
 describe('rules', () => {
-  test('X38: the conservative ones want 99 % over 90 days before anybody works on the loop', () => {
+  test('X38: the conservative rules want 99 % over 90 days before human-on-the-loop', () => {
     const enough = proficient({ completed: 300, succeeded: 297, startedAt: now - 90 * day })
     expect(canUpgrade(enough, now, 'conservative')).toEqual({ ok: true, target: 'expert' })
     expect(canUpgrade({ ...enough, succeeded: 296 }, now, 'conservative')).toMatchObject({
@@ -208,7 +208,7 @@ describe('rules', () => {
 })
 
 describe('counting', () => {
-  test('X50: what failed counts and has not succeeded; what was cancelled or rejected by a human does not count', () => {
+  test('X50: a failure counts as no success; a cancelled or rejected run does not count', () => {
     const rejected = failed(failure('work.rejected', 'no', 'rejected'))
     expect(successOf(completed(1))).toBe(true)
     expect(successOf(failed(failure('agent.failed', 'broken', 'unknown')))).toBe(false)
@@ -257,7 +257,7 @@ describe('trust in the edge', () => {
     for (const trust of ['analysts', ['a', 'b.c']]) expect(oversightProblems({ trust }, 'x')).toEqual([])
   })
 
-  test('whoever names trust and no mode says nothing of the mode; a mode that is said never gets looser', () => {
+  test('trust without a mode leaves the mode open; a stated mode is never loosened', () => {
     expect(stricter({ trust: 'a' }, { trust: 'b' })).toEqual({ trust: ['a', 'b'] })
     expect(stricter({ trust: 'a' }, { mode: 'on-the-loop' })).toMatchObject({ mode: 'on-the-loop' })
     expect(stricter({ trust: 'a' }, {})).toMatchObject({ mode: 'in-the-loop' })

@@ -57,7 +57,7 @@ test('a process whose database is frozen is closed within its bound; what waited
   await two.runtime.close()
 }, 60_000)
 
-test('so is one with a commit under way; it says that nobody knows whether that was written, and the next one goes on from what was', async () => {
+test('so does one with a commit under way; it says the write is unknown, and the next process goes on from it', async () => {
   await using server = await stoppablePostgres()
   const frozen = Promise.withResolvers<void>()
   const one = await opened(server, () => {
@@ -83,7 +83,7 @@ test('so is one with a commit under way; it says that nobody knows whether that 
   await two.runtime.close()
 }, 60_000)
 
-test('while a last effect is under way a silent server is waited for: when it answers again, the effect is recorded', async () => {
+test('closing waits for a silent server during a last effect: when it answers, the effect is recorded', async () => {
   await using server = await stoppablePostgres()
   const begun = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()

@@ -37,7 +37,7 @@ async function letOn(runtime: Runtime, id: string): Promise<unknown> {
   return run.outcome()
 }
 
-test('a dump that is made while runs wait holds all of them: restored elsewhere, each goes on, and nothing that was done is done again (K1)', async () => {
+test('a dump of waiting runs restores all of them: each goes on and repeats nothing (K1)', async () => {
   await using here = await freshPostgres()
   await using elsewhere = await stoppablePostgres()
   const folder = temporaryFolder('dump')
@@ -67,7 +67,7 @@ test('a dump that is made while runs wait holds all of them: restored elsewhere,
   removeFolder(folder)
 })
 
-test('new code comes out process by process: each is closed in order, its runs go on in the others, and none waits for one that is gone (K4)', async () => {
+test('a rolling restart: each process closes in order, the others take its runs, and none waits for it (K4)', async () => {
   await using place = await freshPostgres()
   const store = `${place.server}?schema=${place.schema}`
   const done: string[] = []

@@ -13,7 +13,7 @@ import { Wire } from '../store/proxy.ts'
 
 const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
 
-test('while the store is away nothing is asked, and whoever calls is told; when it is back, the run goes on by itself', async () => {
+test('while the store is away nothing is asked and callers are told; afterwards the run goes on by itself', async () => {
   await using server = await stoppablePostgres()
   const model = scripted(async () => {
     await server.stop('immediate')
@@ -37,7 +37,7 @@ test('while the store is away nothing is asked, and whoever calls is told; when 
   expect(model.prompts).toHaveLength(2)
 })
 
-test('an outage is said once, and once when it is over, whatever is tried in between; the next one is said again', async () => {
+test('an outage is reported once at its start and once at its end; the next one again', async () => {
   await using server = await stoppablePostgres()
   const heard: [who: string, code: string, message: string][] = []
   const root = agent({ name: 'root', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }])), tools: [pay] })
@@ -76,7 +76,7 @@ test('an outage is said once, and once when it is over, whatever is tried in bet
   expect(heard).toHaveLength(8)
 }, 40_000)
 
-test('a process that is closed while nobody can say what became of its commit ends soon, and says which; the next one goes on from what was written', async () => {
+test('a process closing with an unknown commit ends soon and names it; the next goes on from the store', async () => {
   await using place = await freshPostgres()
   await using wire = await Wire.to(place.server)
   const digests = digestsOf(undefined)

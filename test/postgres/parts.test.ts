@@ -108,7 +108,7 @@ test('where live parts are lost and come twice, text() is the same text', async 
   for (const kind of ['lost parts', 'doubled parts', 'late parts']) expect(happened.get(kind), kind).toBeGreaterThan(0)
 })
 
-test('what is taken out of the record is taken out of what other processes hear, and who comes late has the same text (K10)', async () => {
+test('redacted text is redacted for other processes too, and a late reader has the same text (K10)', async () => {
   const store = addressOf(await fresh())
   const { promise: begun, resolve: hasBegun } = Promise.withResolvers<void>()
   const parts: string[] = []
@@ -146,7 +146,7 @@ test('what is taken out of the record is taken out of what other processes hear,
   expect(parts.join('')).not.toContain('hunter2')
 })
 
-test('nothing is told of a run to which no other process listens, and soon nothing more when the last one has left', async () => {
+test('parts are not sent for a run without listeners, and soon stop after the last one left', async () => {
   const place = await fresh()
   const heard: string[] = []
   // hears what is told to everybody: who listens to what

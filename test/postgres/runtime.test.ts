@@ -89,7 +89,7 @@ test('options of the store beside a given engine are refused', async () => {
   ])
 })
 
-test('a database that cannot be reached: drive says so, and without it the first call of any kind, and closing is quick', async () => {
+test('an unreachable database: drive and every first call say so, and closing is quick', async () => {
   expect(await refused(() => createRuntime({ store: nowhere, agents: [echo] }))).toMatchObject({
     code: 'store.unavailable',
     retryable: true,
@@ -109,7 +109,7 @@ test('a database that cannot be reached: drive says so, and without it the first
   await runtime.close()
 })
 
-test('who looks at a database without tables sees an empty store and makes nothing; who may not make it and writes is told what to grant', async () => {
+test('a reader sees an empty store and creates no tables; a writer without rights is told what to grant', async () => {
   const schema = `${place.schema}_empty`
   const role = `${schema}_role`
   const admin = new Client({ connectionString: place.server })
@@ -206,7 +206,7 @@ test('without the package pg the first call says what to install', async () => {
   }
 })
 
-test('a process without rules writes nothing into a store that another one redacts, not even with its first word (K10)', async () => {
+test('a process without rules writes nothing into a store that another redacts, not even its first entry (K10)', async () => {
   await using own = await freshPostgres()
   const store = `${own.server}?schema=${own.schema}`
   {

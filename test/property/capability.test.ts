@@ -94,7 +94,7 @@ const edits: readonly ((asked: JsonObject, other: string) => Json)[] = [
 ]
 
 describe('capability', () => {
-  test('the right use passes, whatever the order of its arguments, up to its last moment', () => {
+  test('the right use passes, in any argument order, up to its last moment', () => {
     fc.assert(
       fc.property(made, ({ capability, use }) => {
         const turned = Object.fromEntries(Object.entries(use.input as JsonObject).toReversed())

@@ -62,7 +62,7 @@ const callKey = ({ messages, ...rest }: Call): string =>
   keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
 
 describe('the key of a model call', () => {
-  test('is the same for equal content, whatever the order of members', () => {
+  test('is the same for equal content, in any order of members', () => {
     fc.assert(
       fc.property(call, (one) => {
         expect(callKey(turned(one as unknown as Json) as unknown as Call)).toBe(callKey(one))
@@ -123,7 +123,7 @@ describe('what a message puts into content keys', () => {
     return Array.isArray(value) ? value.with(Number(name), member) : { ...container, [name]: member }
   }
 
-  test.each(messages)('$role: every member, whatever their order', (message) => {
+  test.each(messages)('$role: every member, in any order', (message) => {
     const content = contentOf([message])
     expect(contentOf([turned(message as unknown as Json) as unknown as Message])).toBe(content)
     for (const path of paths(message as unknown as Json)) {
@@ -137,7 +137,7 @@ describe('what a message puts into content keys', () => {
     }
   })
 
-  test('a result belongs to its call, whatever the id of the call', () => {
+  test('a result belongs to its call, under any call id', () => {
     const said = (id: string, other: string, answered: string): string =>
       contentOf([
         { role: 'assistant', content: '', calls: [id, other].map((each) => ({ id: each, name: 'read', input: 1 })) },
@@ -211,7 +211,7 @@ describe('the key of a worker', () => {
     )
   })
 
-  test('knows nothing of the run: no ids, no names of delegations, nothing of what was approved or has failed before', () => {
+  test('holds nothing of the run: no ids, delegation names, approvals or earlier failures', () => {
     fc.assert(
       fc.property(edge, word, word, (given, id, other) => {
         const inRun = (run: string): JsonObject => ({

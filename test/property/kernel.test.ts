@@ -63,7 +63,7 @@ const size = (one: Plan): number =>
   'plans' in one ? one.plans.reduce((sum, each) => sum + size(each), 0) : one.do === 'fact' ? 0 : 1
 
 describe('journal', () => {
-  test('K1: whatever a run does, its journal is gapless, ends once, and replays to the same; on the adversarial engine, too', async () => {
+  test('K1: the journal of any run is gapless, ends once and replays to itself, also on the adversarial engine', async () => {
     const registry = registryOf([planned])
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { maxLength: 6 }), fc.string(), async (plans, seed) => {
@@ -111,7 +111,7 @@ describe('journal', () => {
 })
 
 describe('inbox', () => {
-  test('K2: whatever is posted how often, each id arrives once, in the order of its first post', async () => {
+  test('K2: each posted id arrives once, in the order of its first post', async () => {
     const reader = code('reader', async (ctx, n) => {
       const got: Json[] = []
       while (got.length < (n as number)) {
@@ -139,7 +139,7 @@ describe('inbox', () => {
 })
 
 describe('lease', () => {
-  test('K2: two engines on one file: every run is driven by one of them at a time, whoever comes and goes; no step is recorded twice', async () => {
+  test('K2: two engines on one file: one drives a run at a time, and no step is recorded twice', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'reeve-lease-'))
     const worker = code('worker', async (ctx) => {
       const got: Json[] = []
@@ -212,7 +212,7 @@ describe('budget', () => {
     fc.record({ settle: fc.nat(5), actual: fc.option(charge, { nil: undefined }) }),
   )
 
-  test('K8: spent and reserved never exceed a limit at a reservation, on any account above; settling loses and invents nothing', () => {
+  test('K8: spent and reserved never exceed a limit at a reservation, on any account; settling keeps the sum', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -265,7 +265,7 @@ describe('budget', () => {
 })
 
 describe('time', () => {
-  test('K2: timers of a manual clock fire in the order of their time, then of their setting, each once, unless called off', () => {
+  test('K2: manual timers fire in order of time, then of setting, once each, unless called off', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ at: fc.integer({ min: 1, max: 50 }), off: fc.boolean() }), { maxLength: 20 }),

@@ -81,7 +81,7 @@ const modeOf = (given: Oversight | undefined): OversightMode =>
 
 describe('a plan', () => {
   const g = agent({ name: 'g', description: 'g', run: () => 'ok' })
-  test('team R-14, R-15: nothing that a model writes into its tasks makes a gate ask less, a risk lower, or a deadline anything but what the team says', () => {
+  test('team R-14, R-15: nothing a model writes into its tasks loosens a gate, a risk or a deadline', () => {
     const settings = Array.from({ length: 24 }, () => {
       const [ofTeam, ofRole] = [anyOversight(), anyOversight()]
       const generalist = { agent: g, ...(ofRole === undefined ? {} : { oversight: ofRole }) }
@@ -117,7 +117,7 @@ describe('a plan', () => {
     expect(looser).toEqual([])
     expect(read).toBeGreaterThan(150)
   })
-  test('team R-16: whoever calls itself approved in its own plan is asked about like everybody else; in a plan of code the same words hold', async () => {
+  test('team R-16: a model’s plan that calls itself approved is still asked about; a code plan’s words hold', async () => {
     const subtasks = [
       { id: 'buy', description: 'Buy.', estimate: { usd: 500 }, approval: { timeoutMs: 0, onTimeout: 'approve' } },
     ] as const
@@ -157,7 +157,7 @@ describe('a brief and a recruit', () => {
       await run.decide({ approvalId: id, decision: 'approve', approver: follows === undefined ? 'ann' : 'bob' })
     }
   }
-  test('team R-15: a worker works under what holds for its leader, whatever the leader writes besides the brief', async () => {
+  test('team R-15: a worker works under its leader’s oversight, whatever the leader adds to the brief', async () => {
     for (let n = 0; n < 6; n++) {
       const edges: Edge[] = []
       const worker = agent({ name: 'worker', description: 'w', run: () => 'done' })
@@ -179,7 +179,7 @@ describe('a brief and a recruit', () => {
       ])
     }
   })
-  test('team R-8, R-15: a recruit is asked about, whatever the wish for it says besides', async () => {
+  test('team R-8, R-15: a recruit is asked about, whatever its request adds', async () => {
     for (let n = 0; n < 4; n++) {
       const wish = { description: 'help', role: 'helper', ...loosening() } as { [name: string]: Json }
       delete wish['estimate']

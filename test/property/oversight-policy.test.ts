@@ -55,7 +55,7 @@ const anySubject = (): Subject =>
   }) as Subject
 
 describe('R-15: the stricter wins', () => {
-  test('whatever any of those above asks for is asked below, whoever else has a say; every hit of any of them is one', () => {
+  test('a look that one policy above asks for is asked below under all others; every hit counts once', () => {
     for (let n = 0; n < 20_000; n++) {
       const parts = [anyOversight(), anyOversight(), anyOversight()]
       const both = parts.reduce(stricter)
@@ -71,7 +71,7 @@ describe('R-15: the stricter wins', () => {
       }
     }
   })
-  test('in whichever order and however often it is combined, the same is asked', () => {
+  test('combining in any order and any number of times asks the same', () => {
     for (let n = 0; n < 5_000; n++) {
       const [a, b, c] = [anyOversight(), anyOversight(), anyOversight()]
       const subject = anySubject()
@@ -86,7 +86,7 @@ describe('R-15: the stricter wins', () => {
       expect(new Set(asked.map(({ hits }) => hits.map(({ code }) => code).join())).size).toBe(1)
     }
   })
-  test('X35: a mode that nobody knows is stricter than every other', () => {
+  test('X35: an unknown mode is stricter than every other', () => {
     const foo = 'foo' as OversightMode
     for (const mode of oversightModes) expect([stricterMode(mode, foo), stricterMode(foo, mode)]).toEqual([foo, foo])
     expect(gateOf({ mode: foo }, {}).asks).toBe(true)
@@ -120,7 +120,7 @@ describe('R-14: what speaks for a look', () => {
       expect([primary, escalate]).toEqual([all[0], all.length > 0])
     }
   })
-  test('R-17: a risk is only ever raised, and what needs an approval by itself needs it whatever is found', () => {
+  test('R-17: a risk is only ever raised, and an own approval requirement always stays', () => {
     for (let n = 0; n < 5_000; n++) {
       const [oversight, subject] = [anyOversight(), anySubject()]
       const { risk, asks, sensitive } = gateOf(oversight, subject)

@@ -341,7 +341,7 @@ const circles = ({ refused }: World): number =>
   refused.filter((why) => why.includes('that waits for what this is part of')).length
 
 describe('threads, in any order of reads and writes', () => {
-  test('M2, M3, S2: each has its thread alone, all end, nobody has to look, and nobody is left in a line', async () => {
+  test('M2, M3, S2: each run holds its thread alone, all end without a timed look, and none is left in the queue', async () => {
     let found = 0
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
@@ -383,7 +383,7 @@ describe('threads, in any order of reads and writes', () => {
     )
   }, 60_000)
 
-  test('S4: behind those that are gone the others get on, and the next run of the session waits for none of them', async () => {
+  test('S4: runs behind a dead one go on, and the session’s next run waits for none of them', async () => {
     let stayed = 0
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {

@@ -58,7 +58,7 @@ describe('K11: accounts', () => {
     expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 }, unknown: 0 })
   })
 
-  test('K11: what was set aside for a step that the code does not ask for any more is spent, not set aside for ever', async () => {
+  test('K11: a reservation for a step that the code no longer asks for is spent, not reserved for ever', async () => {
     const reserve = { tokens: 600 }
     await start(bench.engine({ lead: async (ctx) => step(ctx, 'm', never, { effect: 'model', reserve }) }), {
       limits: { tokens: 1_000 },
@@ -128,7 +128,7 @@ describe('K2', () => {
 })
 
 describe('K8: the time of compensations', () => {
-  test('K8: time in which no process was there does not count for a compensation; working time does, and a replay decides the same', async () => {
+  test('K8: time without a process does not count for a compensation; working time does, also in a replay', async () => {
     const clock = manualClock()
     const hang = gate(true)
     const agents = {

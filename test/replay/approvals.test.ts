@@ -100,7 +100,7 @@ describe('one approval after the other', () => {
   )
 })
 
-describe('somebody decides who may not, past the front door', () => {
+describe('an unauthorized decision that bypasses the public API', () => {
   const root = agent({
     name: 'asks',
     run: async (ctx) =>

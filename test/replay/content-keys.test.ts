@@ -35,7 +35,7 @@ function keysOf(events: readonly Recorded[]): Readonly<Record<string, string>> {
   )
 }
 
-test('K12: a key is made today as it was made when it was recorded; another way to make it needs another scheme', async () => {
+test('K12: a recorded key is made the same way today; another way needs another scheme', async () => {
   const golden = goldens().find(({ name }) => name === 'content keys')!
   const scenario = oversightGoldens.find(({ name }) => name === golden.name)!
   const recorded = keysOf(eventsOf(golden))
@@ -58,7 +58,7 @@ test('K12: so is one that is made with a secret, an HMAC with SHA-256 (RFC 2104)
   expect(key.split(':')[1]).toBe(createHmac('sha256', secret).update('content').digest('base64url'))
 })
 
-test('K12: of a journal that was written before there were keys, questions and workers that have begun have one', () => {
+test('K12: in a journal older than keys, open questions and started workers get one', () => {
   const older = goldens().filter(({ name }) => name !== 'content keys')
   let derived = 0
   for (const golden of older) {

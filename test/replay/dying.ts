@@ -7,7 +7,7 @@ import { simulate, type Scenario } from '../../src/testing/index.ts'
  * also where it dies twice. `least`: how many points there must be.
  */
 export function diesEverywhere(scenario: Scenario, end: object, least = 10): void {
-  test(`K5: ${scenario.name}: dead at every append, commit and release, the same outcome and facts; nothing recorded runs again`, async () => {
+  test(`K5: ${scenario.name}: dead at every append, commit and release, same outcome and facts; nothing reruns`, async () => {
     const { end: ended, points, differences, repeated } = await simulate(scenario)
     expect(ended.outcome).toMatchObject(end)
     expect(differences).toEqual([]) // K10: every journal, that of the run without a crash too, is replayed and compared

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe('K6: what is in doubt', () => {
-  test('K6: a `once` effect that an orderly close kept from leaving runs in the next process, and nobody is asked', async () => {
+  test('K6: a `once` effect held back by an orderly close runs in the next process without a question', async () => {
     let ran = 0
     const agents = { lead: async (ctx: Context) => step(ctx, 'pay', () => ++ran, { effect: 'once' }) }
     for (let turn = 0; turn < 6; turn++) {
@@ -92,7 +92,7 @@ describe('K1: an operation ends once', () => {
     expect((await types(engine)).filter((type) => type === 'ask.settled')).toHaveLength(1)
   })
 
-  test('K1: a doubt that is settled in the commit which stops the effect changes nothing, and its row is used up', async () => {
+  test('K1: a doubt settled in the commit that stops the effect changes nothing, and its row is consumed', async () => {
     const hold = gate()
     let said: Promise<unknown> | undefined
     let settle: () => Promise<unknown> = () => Promise.resolve()

@@ -14,7 +14,7 @@ const run = runId('run_fenced')
 const leaseMs = 3_000
 
 for (const writer of ['inline', 'thread'] as const) {
-  test(`K2: what a fenced process still brings in is not recorded, and it lets nothing out (${writer} writer)`, async () => {
+  test(`K2: results that reach a fenced process are not recorded, and it releases no effect (${writer} writer)`, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'reeve-fencing-'))
     const file = join(dir, 'reeve.db')
     const clock = manualClock()

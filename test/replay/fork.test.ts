@@ -218,7 +218,7 @@ describe('K4: a fork at any position', () => {
 })
 
 describe('what was done to the origin', () => {
-  test('paused, taken over, handed back: the fork is under nobody, at every position', async () => {
+  test('paused, taken over, handed back: a fork at any position has no owner', async () => {
     const root = sequential({ name: 'root', agents: [says('a'), human({ name: 'ann', description: 'x' }), says('d')] })
     await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
     const run = await runtime.start(root, 'Go')
@@ -237,7 +237,7 @@ describe('what was done to the origin', () => {
     await ended(runtime, run)
   }, 60_000)
 
-  test('finished by hand: a fork from before goes on by itself, from the step that was given it has the human’s result', async () => {
+  test('finished by hand: a fork from before runs alone, from the finished step on it has the human’s result', async () => {
     const root = sequential({
       name: 'root',
       agents: [
@@ -278,7 +278,7 @@ describe('what was done to the origin', () => {
 })
 
 describe('forks of forks', () => {
-  test('K6: a once effect of the first run is known in a fork of its fork, and diffs are told between any two', async () => {
+  test('K6: a once effect of the first run is known in a fork of its fork, and any two can be compared', async () => {
     const send = tool({ name: 'send', effect: 'once', execute: () => (made.push('send'), { n: made.length }) })
     const root = agent({
       name: 'root',

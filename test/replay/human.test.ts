@@ -112,7 +112,7 @@ describe('two questions at once, twice', () => {
   )
 })
 
-describe('nobody answers', () => {
+describe('an unanswered question', () => {
   diesEverywhere(
     scenario(
       'a deadline',

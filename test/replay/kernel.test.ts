@@ -110,7 +110,7 @@ describe('K5', () => {
   const perDelegation = async (leader: (turn: Context) => Promise<unknown>): Promise<number> =>
     ((await times(leader, 60)) - (await times(leader, 10))) / 50
 
-  test('K5: a model leader and a model worker cost two commits per delegation, a rule leader and one effect one', async () => {
+  test('K5: a model leader with a model worker costs two commits per delegation, a rule leader one', async () => {
     const delegate = async (turn: Context): Promise<unknown> => outcomeOf(turn, turn.start('worker', null))
     expect(await perDelegation(async (turn) => [await step(turn, 'model', 'call', model), await delegate(turn)])).toBe(
       2,
@@ -161,7 +161,7 @@ describe('K10', () => {
       return result
     })
 
-  test('K10: a replay by other code is found out: another order, another outcome, something new, something gone', async () => {
+  test('K10: a replay by changed code is detected: another order, another outcome, something new or missing', async () => {
     const { events } = await play([lead(['a', 'b'])])
     effects.length = 0
     const problems = async (other: Orchestration): Promise<string> =>

@@ -155,7 +155,7 @@ describe('C100: in command', () => {
   )
 })
 
-describe('R-16: deadlines that nobody meets', () => {
+describe('R-16: missed deadlines', () => {
   const inner = agent({ name: 'inner', description: 'In.', run: () => 'done' })
   const root = agent({
     name: 'boss',

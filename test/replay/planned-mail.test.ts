@@ -69,7 +69,7 @@ diesEverywhere(inTurn(), {
   results: { tasks: [{ output: [1, 2] }, { output: read }, { output: [[2, 'two'], [3, 'three']] }] }, // prettier-ignore
 })
 
-test('team C30: a process that dies after inbox() and before the next deed: the mail is there again, with the same numbers, and is read once', async () => {
+test('team C30: after a crash between inbox() and the next command the same mail is there and read once', async () => {
   const { end, points, differences, repeated } = await simulate(inTurn(), { points: ['commit.after'] })
   expect(points).toBeGreaterThan(10)
   expect(differences).toEqual([])
@@ -152,7 +152,7 @@ diesEverywhere(
   { status: 'completed', results: { tasks: [{}, { output: 'read' }, { output: [[2, 'go on']] }] } },
 )
 
-test('K10: a model that is told of new mail while a tool works is told at the same place when it is replayed, and prompts are the same', async () => {
+test('K10: a model told of new mail while a tool works is told at the same place in a replay', async () => {
   const nap = tool({
     name: 'nap',
     input: { type: 'object', properties: {} },

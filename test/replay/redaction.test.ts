@@ -195,7 +195,7 @@ function writtenIn(journal: readonly Recorded[]): {
 }
 
 test(
-  'K10: no rule that names a member of Reeve’s own, or a word of it, changes what a run does, also over restarts, nor whose session it is',
+  'K10: a rule that matches Reeve’s own members or words never changes a run, a restart or a session’s user',
   { timeout: 300_000 },
   async () => {
     const plain = await played(undefined)
@@ -222,7 +222,7 @@ const batches = (names: readonly string[]): string[][] => {
   return Array.from({ length: 6 }, (_, i) => names.slice(i * size, (i + 1) * size)).filter((some) => some.length > 0)
 }
 
-test('two users stay two, whatever is redacted, and an identity that would have to be redacted is refused', async () => {
+test('two users stay two under redaction; an identity that would be redacted is refused', async () => {
   const notes = agent({
     name: 'notes',
     run: async (ctx, brief) => {

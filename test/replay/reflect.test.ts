@@ -121,6 +121,6 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
   ],
 ]
 
-describe('a process that dies while somebody reflects, or leads by code', () => {
+describe('a process that dies during a reflection or under a code leader', () => {
   for (const [played, end] of scenarios) diesEverywhere(played, end, 20)
 })

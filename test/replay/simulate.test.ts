@@ -8,7 +8,7 @@ import { scenarios } from './scenarios.ts'
 
 describe('a process that dies', () => {
   for (const scenario of scenarios) {
-    test(`K5: ${scenario.name}: dead at every append, commit and release, the same outcome and facts; nothing recorded runs again`, async () => {
+    test(`K5: ${scenario.name}: dead at every append, commit and release, same outcome and facts; nothing reruns`, async () => {
       const { points, differences, repeated } = await simulate(scenario)
       expect(differences).toEqual([])
       expect(repeated).toEqual([])
@@ -36,7 +36,7 @@ describe('what a simulation finds', () => {
     expect(report.differences).toEqual([])
   }, 60_000)
 
-  test('what code does outside of steps happens as often as the code is run, and the report says how often that is', async () => {
+  test('code outside of steps runs again with each replay, and the report counts it', async () => {
     let happened = 0
     const careless = agent({
       name: 'careless',

@@ -72,7 +72,7 @@ async function plainHttp(): Promise<{ readonly url: string; readonly server: Ser
   return { url: await listening(server), server }
 }
 
-describe('Restate is not there, or is somebody else', () => {
+describe('Restate is missing, or another server answers', () => {
   test('not reachable: said once; the run is in the store, and begins when a worker comes', async () => {
     await using fleet = await Fleet.create({ shared })
     const nowhere = `http://127.0.0.1:${await freePort()}`
@@ -182,7 +182,7 @@ describe('the worker', () => {
 })
 
 describe('one namespace, one store', () => {
-  test('a worker with another store is refused at its own address and at a shared one, and one of the same store is not', async () => {
+  test('a worker with another store is refused at its own and at a shared address; one of the same store is not', async () => {
     await using fleet = await Fleet.create({ shared, store: 'postgres' })
     await fleet.worker()
     const other = join(fleet.world.dir, 'other.db')

@@ -46,7 +46,7 @@ describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
   )
 })
 
-test('K6: a closing engine lets nothing out any more, ends in time, and what was not let out is not in doubt', async () => {
+test('K6: a closing engine releases no effect and ends in time; unreleased effects are not in doubt', async () => {
   const stage = await Stage.open(onRestate('sqlite'))
   try {
     stage.agent('chain', async (ctx) => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => shared.dispose())
 
 test.each(['sqlite', 'postgres'] as const)(
-  'K6: over %s: a fork in the middle of a fan-out, and the worker dies: both runs go on, what had ended is not done again, what was out is asked about',
+  'K6: over %s: a fork in a fan-out whose worker dies: both runs go on, in-flight effects are asked about',
   async (store) => {
     await using fleet = await Fleet.create({ shared, store })
     const worker = await fleet.worker()
@@ -71,7 +71,7 @@ test('K5: a fork that Restate cannot be told of is taken up by a worker that loo
   expect((await run.view()).approvals).toMatchObject([{ open: true }])
 })
 
-test('K2: everybody asks for the same fork at once: there is one', async () => {
+test('K2: simultaneous requests for the same fork make one', async () => {
   await using fleet = await Fleet.create({ shared, store: 'postgres' })
   await fleet.worker()
   const desk = await fleet.desk()

@@ -18,7 +18,7 @@ const fanned = (n: number) => ({
 const said = (lines: readonly string[], code: string): readonly string[] =>
   lines.filter((line) => line.startsWith(`${code} `))
 
-test('K5: Restate is away: runs begin and go on all the same; it is said once that it is away, and once that it is back', async () => {
+test('K5: without Restate, runs begin and go on; its loss and its return are each reported once', async () => {
   await using fleet = await Fleet.create({ server: {}, store: 'postgres' })
   const worker = await fleet.worker()
   const heard: string[] = []
@@ -58,7 +58,7 @@ test('K5: a worker that comes while Restate is away drives what there is, and re
   expect(said(worker.lines, 'engine.unreachable')).toHaveLength(1)
 })
 
-test('K6: Restate is wiped with runs in flight: they go on, the worker registers again, and new runs go through Restate', async () => {
+test('K6: a wiped Restate: runs go on, the worker registers again, and new runs go through it', async () => {
   await using fleet = await Fleet.create({ server: {} })
   const worker = await fleet.worker()
   const desk = await fleet.desk()

@@ -43,7 +43,7 @@ const recorded = (desk: Runtime, run: string, n: number): Promise<unknown> =>
   })
 
 describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
-  test('K6: two processes on one port share the runs; one dies in the middle, and what was recorded is not done again', async () => {
+  test('K6: two processes on one port share the runs; one dies, and recorded work is not repeated', async () => {
     await using fleet = await Fleet.create({ store, shared })
     const [a, b] = await two(fleet)
     const desk = await fleet.desk()
@@ -111,7 +111,7 @@ describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
     }
   })
 
-  test('K6: a once effect was out when its process died: it is in doubt, somebody is asked, and a third process says what became of it', async () => {
+  test('K6: a once effect in flight at a crash is in doubt; an operator’s answer settles it in a third process', async () => {
     await using fleet = await Fleet.create({ store, shared })
     const first = await fleet.worker()
     const desk = await fleet.desk()

@@ -54,7 +54,7 @@ describe('one server', () => {
     await server.dispose()
   })
 
-  test('it is one for everybody who asks', async () => {
+  test('all callers get the same one', async () => {
     expect(await restateServer()).toBe(server)
     expect((await client.check()).version).toMatch(/^\d+\.\d+\.\d+$/)
   })
@@ -105,7 +105,7 @@ describe('one server', () => {
       return { url: await listening(http), close: () => http.closeAllConnections() }
     }
 
-    test('nobody there, nobody answers', async () => {
+    test('no server, no answer', async () => {
       const nobody = `http://127.0.0.1:${await freePort()}`
       const lost = new RestateClient({ ingress: nobody, admin: nobody })
       await expect(lost.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({

@@ -30,7 +30,7 @@ const events = async (run: Run, type: string): Promise<unknown[]> => {
   return list
 }
 
-test('K4: each worker takes up what it has: a run stays with its version, whichever worker Restate calls first', async () => {
+test('K4: a run stays with its version, whichever worker Restate calls first', async () => {
   await using fleet = await Fleet.create({ shared })
   const worker = async (version: '1' | '2'): Promise<Worker> =>
     fleet.worker({

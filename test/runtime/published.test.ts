@@ -32,7 +32,7 @@ const output = async (
 }
 
 describe('which version holds', () => {
-  test('none that nobody asked for; a name, a status, the runtime’s choice, and the call before it', async () => {
+  test('only requested ones; a name, a status, the runtime’s choice, the call before it', async () => {
     const file = store()
     const plain = await runtimeOf([writer()], { store: file })
     await plain.publish('writer', says('v1'), { by: 'ann' })
@@ -62,7 +62,7 @@ describe('which version holds', () => {
     ])
   })
 
-  test('what is published stays as it is; a draft may change; by name a draft is published, and an earlier one again', async () => {
+  test('a published version is fixed, a draft may change; by name, drafts and earlier versions can be published', async () => {
     const runtime = await runtimeOf([writer()], { defaultStatus: 'published' })
     await runtime.draft('writer', says('v1'))
     await runtime.draft('writer', { version: 'v1', instructions: 'better' })
@@ -86,7 +86,7 @@ describe('which version holds', () => {
     expect(kept.filter(({ current }) => current)).toHaveLength(1)
   })
 
-  test('delegation 87: an unknown version warns and the code works as it is; where it is to be refused, the start fails and lists what there is', async () => {
+  test('delegation 87: an unknown version warns and runs the code, or fails the start and lists the known ones', async () => {
     const warns = await runtimeOf([writer()], { onUnknownVersion: 'warn' })
     await warns.publish('writer', says('v1'))
     const run = await warns.start('writer', 'go', { versions: { writer: 'v7' } })
@@ -178,7 +178,7 @@ describe('what a version changes', () => {
     expect((await run.view()).activations.find(({ agent: name }) => name === 'writer')?.version).toBe(old.version)
   })
 
-  test('it reaches everybody below: nested leaders, flows, routers, agents as tools', async () => {
+  test('it reaches all agents below: nested leaders, flows, routers, agents as tools', async () => {
     const shared = writer()
     const echoes = (request: { readonly messages: readonly { readonly content: unknown }[] }): string =>
       asText(request.messages.at(-1)!.content as Json)
@@ -202,7 +202,7 @@ describe('what a version changes', () => {
   })
 })
 
-test('delegation 88: a run that waits keeps the version that it began with, whatever is published since, in another process too', async () => {
+test('delegation 88: a waiting run keeps its first version, in another process too', async () => {
   const file = store()
   const make = (): Agent =>
     supervisor({

@@ -323,7 +323,7 @@ describe('another process', () => {
     expect(await desk.handle(run.id).outcome()).toMatchObject({ status: 'completed' })
     await expect(desk.start(payer, 3)).rejects.toEqual(coded('agent.not-registered'))
   })
-  test('a decision made while nobody drives is there when somebody does', async () => {
+  test('a decision made while no process drives is read when one does', async () => {
     const store = join(folder, 'reeve.db')
     const first = await createRuntime({ store, agents: [payer] })
     const { id } = await first.start(payer, 3)

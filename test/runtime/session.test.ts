@@ -100,7 +100,7 @@ test('a run that waits for its turn says behind which run, and is told what that
   expect(await second.outcome()).toMatchObject({ output: 'too' })
 })
 
-test('a run that waits for its turn behind one that works goes on waiting, and behind one that is paused it is told so', async () => {
+test('a run queued behind a working one waits; behind a paused one it is told so', async () => {
   const runtime = await runtimeWith([talker])
   const first = await runtime.start(talker, 'wait 1', { session, runId: 'r1' })
   await expect.poll(async () => (await first.view()).activations.length).toBe(1)
@@ -224,7 +224,7 @@ test('K1: a run that is begun again after it was removed joins the line of its s
   expect(await again.outcome()).toMatchObject({ status: 'completed' })
 })
 
-test('a message that anybody can send gives nobody the session', async () => {
+test('a message that any run can send does not give the session away', async () => {
   const made = holder()
   const runtime = await runtimeWith([made])
   await runtime.start(made, 'first', { session, runId: 'r1' })
@@ -240,7 +240,7 @@ test('a message that anybody can send gives nobody the session', async () => {
   expect(await second.outcome()).toMatchObject({ status: 'completed' })
 })
 
-test('a session is not kept by a run that was cancelled while its code was gone: whoever joins looks, whoever waits looks again', async () => {
+test('a session is freed by a run cancelled without its code: joining and waiting runs look again', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
   const old = await createRuntime({ store, agents: [holder('1')] })
   await old.start('holder', 'slow', { session, runId: 'r1' })

@@ -181,7 +181,7 @@ describe('text() is what those say who hold the control of the run', () => {
     expect([await first, await late]).toEqual(['one, two, three, four', 'one, two, three, four'])
   })
 
-  test('code that delegates keeps control: its answer is heard; whom it asks is not, nor the members of a flow that it asks', async () => {
+  test('code that delegates keeps control: its answer is streamed, those of its workers and their flows are not', async () => {
     expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual([
       'doneZ',
       'AB',
@@ -196,7 +196,7 @@ describe('text() is what those say who hold the control of the run', () => {
   })
 })
 
-describe('a path is an activation and whoever works below it', () => {
+describe('a path is an activation and all its workers', () => {
   test('who comes after an agent in a flow is not below it', async () => {
     expect(await saidBy(order, { path: ['s', 'a'] }, { path: ['s', 'a', 'b'] }, { path: ['s'] })).toEqual([
       'A',
@@ -220,7 +220,7 @@ describe('a path is an activation and whoever works below it', () => {
 })
 
 describe('an agent is every turn of it', () => {
-  test('wherever it works; nothing for a name that nobody has', async () => {
+  test('at any place; nothing for an unknown name', async () => {
     expect(await saidBy(returning, { agent: 'top' }, { agent: 'w' }, { agent: 'to' })).toEqual(['TU', 'W', ''])
     expect(await saidBy(rounds, { agent: 'a' }, { agent: 'l' })).toEqual(['AB', ''])
     expect(await saidBy(flowAsTool, { agent: 'b' })).toEqual(['B'])

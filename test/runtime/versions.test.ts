@@ -57,7 +57,7 @@ test('K4: without it, the run moves to the newest version and says so', async ()
   await second.close()
 })
 
-test('K4: a new run begins with the newest version, whatever is registered beside it', async () => {
+test('K4: a new run begins with the newest registered version', async () => {
   await using runtime = await createRuntime({ agents: [asker('2')], earlier: [asker('1')], strict: true })
   const run = await runtime.start('asker', 'begin')
   await expect.poll(() => runtime.questions()).toHaveLength(1)
@@ -87,7 +87,7 @@ test('K4: asked to park, a process without the version leaves the run to the one
   await deployed.close()
 })
 
-test('K4: a run that is stuck without its version goes on in the first process that has it, whether it came before or after', async () => {
+test('K4: a run stuck without its version goes on in the first process that has it, early or late', async () => {
   const { second, run, store } = await upgraded({ agents: [asker('2')], onMissingVersion: 'park' })
   await expect.poll(async () => (await second.runs())[0]?.status).toBe('stuck')
   const third = await createRuntime({ store, agents: [asker('1')], onMissingVersion: 'park', strict: true })

@@ -51,7 +51,7 @@ describe('two pairs of eyes', () => {
     await run.decide({ approvalId: second.id, decision: 'reject', approver: 'ann' })
     expect(await run.outcome()).toMatchObject({ output: { approved: false } })
   })
-  test('the second time nobody looks: it has timed out, and nobody has approved', async () => {
+  test('a second round without a look has timed out, and is no approval', async () => {
     const root = asks({ risk: 'critical', timeoutMs: 200, rules: {} })
     const run = await (await runtimeOf([root])).start(root, 'go')
     const first = await only(run)
@@ -219,7 +219,7 @@ describe('a decision', () => {
 
 describe('R-16: a deadline is never a human’s no', () => {
   const gone: Oversight = { mode: 'in-command', approval: { timeoutMs: 0 } }
-  test('where a beginning is not approved in time, whoever gave the work is told so', async () => {
+  test('an unapproved start times out, and the worker’s leader is told so', async () => {
     const inner = agent({ name: 'inner', description: 'In.', run: () => 'done' })
     const boss = agent({
       name: 'boss',
@@ -234,7 +234,7 @@ describe('R-16: a deadline is never a human’s no', () => {
       output: { failure: { code: 'work.rejected', class: 'timeout', retryable: false, details: { how: 'timed-out' } } },
     })
   })
-  test('where a result is not approved in time it has failed by its deadline, and where a human says no by theirs', async () => {
+  test('a result not approved in time failed by its deadline, one rejected by a human by that decision', async () => {
     const writer = agent({ name: 'writer', run: () => 'text', assess: () => ({ confidence: 0.1 }) })
     const { outcome } = await unanswered(writer, { approval: { timeoutMs: 0 } })
     expect(outcome).toMatchObject({
@@ -249,7 +249,7 @@ describe('R-16: a deadline is never a human’s no', () => {
       },
     })
   })
-  test('where a call is not approved in time the model is told that nobody did', async () => {
+  test('a call not approved in time: the model is told that the deadline passed', async () => {
     const look = tool({ name: 'look', execute: () => 'seen' })
     const model = scripted(calls(['look', {}]), 'done')
     const { events } = await unanswered(agent({ name: 'root', model, tools: [look] }), gone)
@@ -310,7 +310,7 @@ describe('R-16: an approval holds for what was seen', () => {
       ...more,
     } as never)
 
-  test('C86: what stands around a call changes its arguments before it is asked, and asks again if it tries with others', async () => {
+  test('C86: a middleware changes a call’s arguments before approval; later changes ask again', async () => {
     const done: Json[] = []
     const root = agent({
       name: 'root',
@@ -331,7 +331,7 @@ describe('R-16: an approval holds for what was seen', () => {
     expect([asked.map(({ input }) => input), done]).toEqual([[{ amount: 10 }, { amount: 1_000 }], [{ amount: 10 }]])
   })
 
-  test('a tool that is orchestration, in another version after a restart, is not run under the old approval: it is asked for again', async () => {
+  test('an orchestration tool of another version after a restart is asked about again', async () => {
     const ran: string[] = []
     const made = (version: string) => {
       const plan = tool({
@@ -406,7 +406,7 @@ describe('R-16: an approval holds for what was seen', () => {
 
 describe('deadlines', () => {
   test.each([0, -1, -1e9])(
-    'of %s ms has passed at once, and whatever approves by deadline does so',
+    'a deadline of %s ms passes at once, and a deadline that approves does so',
     async (timeoutMs) => {
       const run = async (more: Partial<ApprovalRequest>) => {
         const root = asks({ timeoutMs, ...more })
@@ -419,7 +419,7 @@ describe('deadlines', () => {
       expect(await run({ rules: { timeoutMs: 600_000 } })).toMatchObject({ output: { how: 'timed-out' } })
     },
   )
-  test('C82: by name: a deadline approves what is sensitive in no mode, whoever asks for it', async () => {
+  test('C82: a sensitive tool is never approved by deadline, in any mode', async () => {
     for (const mode of ['in-command', 'in-the-loop'] as const) {
       const send = tool({ name: 'send_it', execute: () => 'sent' })
       const model = scripted(calls(['send_it', {}]), 'end')
@@ -454,7 +454,7 @@ describe('decisions in a run that is held', () => {
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(done).toHaveLength(1)
   })
-  test('R-13: also while somebody has taken it over', async () => {
+  test('R-13: also during a takeover', async () => {
     const done: Json[] = []
     const look = tool({ name: 'look', approval: true, execute: (input) => (done.push(input), 'seen') })
     const root = agent({ name: 'root', model: scripted(calls(['look', {}]), 'end'), tools: [look] })

@@ -57,7 +57,7 @@ describe('one after the other', () => {
     ],
   }
 
-  test('R-16: a deadline that escalates asks the next ones, under a new id with a new deadline; the last word counts', async () => {
+  test('R-16: an escalating deadline asks the next tier under a new id and deadline; the last decision counts', async () => {
     const root = asks({ rules: tiers })
     const run = await (await runtimeOf([root])).start(root, 'go')
     await expect.poll(async () => (await waiting(run)).waiting[0]?.tier).toBe(2)
@@ -96,7 +96,7 @@ describe('one after the other', () => {
 })
 
 describe('who may decide', () => {
-  test('X43: somebody who is not asked may not, nobody without a name may, and nothing is changed by trying', async () => {
+  test('X43: only named approvers may decide, and a refused try changes nothing', async () => {
     const root = asks({ rules: { approvers: [{ who: ['ann', 'bob'] }] } })
     const run = await (await runtimeOf([root])).start(root, 'go')
     const open = await only(run)
@@ -123,7 +123,7 @@ describe('who may decide', () => {
     await run.decide({ approvalId: open.id, decision: 'reject', comment: 'no' })
     expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'rejected', comment: 'no' } })
   })
-  test('a policy of the application: mayDecide sees the approval and the decision; false, a reason and an error all leave it open', async () => {
+  test('mayDecide sees the approval and the decision; false, a reason and an error all leave it open', async () => {
     const seen: Json[] = []
     const mayDecide = async (
       { tool: name, risk, input }: Approval,
@@ -160,7 +160,7 @@ describe('who may decide', () => {
 })
 
 describe('two pairs of eyes', () => {
-  test('R-16: critical risk is approved by two different people, each in a question of their own; both stand in the capability', async () => {
+  test('R-16: critical risk needs two different people, one question each; the capability names both', async () => {
     const root = asks(critical())
     const run = await (await runtimeOf([root])).start(root, 'go')
     const first = await only(run)
@@ -198,7 +198,7 @@ describe('two pairs of eyes', () => {
       expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'rejected', approver: who } })
     }
   })
-  test('both see the same arguments: an edit by the second one has to be seen by somebody else again', async () => {
+  test('both see the same arguments: an edit by the second needs another approver', async () => {
     const root = asks(critical())
     const run = await (await runtimeOf([root])).start(root, 'go')
     const first = await only(run)
@@ -218,7 +218,7 @@ describe('two pairs of eyes', () => {
       },
     })
   })
-  test('R-16: where the tier of the first one has nobody else, the next one is asked that has, the ones before it last', async () => {
+  test('R-16: a tier without another approver passes to the next that has one, earlier tiers last', async () => {
     for (const [who, tiers] of [
       ['ann', [['ann'], ['Ann '], ['bob']]],
       ['ann', [['bob'], ['ann']]],
@@ -244,7 +244,7 @@ describe('two pairs of eyes', () => {
       })
     }
   })
-  test('R-16: where two are needed and only one may, nobody is asked in vain: it is over at once, and says why', async () => {
+  test('R-16: where two are needed and only one may decide, it ends at once and says why', async () => {
     const root = asks(
       critical({ approvers: [{ who: ['ann'] }, { who: ['ann'] }], onTimeout: 'escalate', timeoutMs: 60 * minute }),
     )
@@ -255,7 +255,7 @@ describe('two pairs of eyes', () => {
       { resolution: 'timed-out-rejected', reason: `money (${problem})` },
     ])
   })
-  test('a deadline is nobody: where two people have to look it rejects', async () => {
+  test('a deadline is no approver: where two people must look it rejects', async () => {
     const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve', rules: { fourEyes: 'low' } })
     const run = await (await runtimeOf([root])).start(root, 'go')
     expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
@@ -273,7 +273,7 @@ describe('deadlines', () => {
     expect(approval).toMatchObject({ resolution: 'timed-out-approved', open: false })
     expect(approval).not.toHaveProperty('approver')
   })
-  test('team C82: for high risk and what is sensitive it is refused where it is configured, and forced to reject where it slips through', async () => {
+  test('team C82: for high risk and sensitive tools it is refused when configured, else forced to reject', async () => {
     for (const options of [
       { sensitive: true },
       { approval: { risk: 'high' } },
@@ -288,7 +288,7 @@ describe('deadlines', () => {
       expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
     }
   })
-  test('R-16: only critical risk waits for ever, and only where nobody else has set a deadline; of two deadlines the shorter counts', async () => {
+  test('R-16: only critical risk waits for ever, if no deadline is set; of two deadlines the shorter counts', async () => {
     for (const [request, least, most] of [
       [{ timeoutMs: 'never', risk: 'critical' }, Infinity, Infinity],
       [{ timeoutMs: 'never', risk: 'high' }, 29 * minute, 31 * minute],
@@ -337,7 +337,7 @@ describe('several, and none', () => {
       ],
     })
   })
-  test('team C84: a channel that fails is noted; whoever waits goes on waiting, and a later decision counts', async () => {
+  test('team C84: a failed channel is noted; the wait goes on and a later decision counts', async () => {
     const told: string[] = []
     const channels = [
       {
@@ -369,7 +369,7 @@ describe('several, and none', () => {
       message: expect.stringMatching(/"wipe" is sensitive/) as string,
     })
   })
-  test('team C89: a cancel while one is pending closes it as cancelled; a late decision is an error and changes nothing', async () => {
+  test('team C89: a cancel closes a pending approval as cancelled; a late decision is an error', async () => {
     const root = asks({})
     const run = await (await runtimeOf([root])).start(root, 'go')
     const { id } = await only(run)
@@ -429,7 +429,7 @@ describe('what a yes is good for', () => {
     return { root: agent({ name: 'payer', version: '1', model, tools: [pay] }), paid, held, model }
   }
 
-  test('a tool hands what was approved to a service that checks it; the journal says which capability was used where', async () => {
+  test('a tool passes its capability to a checking service; the journal says which was used where', async () => {
     const { root, paid, held } = payer()
     const run = await (await runtimeOf([root])).start(root, 'go')
     const open = await only(run)
@@ -530,7 +530,7 @@ describe('what a yes is good for', () => {
     return { run: again, id, before }
   }
   test.each([[false], [true]])(
-    'a tool that is another version when its approval is used is not run, and is asked about again, with what has changed (decided before: %s)',
+    'a tool of another version than approved is asked about again, with the change (decided before: %s)',
     async (isDecidedBefore) => {
       const after = payer({ version: '2', turns: ['paid'] })
       const word = { decision: 'approve', approver: 'ann' } as const
@@ -596,7 +596,7 @@ describe('what a yes is good for', () => {
       [expect.stringMatching(/a human rejected this call of "pay": no/)],
     ])
   })
-  test('what was done under one version stays done under the next, also where its arguments would not fit any more', async () => {
+  test('work done under one version stays done under the next, even if its arguments no longer fit', async () => {
     const paid: Json[] = []
     const make = (required: readonly string[], turns: Parameters<typeof scripted>) => {
       const input = { type: 'object', properties: { amount: { type: 'number' } }, required: [...required] } as const

@@ -75,7 +75,7 @@ describe('control stays inside', () => {
     expect(hops).toEqual(['lead>outer', 'inner>w', 'outer>lead'])
   })
 
-  test('collaboration 7, 20: an agent as a tool has nobody to hand over to: a transfer of it is its failure, told to the caller', async () => {
+  test('collaboration 7, 20: an agent as a tool has no transfer target: its transfer fails', async () => {
     const { outer, model } = outerOf(code('inner', () => transferTo('other')))
     const { outcome } = await played(
       router({
@@ -88,7 +88,7 @@ describe('control stays inside', () => {
     expect(told(model.prompts[1])).toEqual([expect.stringMatching(/nobody to hand over to/)])
   })
 
-  test('collaboration 7: what the caller makes of the result is its own: an exit by the tool that the agent is', async () => {
+  test('collaboration 7: the caller may exit with the result of an agent as a tool', async () => {
     const { outer } = outerOf(modelAgent('inner'), { action: 'exit' })
     const { outcome } = await played(sequential({ name: 'line', agents: [outer, modelAgent('after')] }))
     expect(outcome).toMatchObject({ output: 'inner answers' })
@@ -105,7 +105,7 @@ describe('what becomes of the caller', () => {
     ['before', [['inner', { request: 'x' }], transfer]],
     ['after', [transfer, ['inner', { request: 'x' }]]],
   ] as const)(
-    "collaboration 23, 87: with onFailure: 'fail' a failure %s a transfer of the same turn ends the caller, and nobody is handed control",
+    "collaboration 23, 87: with onFailure: 'fail' a failure %s a transfer ends the caller without a transfer",
     async (_what, first) => {
       const w = scripted('w answers')
       const root = router({
@@ -134,7 +134,7 @@ describe('what becomes of the caller', () => {
     expect(shown).not.toMatch(/boom/) // the words of an exception stay in the journal
   })
 
-  test('collaboration 86: the result may hand control on: whoever takes over is shown it, and what to do', async () => {
+  test('collaboration 86: the result may transfer control: the next agent sees it, and the task', async () => {
     const w = scripted('w answers')
     const tools = [asTool(modelAgent('inner'), { action: { transfer: 'w', task: 'Go on.' } })]
     const root = router({
@@ -195,7 +195,7 @@ describe('what it may do', () => {
     expect(inner.prompts).toEqual([[{ role: 'user', content: 'edited' }]])
   })
 
-  test('DESIGN §6: agents as tools nest as deep as delegations, and what is too deep is refused to the caller', async () => {
+  test('DESIGN §6: agents as tools nest as deep as delegations; deeper is refused to the caller', async () => {
     const deepest = scripted('never')
     const middle = scripted(asks('deepest'), 'from the middle')
     const inner = modelAgent('inner', middle, { tools: [asTool(modelAgent('deepest', deepest))] })
@@ -230,7 +230,7 @@ describe('what it may do', () => {
     })
     await expect(runtimeOf([twice])).rejects.toThrow(/two tools are called "inner"/)
   })
-  test('K4: whatever is data of it is part of its version, so an approval of one is none of another', () => {
+  test('K4: its data is part of its version, so an approval of one is none of another', () => {
     const [inner, other] = [modelAgent('inner'), modelAgent('other')]
     const { version } = asTool(inner)
     expect(asTool(inner).version).toBe(version)

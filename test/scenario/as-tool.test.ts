@@ -91,7 +91,7 @@ describe('what crosses', () => {
     ],
     ['with the transfer hidden', 'hidden', []],
   ])(
-    'collaboration 85: the whole conversation, %s: no system text, no call of its own, and the request last',
+    'collaboration 85: the whole conversation, %s: no system text, no call of its own, the request last',
     async (_what, shown, pair) => {
       const inner = scripted('inner answers')
       const model = scripted({ text: 'thinking', ...calls(['echo', {}]) }, asks('inner', 'the request'), 'final')
@@ -239,7 +239,7 @@ describe('what comes back', () => {
     expect(lead.prompts[1]!.at(-1)!.content).toMatch(/worker "outer" failed/)
   })
 
-  test('collaboration 83: two calls of one agent in one turn are two activations, and the results are in the order of the calls', async () => {
+  test('collaboration 83: two calls of one agent in one turn are two activations, with results in call order', async () => {
     const first = Promise.withResolvers<void>()
     const inner = scripted(async ({ messages }) => {
       if (messages[0]!.content !== 'a') return (first.resolve(), 'fast')

@@ -40,7 +40,7 @@ const crew = (generalist: ReturnType<typeof agent>, more: object = {}) =>
   })
 
 describe('a task of a planned team', () => {
-  test('K6: is tried again: a `once` step that was made is not made again, and an `idempotent` one has the same key', async () => {
+  test('K6: a retry does not repeat a made `once` step, and an `idempotent` one keeps its key', async () => {
     const { paid, pay } = bank()
     const told: string[] = []
     const payer = agent({
@@ -65,7 +65,7 @@ describe('a task of a planned team', () => {
     expect(made).toEqual([expect.stringMatching(/>work\/pay\/payer$/), expect.stringMatching(/>work\/pay#1\/payer$/)])
   })
 
-  test('K6: runs out of time while a `once` step is under way: the next attempt is in doubt, and its time stands until an operator has said what became of it', async () => {
+  test('K6: a timeout during a `once` step leaves the next attempt in doubt, its time stopped', async () => {
     const clock = manualClock()
     const { paid, pay } = bank(true)
     const payer = agent({
@@ -91,7 +91,7 @@ describe('a task of a planned team', () => {
     expect(new Set(paid).size).toBe(1)
   })
 
-  test('K6: is in doubt after a crash: its time stands, however long nobody answers', async () => {
+  test('K6: in doubt after a crash: its time stops until an answer comes', async () => {
     const { paid, pay, hangUp } = bank(true)
     const payer = agent({
       name: 'payer',
@@ -163,7 +163,7 @@ describe('a delegation', () => {
     }
   }
 
-  test('K6: is tried again: a `once` call of a tool with the same arguments has the result that it had, also at another turn', async () => {
+  test('K6: a retried `once` tool call with the same arguments has its earlier result, at any turn', async () => {
     const { paid, pay } = bank()
     let asked = 0
     const end = slips()
@@ -205,7 +205,7 @@ describe('a delegation', () => {
     expect(paid).toHaveLength(1)
   })
 
-  test('K6: is tried again, and its worker gives the work below in other words: nobody can say whether it is the same, so an operator is asked', async () => {
+  test('K6: a retry whose worker words its delegation differently is in doubt, so an operator is asked', async () => {
     const { paid, pay } = bank()
     let briefs = 0
     const below = agent({
@@ -236,7 +236,7 @@ describe('a delegation', () => {
     expect(paid).toHaveLength(1)
   })
 
-  test('K6: where redaction is on, no digest of arguments is recorded, and a `once` call is asked about whatever its arguments are', async () => {
+  test('K6: under redaction no digest of arguments is recorded, and a `once` call is always asked about', async () => {
     const { paid, pay } = bank()
     const end = slips()
     let invoices = 0

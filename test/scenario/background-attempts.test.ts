@@ -76,7 +76,7 @@ describe('trying again', () => {
     },
   )
 
-  test('delegation 72: a rule that says no ends it at once; one that throws counts as no, and that is recorded', async () => {
+  test('delegation 72: a rule that says no ends it; one that throws counts as no, and is recorded', async () => {
     for (const [when, failed] of [
       [() => false, 0],
       [
@@ -337,7 +337,7 @@ describe('a stop from outside', () => {
     expect(told(model.prompts[1])).toEqual(['forged', 'out'])
   })
 
-  test('wherever somebody waits for a worker: code that delegates, an agent as a tool, a step of a flow, who measures and who summarizes', async () => {
+  test('at every wait for a worker: delegating code, agents as tools, flow steps, scorers, summarizers', async () => {
     const never = door()
     const inner = () => worker('inner', scripted(never.before('never')))
     const roots = [

@@ -37,7 +37,7 @@ const works = (label: string, name: string): string =>
   `[${label}: "${name}" works in the background; its result will stand here once it has ended]`
 const lastOf = (model: Scripted): unknown => model.prompts.at(-1)!.at(-1)!.content
 
-describe('a call that nobody waits for', () => {
+describe('a call without a waiter', () => {
   test('is answered at once; then its result stands where it was called, once, and a note says so', async () => {
     const search = slow('search')
     const model = scripted(calls(['search', {}, 'c1']), 'meanwhile', 'now I know')
@@ -94,7 +94,7 @@ describe('a call that nobody waits for', () => {
     expect(results(model.prompts[2])).toEqual(['paid'])
   })
 
-  test('whoever fails or is at its limit stops it, and has not ended before it has', async () => {
+  test('a leader that fails or hits its limit stops it and ends after it', async () => {
     for (const [said, limits] of [
       [fatal('no'), {}],
       ['x', { turns: 1 }],

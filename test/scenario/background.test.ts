@@ -28,7 +28,7 @@ function mustBeSound(model: Scripted): void {
 }
 
 describe('a delegation that its leader does not wait for', () => {
-  test('delegation 68: the call is answered at once; then its result stands where it was called, once, and a note says so', async () => {
+  test('delegation 68: the call is answered at once; later its result stands there once, with a note', async () => {
     const open = door()
     const model = scripted(delegates(['w1', 'go', 'c1']), 'meanwhile', 'now I know')
     const w1 = worker('w1', scripted(open.before('out-1')))
@@ -54,7 +54,7 @@ describe('a delegation that its leader does not wait for', () => {
     ])
   })
 
-  test('delegation 69: one at a time: the second is pending until the first has ended, and the run waits for both', async () => {
+  test('delegation 69: one at a time: the second is pending until the first ended; the run waits for both', async () => {
     const gates = [door(), door()] as const
     const order: string[] = []
     const one = (name: string, at: 0 | 1) =>
@@ -148,7 +148,7 @@ describe('a delegation that its leader does not wait for', () => {
 })
 
 describe('ends of every kind', () => {
-  test('delegation 73: a leader stops one: the worker ends, its marker stands in the history, no prompt says that it runs', async () => {
+  test('delegation 73: a stopped worker ends with its marker in the history, and no prompt says it runs', async () => {
     const never = door()
     const model = scripted(
       delegates(['w1', 'go']),
@@ -229,7 +229,7 @@ describe('ends of every kind', () => {
     expect(heard).toEqual(['cancelled'])
   })
 
-  test('with whenDone stop the answer stands, and whoever is at work is stopped, with a typed outcome that hooks hear', async () => {
+  test('with whenDone stop the answer stands; workers are stopped with a typed outcome that hooks see', async () => {
     const never = door()
     const heard: string[] = []
     const model = scripted(delegates(['w1', 'go']), 'done')
@@ -309,7 +309,7 @@ describe('ends of every kind', () => {
 describe('who may', () => {
   const prompt = (input: Json): ReturnType<typeof calls> => calls(['delegate', input])
 
-  test('delegation 75: a wish for the background does nothing for a worker that may not, and never reaches it', async () => {
+  test('delegation 75: a background request for a worker that may not run so is ignored and never reaches it', async () => {
     const model = scripted(prompt({ worker: 'w2', instructions: 'go', background: true }), 'final')
     const w2 = worker('w2')
     const leader = team(model, [worker('w1'), w2], { background: ['w1'] })
@@ -320,7 +320,7 @@ describe('who may', () => {
     expect(JSON.stringify(started)).not.toContain('background')
   })
 
-  test('delegation 75: nothing is offered where nobody may', async () => {
+  test('delegation 75: without a permitted worker nothing is offered', async () => {
     const model = scripted('final')
     const leader = team(model, [worker('w1')], {})
     await (await runtimeOf([leader])).run(leader, 'hi')
@@ -417,7 +417,7 @@ describe('who may', () => {
 })
 
 describe('humans, usage and restarts', () => {
-  test('delegation 76: a tool that asks inside a background worker: approved, the same worker goes on, and the tool runs once', async () => {
+  test('delegation 76: a tool that asks inside a background worker: once approved, the same worker runs it once', async () => {
     const done: Json[] = []
     const model = scripted(delegates(['w1', 'go']), 'waiting', 'final')
     const w1 = agent({
@@ -471,7 +471,7 @@ describe('humans, usage and restarts', () => {
     ])
   })
 
-  test('below another leader: it answers when everybody below it has', async () => {
+  test('below another leader: it answers when all below it have', async () => {
     const shut = door()
     const model = scripted(delegates(['w1', 'go']), 'waiting', 'S is done')
     const inner = supervisor({
@@ -491,7 +491,7 @@ describe('humans, usage and restarts', () => {
     expect((await run.view()).activations.map(({ path }) => path.join('/'))).toEqual(['top', 'top/S', 'top/S/w1'])
   })
 
-  test('delegation 77: the outcome comes after everything was told, and counts every turn of everybody', async () => {
+  test('delegation 77: the outcome comes after the last result and counts all turns', async () => {
     const used = (text: string, input: number, output: number) => ({ text, usage: { input, output } })
     const model = scripted(
       { ...delegates(['w1', 'go']), usage: { input: 1, output: 1 } },
@@ -506,7 +506,7 @@ describe('humans, usage and restarts', () => {
     expect([sum('S', 'input'), sum('w1', 'input'), sum('w1', 'output')]).toEqual([6, 10, 20])
   })
 
-  test('delegation 78: a restart with one at work and three pending: all four end, each once, never two at a time', async () => {
+  test('delegation 78: a restart with one working and three pending: all four end once, never two at a time', async () => {
     const file = store()
     const ran: string[] = []
     let now = 0

@@ -148,7 +148,7 @@ describe('a base that leads already', () => {
     expect(first.team()).toEqual(['a'])
   })
 
-  test('who joined it before is taken over, who joins later is not; two different workers of one name are refused', async () => {
+  test('workers that joined before are inherited, later ones not; two workers of one name are refused', async () => {
     const first = supervisor({ name: 'first', model: scripted('x'), workers: [worker('a')] })
     first.add(worker('late'))
     const boss = supervisor({ name: 'boss', base: first, workers: [] })
@@ -175,7 +175,7 @@ describe('a base that leads already', () => {
 })
 
 describe('code that leads', () => {
-  test('delegates in order or at once, by names the compiler knows, through the same hooks, and what it used is counted', async () => {
+  test('delegates in order or at once, by typed names, through the same hooks, and usage counts', async () => {
     const moments: string[] = []
     const [w, v] = [scripted({ text: 'w said', usage: { input: 7, output: 3 } }), scripted('v said')]
     const boss = supervisor({
@@ -219,7 +219,7 @@ describe('code that leads', () => {
     expect(await run.usage()).toContainEqual(expect.objectContaining({ agent: 'w', input: 7, output: 3 }))
   })
 
-  test('a worker that fails, is refused or is not there is an outcome; options that are none throw', async () => {
+  test('a failed, refused or missing worker is an outcome; invalid options throw', async () => {
     const boss = supervisor({
       name: 'boss',
       workers: [worker('w', scripted(fatal('boom-secret'))), worker('v')],
@@ -269,7 +269,7 @@ describe('code that leads', () => {
     ).toEqual(['v', 's'])
   })
 
-  test('delegation 79: it forwards word for word, by name or by delegation; 82: by name the last in the order of the calls', async () => {
+  test('delegation 79: it forwards word for word, by name or delegation; 82: by name the last in call order', async () => {
     const w = scripted('first\n  ', 'second')
     const boss = (what: 'w' | 'd1' | 'd3') =>
       supervisor({
@@ -292,7 +292,7 @@ describe('code that leads', () => {
     })
   })
 
-  test('a hook that bails ends it as bailed, whatever the code returns or throws; nothing is delegated any more', async () => {
+  test('a hook that bails ends it as bailed, whatever its code returns or throws, without further delegation', async () => {
     const seen: Json[] = []
     const boss = (then: 'returns' | 'throws') =>
       supervisor({
@@ -314,7 +314,7 @@ describe('code that leads', () => {
     expect(seen[1]).toMatchObject({ outcome: 'failed', text: expect.stringContaining('not delegated') as string })
   })
 
-  test('under another leader it is a worker like any other: context crosses, its delegations are in its report, it may exit where it may', async () => {
+  test('under another leader it is a normal worker: context crosses, its report lists delegations, it may exit', async () => {
     const inner = scripted('inner is done')
     const ends: DelegationEnd[] = []
     const mid = supervisor({
@@ -350,7 +350,7 @@ describe('code that leads', () => {
     ])
   })
 
-  test('delegation 46: cancelled while two work, its hooks hear that they were cancelled, and its code goes no further', async () => {
+  test('delegation 46: cancelled while two work: its hooks see the cancel, and its code goes no further', async () => {
     const heard: string[] = []
     const asks = <const Name extends string>(name: Name) =>
       agent({ name, description: 'Asks.', run: async (ctx) => (await interrupt(ctx, `${name}?`)) as string })

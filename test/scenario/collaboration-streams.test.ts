@@ -13,7 +13,7 @@ const worker = (name: string, model = scripted(`${name} is done`)) =>
   agent({ name, description: `Does what ${name} does.`, model })
 
 describe('streams', () => {
-  test('collaboration 105: readers who never read hold nobody up, and the next agent sees the whole text', async () => {
+  test('collaboration 105: readers who never read block nothing, and the next agent sees the whole text', async () => {
     const long = 'word '.repeat(5_000)
     const w = scripted(({ emit }) => {
       for (let i = 0; i < 5_000; i++) emit?.({ type: 'text.delta', id: '0', text: 'word ' })
@@ -41,7 +41,7 @@ describe('streams', () => {
     await Promise.all([parts.return?.(), events.return?.(), owned.return()])
   })
 
-  test('collaboration 117: two calls of one tool at once: what each shows and gives back belongs to its own call', async () => {
+  test('collaboration 117: two calls of one tool at once: each one’s parts and result belong to it', async () => {
     const draw = tool({
       name: 'draw',
       input: { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] },
@@ -71,7 +71,7 @@ describe('streams', () => {
     ])
   })
 
-  test('team C101: no gap, one end, and whoever stalls and comes back at k sees everything after k', async () => {
+  test('team C101: no gap, one end; a reader that stalled at k sees everything after k', async () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['w1', 'a'], ['w2', 'b']), delegates(['w1', 'c']), 'final'),

@@ -23,7 +23,7 @@ const reader = agent({
   },
 })
 
-test('collaboration 77: a leader, its workers side by side, and a tool that is orchestration share values both ways', async () => {
+test('collaboration 77: a leader, its parallel workers and an orchestration tool share values both ways', async () => {
   const writer = agent({
     name: 'writer',
     description: 'Writes k2.',
@@ -47,7 +47,7 @@ test('collaboration 77: a leader, its workers side by side, and a tool that is o
   expect(told(lead.prompts[3])).toEqual([seen, seen])
 })
 
-test('collaboration 78: whoever changes what was read changes no value', async () => {
+test('collaboration 78: changing a read value changes no stored value', async () => {
   const root = agent({
     name: 'root',
     run: async (ctx) => {
@@ -90,7 +90,7 @@ test('keys are listed, and a value that is null is there; several are written at
   expect(await runtime.run(root, 'go')).toMatchObject({ output: { before: [] } })
 })
 
-test('what is no JSON is not written, whichever way', async () => {
+test('a value that is not JSON is never written', async () => {
   const thrown = (work: Promise<unknown>): Promise<Json> =>
     work.then(
       () => null,
@@ -114,7 +114,7 @@ test('collaboration 79: values of one run are not those of another', async () =>
   expect(await runtime.run(reader, 'go')).toMatchObject({ output: { a: null, b: null } })
 })
 
-test('collaboration 80: values given for the next run of a session go over those that were kept, also after a restart', async () => {
+test('collaboration 80: values given for a session’s next run replace the kept ones, also after a restart', async () => {
   const first = await runtimeOf([reader], { store: store() })
   await first.run(reader, 'go', { session: 'ses_1', values: { a: 1, b: 1 } })
   await first.close()
@@ -124,7 +124,7 @@ test('collaboration 80: values given for the next run of a session go over those
   })
 })
 
-test('collaboration 81: a hundred workers side by side, each with a key of its own and one they share: nothing is lost', async () => {
+test('collaboration 81: a hundred parallel workers, each with its own key and one shared: nothing is lost', async () => {
   const names = Array.from({ length: 100 }, (_, i) => `own${i}`)
   const one = agent({
     name: 'one',
@@ -154,7 +154,7 @@ test('collaboration 81: a hundred workers side by side, each with a key of its o
   expect(returned.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test('collaboration 82: braces and dollars in instructions are only text, whatever values there are', async () => {
+test('collaboration 82: braces and dollars in instructions are plain text under any values', async () => {
   const instructions = 'Answer as {"a": {a}, "b": ${b}} and \\frac{1}{2}. {{a}}'
   const model = scripted('{}')
   const root = agent({ name: 'root', model, instructions })

@@ -23,7 +23,7 @@ const pay = (done: Json[] = []) =>
   })
 
 describe('who sees what', () => {
-  test('collaboration 6: what an agent notes under another name is still its own: the journal says whose it is', async () => {
+  test('collaboration 6: an event noted under another name belongs to its agent in the journal', async () => {
     const forger = agent({
       name: 'forger',
       description: 'Claims to be another.',
@@ -118,7 +118,7 @@ describe('who sees what', () => {
 })
 
 describe('asking', () => {
-  test('collaboration 48: a worker that asks in two delegations asks under two ids, and the first answer is not given twice', async () => {
+  test('collaboration 48: a worker that asks in two delegations asks under two ids, each answered by its own', async () => {
     const done: Json[] = []
     const payer = scripted(calls(['pay', { n: 1 }]), 'paid once', calls(['pay', { n: 2 }]), 'paid twice')
     const boss = supervisor({
@@ -139,7 +139,7 @@ describe('asking', () => {
     expect(done).toEqual([{ n: 1 }])
   })
 
-  test('collaboration 91: ours: while the store fails nothing is asked and the process says why; when it works again, it is', async () => {
+  test('collaboration 91: ours: while the store fails nothing is asked and the process says why; later it is', async () => {
     const db = new DatabaseSync(store())
     const model = scripted(() => {
       db.exec('BEGIN IMMEDIATE') // nobody else can write from here on
@@ -180,7 +180,7 @@ describe('asking', () => {
     })
   })
 
-  test('collaboration 93: a run that has ended is not run again, whatever opens its store', async () => {
+  test('collaboration 93: an ended run never runs again when its store is opened', async () => {
     const model = scripted('final')
     const root = agent({ name: 'root', model })
     const before = await runtimeOf([root], { store: store() })
@@ -276,7 +276,7 @@ describe('asking', () => {
 })
 
 describe('going on after a change', () => {
-  test('collaboration 100: a worker that is gone from the team stops the run, and the reason names it; brought back, it goes on', async () => {
+  test('collaboration 100: a worker missing from the team stops the run by name; restored, it goes on', async () => {
     const team = (name: string) =>
       supervisor({
         name: 'boss',
@@ -340,7 +340,7 @@ describe('going on after a change', () => {
   })
 })
 
-test('a timer that waits is no reason to wait for somebody', async () => {
+test('a pending timer is no wait for a person', async () => {
   const root = agent({ name: 'root', run: async (ctx) => (await sleep(ctx, 20), 'slept') })
   const runtime = await runtimeOf([root])
   expect(await (await runtime.start(root, 'go')).until('waiting')).toMatchObject({

@@ -46,7 +46,7 @@ const compacted = (events: Awaited<ReturnType<typeof eventsOf>>) =>
   events.filter(({ type }) => type === 'context.compacted')
 
 describe('what the model is shown', () => {
-  test('its instructions, the task, the summary marked as one, and the last messages; no call without its result', async () => {
+  test('kept: instructions, task, marked summary, last messages; no call without its result', async () => {
     const { outcome, model, events } = await play({ above: 250, keep: 3, summarize: () => 'notes' })
     expect(outcome).toMatchObject({ status: 'completed', output: 'final' })
     expect(model.prompts.map(shape)).toEqual(['su', 'suat', 'suatat', 'suSatat', 'suSatat', 'suSatat'])
@@ -65,7 +65,7 @@ describe('what the model is shown', () => {
     }
   })
 
-  test('below the size nothing is done; six messages stay if nobody says', async () => {
+  test('below the size nothing is compacted; six messages stay by default', async () => {
     expect(compacted((await play({ above: 10_000 })).events)).toEqual([])
     const { model } = await play({ above: 350, summarize: () => 'notes' })
     expect(model.prompts.map(shape)).toEqual(['su', 'suat', 'suatat', 'suatatat', 'suSatatat', 'suSatatat'])
@@ -108,7 +108,7 @@ describe('what the model is shown', () => {
     expect(text(model.prompts[3]!.at(-1)!)).toBe('read on')
   })
 
-  test('the content key of each call is that of what was shown; a conversation that cannot be cut is left alone', async () => {
+  test('each call’s content key is that of what was shown; an uncuttable conversation is left alone', async () => {
     const { model, events } = await play({ above: 250, keep: 3, summarize: () => 'notes' })
     const requested = events.filter((event) => event.type === 'model.requested')
     const shown = model.prompts.map((prompt, i) => {
@@ -353,7 +353,7 @@ describe('what is under way', () => {
     expect(notes.at(-1)).toEqual([])
   })
 
-  test('a delegation in the background: said while it works, and its result told, whether its call is shown or not', async () => {
+  test('a background delegation is told while it works and at its end, whether its call is shown or not', async () => {
     const { promise: seen, resolve } = Promise.withResolvers<void>()
     const w = agent({ name: 'w', description: 'Works.', model: scripted(() => seen.then(() => 'worked')) })
     let turn = 0
@@ -387,7 +387,7 @@ describe('what is under way', () => {
     expect(JSON.stringify(last)).not.toMatch(/Still under way|works in the background/)
   })
 
-  test('a result that comes late takes its place in what was said; of a place that the model is not shown any more it has to be told', async () => {
+  test('a late result takes its place in the history; if that place is cut, it is told', async () => {
     const model = reader(undefined, 6)
     let turn = 0
     let desk: ConversationState | undefined

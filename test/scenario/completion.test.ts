@@ -48,7 +48,7 @@ async function play(model: Scripted, isComplete: Completion, more: object = {}, 
 }
 
 describe('until it passes', () => {
-  test('delegation 38: twice refused, then passed: three calls of the model, told why before the second and the third, nothing after it', async () => {
+  test('delegation 38: twice refused, then passed: three model calls, each retry told why', async () => {
     const model = scripted('one', 'two', 'three', 'never')
     const { outcome, scored } = await play(model, {
       scorers: [verdicts('tests', { score: 0, reason: 'two fail' }, false, true)],
@@ -81,7 +81,7 @@ describe('until it passes', () => {
     }
   })
 
-  test('delegation 42: never passed: as many calls as there are turns, and the outcome says so, with the last text', async () => {
+  test('delegation 42: never passed: the calls reach the turn limit, and the outcome has the last text', async () => {
     const model = scripted('one', 'two', 'three', 'four')
     const { outcome, scored } = await play(model, { scorers: [yes, no] }, { limits: { turns: 3 } })
     expect(outcome).toMatchObject({
@@ -162,7 +162,7 @@ describe('until it passes', () => {
     },
   )
 
-  test('what a scorer is given: the task, the answer as text and as output, the conversation without instructions', async () => {
+  test('a scorer gets the task, the answer as text and output, and the conversation without instructions', async () => {
     const given: ScorerInput[] = []
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
     function keeps(input: ScorerInput): number {
@@ -189,7 +189,7 @@ describe('until it passes', () => {
 })
 
 describe('several', () => {
-  test('all: everybody is asked at the same time, and all must pass; told in the order in which they are given', async () => {
+  test('all: scorers run at once and all must pass; reported in the given order', async () => {
     let together = 0
     let most = 0
     const slow = (name: string, ms: number, score: number): Scorer => ({
@@ -243,7 +243,7 @@ describe('several', () => {
     await expect.poll(() => stopped, { timeout: 8_000 }).toEqual(['h'])
   })
 
-  test('any: nobody passes: everybody is waited for', async () => {
+  test('any: without a pass all are awaited', async () => {
     const { scored } = await play(
       scripted('x'),
       { scorers: [no, { name: 'almost', score: () => 0.99 }], strategy: 'any' },
@@ -287,7 +287,7 @@ describe('several', () => {
     expect(words(model.prompts[1]!.at(-1))).toContain('late: could not be measured')
   })
 
-  test('any still passes where somebody passed before the deadline; one deadline holds for all of them, 10 minutes if nobody says', async () => {
+  test('any passes if one passed before the deadline; one deadline for all, 10 minutes by default', async () => {
     const slow: Scorer = { name: 'slow', score: () => pause(30).then(() => 1) }
     const { scored } = await play(scripted('x'), { scorers: [hangs('h'), slow], strategy: 'any', timeoutMs: 5_000 })
     expect(scored).toMatchObject([{ passed: true, timedOut: false }])
@@ -429,7 +429,7 @@ describe('models that measure', () => {
     expect(scored[0]!.passed).toBe(passes)
   })
 
-  test('code that measures, with a typed input; one that fails has said 0, and nobody hears a provider’s words', async () => {
+  test('code that scores has a typed input; its failure scores 0 and hides provider errors', async () => {
     const given: unknown[] = []
     const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const
     const code = agent({
@@ -526,7 +526,7 @@ describe('with everything else that stands around an answer', () => {
     })
   })
 
-  test('onIterationComplete is told of it; {continue: false} ends what was refused as bailed, and a granted last answer must pass', async () => {
+  test('onIterationComplete sees it; {continue: false} bails a refused answer; a granted last answer must pass', async () => {
     const told: (Scored | undefined)[] = []
     const hooked = (word: object, ...scores: number[]) =>
       play(

@@ -127,7 +127,7 @@ const kindsOf = (places: readonly string[]): readonly string[] =>
   [...new Set(places.map((place) => place.split(' ')[0]!))].sort()
 
 describe('content keys', () => {
-  test('every model call, tool call, worker and question has one; the same work has the same ones in another run and on another engine', async () => {
+  test('every model call, tool call, worker and question has one; equal work has equal ones in any run or engine', async () => {
     const runtime = await runtimeOf([crew()])
     const one = await play(runtime, crew())
     const keys = keysOf(one)
@@ -185,7 +185,7 @@ describe('where redaction is on', () => {
   const redact = { values: ['4711-0815'] }
   const pin = { amount: 10, to: '4711-0815' }
 
-  test('nobody can try what was said: keys are made with a secret that is not in the store', async () => {
+  test('keys hide what was said: their secret is not in the store', async () => {
     const root = crew({ order: pin })
     const runtime = await runtimeOf([root], { redact })
     const events = await play(runtime, root)
@@ -231,7 +231,7 @@ describe('where redaction is on', () => {
 const event = (events: readonly Recorded[], type: JournalEvent['type']): JournalEvent =>
   events.find(({ event: each }) => each.type === type)!.event
 
-test('a journal without keys: those of workers and questions are made of what it holds, those of calls are unknown', async () => {
+test('a journal without keys: workers’ and questions’ keys are derived, those of calls are unknown', async () => {
   const root = crew()
   const events = await play(await runtimeOf([root]), root)
   const older = events.map((recorded): Recorded => {

@@ -125,7 +125,7 @@ describe('what code lets cross is messages of users and agents', () => {
     ])
   })
 
-  test('a context function that throws refuses the delegation; its model is told that its code failed, and the journal why', async () => {
+  test('a throwing context function refuses the delegation; the model learns of it, the journal why', async () => {
     const context = (): never => {
       throw new Error('key 4711')
     }
@@ -151,7 +151,7 @@ describe('what code lets cross is messages of users and agents', () => {
   })
 })
 
-test('what the code of a worker throws is not told to the model of its leader; what it says by a FailureError is', async () => {
+test('a worker’s thrown error is hidden from its leader’s model; a FailureError is shown', async () => {
   const secret = () => new Error('connect ECONNREFUSED db:5432 password=hunter2')
   const model = scripted(delegates(['throws', 'x'], ['steps', 'x'], ['says', 'x']), 'end')
   const boss = supervisor({

@@ -7,7 +7,7 @@ import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 const mute = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, fail) => signal?.addEventListener('abort', () => fail(signal.reason as Error)))
 
-test('a call of a model, of a tool and of a hook is given up after its default deadline, which the failure names', async () => {
+test('a model, tool or hook call times out after its default deadline, which the failure names', async () => {
   const model = agent({ name: 'm', model: ({ signal }) => mute(signal) })
   const wait = tool({ name: 'wait', effect: 'read', execute: (_, ctx) => mute(ctx.signal) })
   const hands = agent({ name: 't', model: scripted(calls(['wait', {}]), 'went on'), tools: [wait] })

@@ -44,7 +44,7 @@ const only = async (run: Run<unknown>) => {
 }
 
 describe('an approval inside a worker', () => {
-  test('delegation 56: one approval, with the inner tool, its arguments and the whole path; the same for whoever looks', async () => {
+  test('delegation 56: one approval shows the inner tool, arguments and whole path to every reader', async () => {
     const { boss, paid } = bank()
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
@@ -68,7 +68,7 @@ describe('an approval inside a worker', () => {
     ])
     expect(paid).toEqual([])
   })
-  test('delegation 57: approved, the tool runs once, and nobody is asked again for the call', async () => {
+  test('delegation 57: approved, the tool runs once, and the call is not asked about again', async () => {
     const { boss, paid, low, lead } = bank()
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await run.decide({ approvalId: (await only(run)).id, decision: 'approve', approver: 'ann' })
@@ -137,7 +137,7 @@ describe('an approval inside a worker', () => {
     await run.outcome()
     expect(paid).toEqual([{ amount: 10 }])
   })
-  test('delegation 59, team C90: three levels; after a restart the same approval with the same deadline, and nothing is repeated', async () => {
+  test('delegation 59, team C90: at three levels a restart keeps approval and deadline and repeats nothing', async () => {
     const { boss, paid, prompts } = bank()
     const first = await runtimeOf([boss], { store: store() })
     const run = await first.start(boss, 'go')
@@ -175,7 +175,7 @@ function pair(lead: Scripted) {
 }
 
 describe('several at once', () => {
-  test('delegation 62, collaboration 88: a finished sibling was seen before the approval and is not run again after it', async () => {
+  test('delegation 62, collaboration 88: a sibling that finished before the approval does not run again', async () => {
     const lead = scripted(delegates(['w1', 'x'], ['free', 'y']), 'final')
     const { boss, free } = pair(lead)
     const first = await runtimeOf([boss], { store: store() })
@@ -190,7 +190,7 @@ describe('several at once', () => {
     await resumed.outcome()
     expect([free.prompts.length, told(lead.prompts[1])]).toEqual([1, ['w1 is done', 'free is done']])
   })
-  test('delegation 63, team C79: answered in reverse order with a restart between; each runs once, the leader is asked once', async () => {
+  test('delegation 63, team C79: answered in reverse over a restart, each runs once, the leader is asked once', async () => {
     const lead = scripted(delegates(['w1', 'x'], ['w2', 'y']), 'final')
     const { boss, ran } = pair(lead)
     const first = await runtimeOf([boss], { store: store() })
@@ -208,7 +208,7 @@ describe('several at once', () => {
     expect(await resumed.outcome()).toMatchObject({ output: 'final' })
     expect([ran, lead.prompts.length, told(lead.prompts[1])]).toEqual([['w2', 'w1'], 2, ['w1 is done', 'w2 is done']])
   })
-  test('collaboration 89: two calls of one worker have approvals at different addresses; deciding one leaves the other', async () => {
+  test('collaboration 89: two calls of one worker have separate approvals; deciding one leaves the other', async () => {
     const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
     const w1 = scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? 'done' : calls(['pay', {}])))
     const boss = supervisor({
@@ -226,7 +226,7 @@ describe('several at once', () => {
     await run.decide({ approvalId: b!.id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
   })
-  test('collaboration 120: ours: a free tool and two approvals in one turn: ids stay, then one model call with the results in call order', async () => {
+  test('collaboration 120: ours: a free tool and two approvals: ids stay, then one call with results in order', async () => {
     const ran: string[] = []
     const echo = tool({ name: 'echo', execute: () => (ran.push('e1'), 'echoed') })
     const act = tool({
@@ -258,7 +258,7 @@ describe('several at once', () => {
     const events = await eventsOf(again.handle(run.id))
     expect(events.filter((event) => event.type === 'tool.called')).toHaveLength(3)
   })
-  test('collaboration 102: a tool that fails beside one that waits: the failure is a result, the wait goes on', async () => {
+  test('collaboration 102: a tool that fails beside a waiting one gives a result, and the wait goes on', async () => {
     const bad = tool({ name: 'bad', retry: { attempts: 1 }, execute: () => Promise.reject(new Error('no disk')) })
     const act = tool({ name: 'act', approval: true, execute: () => 'acted' })
     const model = scripted(calls(['bad', {}], ['act', {}]), 'final')
@@ -302,7 +302,7 @@ describe('who may approve', () => {
     await run.outcome()
     expect(paid).toEqual([])
   })
-  test('delegation 65: whoever starts a run may ask to approve everything, at every depth', async () => {
+  test('delegation 65: a start may ask to approve everything, at every depth', async () => {
     const read = tool({ name: 'read', effect: 'read', execute: () => 'text' })
     const w = agent({ name: 'w', description: 'W', model: scripted(calls(['read', {}]), 'done'), tools: [read] })
     const mid = supervisor({
@@ -417,7 +417,7 @@ describe('who may approve', () => {
     expect(await (await runtimeOf([root], { clock: manualClock() })).run(root, 'go')).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual(['[not done: nobody approved this call of "act" in time]'])
   })
-  test('team C85: while a worker waits for a human it holds no permit, also if it is somebody below it who asks', async () => {
+  test('team C85: a worker that waits for a human, or one below it, holds no permit', async () => {
     const { boss: bankOf } = bank()
     const payer = scripted(calls(['pay', { amount: 1 }]), 'first is paid')
     const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })

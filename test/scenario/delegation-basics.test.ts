@@ -86,7 +86,7 @@ describe('delegating', () => {
     ['nothing', {}, /"worker" is missing/],
     ['null', null, /"worker" is missing/],
     ['an empty brief', { worker: 'w1', instructions: '  ' }, /"instructions" is empty/],
-  ])('delegation 5: %s is told, never empty, and nobody works', async (_what, input, words) => {
+  ])('delegation 5: %s is told, never empty, and no worker runs', async (_what, input, words) => {
     const w1 = scripted('never')
     const lead = scripted(calls(['delegate', input]), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
@@ -324,7 +324,7 @@ describe('what crosses', () => {
     ])
     expect(JSON.stringify(w1.prompts)).not.toMatch(/secret/)
   })
-  test('a function decides; if it throws, nobody works and the leader is told', async () => {
+  test('a function decides; if it throws, no worker runs and the leader is told', async () => {
     const w1 = scripted('done')
     const lead = scripted(delegates(['w1', 'x']), delegates(['w1', 'boom']), 'final')
     const boss = supervisor({
@@ -373,7 +373,7 @@ describe('who works', () => {
     expect(told(lead.prompts[1])).toEqual([{ sum: 3 }, 'inner is done'])
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['delegate', 'delegate_adder', 'forward_message'])
   })
-  test('two different agents under one name are refused when their team is made, and in two teams when the runtime is', async () => {
+  test('two agents of one name are refused when their team is made; in two teams, by the runtime', async () => {
     const leads = (name: string) =>
       supervisor({ name, description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
     const refused = expect.objectContaining({

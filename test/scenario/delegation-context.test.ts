@@ -60,7 +60,7 @@ describe('filterMessages', () => {
   const broken = (): never => {
     throw new Error('broken')
   }
-  test('delegation 16: a filter that throws, strict: nobody works, and the result is a failure', async () => {
+  test('delegation 16: a filter that throws, strict: no worker runs, and the result is a failure', async () => {
     const w1 = scripted('never')
     const lead = scripted(delegates(['w1', 'x']), 'final')
     const { events } = await led({ filterMessages: broken }, lead, [worker('w1', w1)])
@@ -148,7 +148,7 @@ describe('metadata', () => {
     ])
     expect((await run.view()).caller).toEqual({ user: 'ann', metadata: { tenant: 't1', desk: 'front' } })
   })
-  test('delegation 18: everybody below sees it, whatever they are; hooks of a leader below too', async () => {
+  test('delegation 18: all agents below see it; hooks of a leader below too', async () => {
     seen.length = 0
     const places = (as: string) => (ctx: Context) => {
       const inScope = ctx.scope('inner').scope('most').place.caller.metadata
@@ -189,7 +189,7 @@ describe('metadata', () => {
     expect(Object.assign({}, ...seen)).toEqual({ coder: [at, at], inFlow: [at, at], called: [at, at], tool: [at, at] })
     expect(heard).toEqual([at, at])
   })
-  test('delegation 18: it is a copy and read-only: what a worker writes reaches nobody', async () => {
+  test('delegation 18: it is a read-only copy: a worker’s change reaches no other', async () => {
     const given = { list: ['a'] }
     const caught: string[] = []
     const writer = (name: string) =>

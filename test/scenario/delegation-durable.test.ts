@@ -91,7 +91,7 @@ describe('one model agent', () => {
     })
     expect(tries).toBe(3)
   })
-  test('team C45: a tool that fails twice and then works was run three times, and the model sees only the result', async () => {
+  test('team C45: a tool that fails twice and then works ran three times; the model sees the result only', async () => {
     let tries = 0
     const model = scripted(calls(['flaky', {}]), 'final')
     const flaky = tool({
@@ -183,7 +183,7 @@ describe('one model agent', () => {
 })
 
 describe('over restarts', () => {
-  test('L8: what was delegated and forwarded is the same after a restart, and nobody works twice', async () => {
+  test('L8: delegations and forwards are the same after a restart, and no worker runs twice', async () => {
     const w1 = scripted('WOUT')
     const lead = scripted(
       delegates(['w1', 'x']),
@@ -201,7 +201,7 @@ describe('over restarts', () => {
     expect(await resumed.outcome()).toMatchObject({ output: 'WOUT' })
     expect([w1.prompts.length, lead.prompts.length]).toEqual([1, 3])
   })
-  test('delegation 10: a run that has begun keeps its team, whoever was added or removed meanwhile', async () => {
+  test('delegation 10: a run that has begun keeps its team, despite added or removed workers', async () => {
     const lead = () =>
       scripted(delegates(['w1', 'x']), calls(['gate', {}]), calls(['forward_message', { worker: 'w1' }]))
     const script = lead()
@@ -233,7 +233,7 @@ describe('over restarts', () => {
     expect(await resumed.outcome()).toMatchObject({ output: 'final' })
     expect([tries, told(lead.prompts[1])]).toEqual([2, ['up again']])
   })
-  test("delegation 86: a crash between a worker's work and its record repeats it at most once, under the same key", async () => {
+  test('delegation 86: a crash between work and record repeats it at most once, under the same key', async () => {
     const keys: string[] = []
     let armed = false
     const w1 = scripted(({ key }) => {

@@ -147,7 +147,7 @@ describe('bail', () => {
     expect([outcome.status, heard]).toEqual(['bailed', ['w1 completed', 'w2 cancelled']])
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
   })
-  test("the leader's own calls of that turn are stopped, too: a tool at work, and an approval that nobody will give", async () => {
+  test('the leader’s own calls of that turn stop too: a working tool and an open approval', async () => {
     const { onComplete } = bailing()
     const signals: string[] = []
     const slow = tool({

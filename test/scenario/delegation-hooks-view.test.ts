@@ -233,7 +233,7 @@ describe('delegations()', () => {
       ['d1', 'c1', 'low', 'two'],
     ])
   })
-  test('a delegation that is tried again is one row, with its last attempt; one in the background is pending until it begins', async () => {
+  test('a retried delegation is one row, with its last attempt; a background one is pending until it begins', async () => {
     const flaky = scripted(fatal('down'), 'up again')
     const ends: number[] = []
     const boss = supervisor({
@@ -287,7 +287,7 @@ describe('delegations()', () => {
       expect(await run.delegations()).toEqual([])
     }
   })
-  test('it is a fold: every prefix has its rows, what was read once is read on, and what is given out is a copy', async () => {
+  test('a fold: every prefix has its rows, reading continues, and results are copies', async () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final'),

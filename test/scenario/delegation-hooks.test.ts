@@ -41,7 +41,7 @@ async function led(delegation: Delegation, lead: Scripted, workers = [worker('w1
 }
 
 describe('onStart', () => {
-  test('delegation 21: who is rejected never works, the reason is told, onComplete is not asked, the sibling goes on', async () => {
+  test('delegation 21: a rejected worker never runs, the reason is told, siblings go on', async () => {
     const ended: string[] = []
     const w1 = scripted('never')
     const played = await led(
@@ -71,7 +71,7 @@ describe('onStart', () => {
       ])
     },
   )
-  test('delegation 22: another prompt is the last message, added instructions follow its own, the turns hold also above its own', async () => {
+  test('delegation 22: a changed prompt is the last message, added instructions follow, turns may exceed its own', async () => {
     const note = tool({ name: 'note', effect: 'read', execute: () => 'noted' })
     const busy = scripted(calls(['note', {}]), calls(['note', {}]), calls(['note', {}]), 'done')
     const w1 = agent({
@@ -169,7 +169,7 @@ describe('a hook that fails', () => {
   const broken = (hook: string) => () => {
     throw new Error(`${hook} is broken`)
   }
-  test('delegation 26: a failed onStart, strict: nobody works, a failed result, and the journal has it', async () => {
+  test('delegation 26: a failed onStart, strict: no worker runs, a failed result in the journal', async () => {
     const w1 = scripted('never')
     const played = await led({ onStart: broken('start') }, scripted(delegates(['w1', 'a', 'c1']), 'final'), [
       worker('w1', w1),
@@ -230,7 +230,7 @@ describe('a hook that fails', () => {
     expect([played.told, failedHooks(played.events).length]).toEqual([['w1 result'], 1])
   })
   test.each(['strict', 'lenient'] as const)(
-    'delegation 33: a failed onComplete of a failed delegation, %s: the failure is told, the hook is noted beside it',
+    'delegation 33: a failed onComplete of a failed delegation, %s: failure told, hook noted',
     async (hookErrors) => {
       const lead = scripted(delegates(['w1', 'a']), 'final')
       const played = await led({ onComplete: broken('complete'), hookErrors }, lead, [
@@ -295,7 +295,7 @@ describe('onComplete', () => {
     ])
     expect(lead.prompts[2]!.filter(({ content }) => content === 'check the sources')).toHaveLength(1)
   })
-  test('delegation 32, 44: it is told the status, the original failure, the usage of the worker and what is about to be told', async () => {
+  test('delegation 32, 44: onComplete gets status, original failure, usage and the result to be told', async () => {
     const ends: DelegationEnd[] = []
     const lead = scripted(
       { ...delegates(['w1', 'a'], ['w2', 'b']), usage: { input: 3, output: 1 } },
@@ -347,7 +347,7 @@ describe('onComplete', () => {
 })
 
 describe('once', () => {
-  test('each hook is asked once per delegation, also when the worker waits for a human and the process begins again', async () => {
+  test('each hook runs once per delegation, even if the worker waits for a human over a restart', async () => {
     const asked: string[] = []
     const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
     const w1 = agent({ name: 'w1', description: 'Pays.', model: scripted(calls(['pay', {}]), 'paid it'), tools: [pay] })

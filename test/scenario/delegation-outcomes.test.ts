@@ -48,7 +48,7 @@ describe('usage', () => {
 })
 
 describe('failures', () => {
-  test("delegation 44: a worker whose model fails is content without the provider's words; the sibling is untouched; same when streamed", async () => {
+  test('delegation 44: a worker’s model failure hides provider words; siblings go on; same when streamed', async () => {
     const told44: Json[][] = []
     for (const streamed of [false, true]) {
       const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final')
@@ -122,7 +122,7 @@ describe('an empty output is no answer', () => {
   })
 })
 
-test('a worker that ran out of time has timed out: in its view, in its journal, for hooks, in the list of delegations and for its leader', async () => {
+test('a worker out of time is timed out in its view, journal, hooks, delegation list and for its leader', async () => {
   const slow = scripted(
     ({ signal }) =>
       new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
@@ -259,7 +259,7 @@ describe('leaving and cancelling', () => {
           signal.addEventListener('abort', () => (stopped.push(name), reject(signal.reason as Error))),
         ),
     )
-  test('delegation 46: a cancel reaches every worker; nobody is asked again and nothing counts as success', async () => {
+  test('delegation 46: a cancel reaches every worker; none is called again and none counts as success', async () => {
     const stopped: string[] = []
     const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'never')
     const boss = supervisor({
@@ -407,7 +407,7 @@ describe('forwarding', () => {
     [{ delegation: 'd2' }, 'second'],
     [{ delegation: 'c1' }, 'first'],
   ])(
-    'delegation 82: of two delegations to one worker, %j forwards the %s, whichever ended first',
+    'delegation 82: of two delegations to one worker, %j forwards the %s, in any order of their ends',
     async (input, output) => {
       const w1 = scripted(async ({ messages }) => {
         const first = messages.at(-1)!.content === 'first'

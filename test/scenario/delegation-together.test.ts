@@ -29,7 +29,7 @@ function listening() {
 }
 
 describe('a leader that ends while others work in the background', () => {
-  test('delegation 69, 79: it has forwarded: it waits for them, their hooks hear of them, and the answer stands', async () => {
+  test('delegation 69, 79: having forwarded, it waits for them, their hooks run, and the answer stands', async () => {
     const slow = shut('slow')
     const { heard, onComplete } = listening()
     const model = scripted(delegates(['quick', 'go'], ['slow', 'go']), calls(['forward_message', { worker: 'quick' }]))
@@ -85,7 +85,7 @@ describe('a leader that ends while others work in the background', () => {
     },
   )
 
-  test('delegation 74: its model fails: they are stopped, their hooks hear it, and the failure is the outcome', async () => {
+  test('delegation 74: its model fails: workers are stopped, hooks hear it, the failure is the outcome', async () => {
     const slow = shut('slow')
     const { heard, onComplete } = listening()
     const S = team(scripted(delegates(['slow', 'go']), fatal('no')), [slow.agent], { background: ['slow'], onComplete })
@@ -138,7 +138,7 @@ describe('one option and another', () => {
     expect((await run.delegations())[0]).toMatchObject({ outcome: { status: 'limited', limit: 'turns' } })
   })
 
-  test('delegation 21: a hook that refuses a hedged delegation is asked once, and nobody begins beside it', async () => {
+  test('delegation 21: a hook that refuses a hedged delegation runs once, and no hedge begins', async () => {
     const asked: string[] = []
     const model = scripted(delegates(['w1', 'go']), 'final')
     const S = team(model, [worker('w1'), worker('w2')], {
@@ -169,7 +169,7 @@ describe('one option and another', () => {
     expect(await (await runtimeOf([S])).run(S, 'hi')).toMatchObject({ output: 'w2 result' })
   })
 
-  test('delegation 73, 82: only the delegation of this label is stopped, whatever the ids of the calls', async () => {
+  test('delegation 73, 82: only the delegation of this label is stopped, under any call ids', async () => {
     const slow = shut('slow')
     const stops = calls(['stop_delegation', { delegation: 'd2' }])
     const model = scripted(delegates(['slow', 'go', 'd2'], ['other', 'go', 'd1']), stops, 'waiting', 'final')
@@ -183,7 +183,7 @@ describe('one option and another', () => {
     expect(ends.sort()).toEqual(['other cancelled', 'slow completed'])
   })
 
-  test('delegation 72, 45: whoever is out of time has timed out for everybody who looks', async () => {
+  test('delegation 72, 45: a worker out of time is timed out in every view', async () => {
     const slow = shut('slow')
     const S = team(scripted(delegates(['slow', 'go']), 'final'), [slow.agent], { timeoutMs: 30 })
     const run = await (await runtimeOf([S])).start(S, 'hi')
@@ -260,7 +260,7 @@ describe('one option and another', () => {
 })
 
 describe('words that are not believed', () => {
-  test('K2: nobody stops a delegation with a message: run.stop() does', async () => {
+  test('K2: a message cannot stop a delegation: run.stop() does', async () => {
     const slow = shut('slow')
     const S = team(scripted(delegates(['slow', 'go']), 'final'), [slow.agent], {})
     const run = await (await runtimeOf([S])).start(S, 'hi')
@@ -296,7 +296,7 @@ describe('words that are not believed', () => {
     expect(told(model.prompts[1])).toEqual(['lied', 'w1 result', 'w2 result'])
   })
 
-  test('delegation 65, 3.3: a background worker that asks is no reason for others to wait, and its approval is one of the run', async () => {
+  test('delegation 65, 3.3: a background worker that asks holds up no other; its approval is the run’s', async () => {
     const done: Json[] = []
     const payer = agent({
       name: 'payer',

@@ -75,7 +75,7 @@ test.each(makers)('a cap in dollars on %s is refused at build where a price is n
   })
 })
 
-test('a cap in dollars at start is refused before anything is begun, also for a model that only plans, and for one that a version brings', async () => {
+test('a dollar cap without prices is refused at start, also for planning models and those of a version', async () => {
   const boss = supervisor({ name: 's', model: lead(), workers: [worker()] })
   const planned = team({
     name: 'planned',

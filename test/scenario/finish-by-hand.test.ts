@@ -10,7 +10,7 @@ import { delegates, runtimeOf, scripted, store } from './team.ts'
 const output = { type: 'object', properties: { price: { type: 'number' } }, required: ['price'] } as const
 const wrong = { code: 'input.invalid', message: expect.stringContaining('output schema') as string }
 
-test('team C73: a run and a worker with an output schema: what does not fit is refused and changes nothing; what fits is taken', async () => {
+test('team C73: an unfitting output of a run or worker by hand is refused and changes nothing', async () => {
   const held = hanging('{"price": 1}')
   const pricer = agent({
     name: 'pricer',
@@ -37,7 +37,7 @@ test('team C73: a run and a worker with an output schema: what does not fit is r
   await expect(run.finish({ output: 'late' })).rejects.toMatchObject({ code: 'run.ended' })
 })
 
-test('team C73: a task that nobody has begun: what does not fit its role is refused', async () => {
+test('team C73: a pending task: an output that does not fit its role is refused', async () => {
   const held = hanging('{"price": 1}')
   const pricer = agent({
     name: 'pricer',
@@ -61,7 +61,7 @@ test('team C73: a task that nobody has begun: what does not fit its role is refu
   expect((await run.outcome()).results?.tasks.map((each) => each.output)).toEqual([{ price: 0 }, { price: 0 }])
 })
 
-test('a process that knows no agents takes what it is given: nobody is there who could look', async () => {
+test('a process without agents accepts any output: it has no schema to check', async () => {
   const held = hanging('{"price": 1}')
   const pricer = agent({
     name: 'pricer',
@@ -78,7 +78,7 @@ test('a process that knows no agents takes what it is given: nobody is there who
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'cheap' })
 })
 
-test('K8: how a run is to be paused is looked at: what is none is refused, all of it, and nothing changes', async () => {
+test('K8: invalid pause options are refused, all of them, and nothing changes', async () => {
   const held = hanging('done')
   const slow = agent({ name: 'slow', description: 'Slow.', model: scripted(({ signal }) => held.work(signal)) })
   const run = await (await runtimeOf([slow])).start(slow, 'go')

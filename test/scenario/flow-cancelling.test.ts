@@ -10,7 +10,7 @@ import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
 describe('a cancel', () => {
   test.each(shapes)(
-    'collaboration 109: %s: it reaches whoever works, is final, and nobody else is asked',
+    'collaboration 109: %s: it reaches the working agent, is final, and no other is asked',
     async (_what, make) => {
       const held = hanging('held answers')
       const { root, others } = make(held)

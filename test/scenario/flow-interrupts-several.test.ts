@@ -26,7 +26,7 @@ describe('agents as tools', () => {
     return { looked, model, inner: modelAgent(name, model, { tools: [look, askTool()] }) }
   }
 
-  test('collaboration 88: an agent inside goes on from where it was, and neither it nor the tool beside it does anything again', async () => {
+  test('collaboration 88: an agent inside goes on where it was; it and the tool beside it repeat nothing', async () => {
     const { looked, model, inner } = thorough('inner')
     const beside: string[] = []
     const echo = tool({ name: 'echo', execute: () => (beside.push('echo'), 'echoed') })
@@ -77,7 +77,7 @@ describe('agents as tools', () => {
     },
   )
 
-  test('collaboration 102: a tool fails and an agent as a tool asks in one turn: the failure is kept as a result, the question is answered', async () => {
+  test('collaboration 102: a tool fails while an agent as a tool asks: failure kept, question answered', async () => {
     const broken = tool({ name: 'broken', effect: 'once', execute: () => Promise.reject(new Error('boom')) })
     const lead = scripted(calls(['broken', {}], ['inner', { request: 'x' }]), 'final')
     const outer = modelAgent('outer', lead, { tools: [broken, asTool(asker('inner'))] })
@@ -89,7 +89,7 @@ describe('agents as tools', () => {
     expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/boom/), 'inner heard yes'])
   })
 
-  test('collaboration 120: one turn with a tool and two agents to be approved: each result when it is there, one model call when all are', async () => {
+  test('collaboration 120: a tool and two approved agents in one turn: one model call after all results', async () => {
     const ran: string[] = []
     const echo = tool({ name: 'echo', execute: () => (ran.push('echo'), 'echoed') })
     const lead = scripted(
@@ -137,7 +137,7 @@ describe('several at once', () => {
     ['in reverse', [3, 2, 1, 0]],
     ['from the middle', [1, 3, 0, 2]],
   ])(
-    'collaboration 95: answered %s, half of them by another process: the others keep their ids, nothing is done again',
+    'collaboration 95: answered %s, half by another process: the rest keep their ids, nothing reruns',
     async (_what, order) => {
       const { root, after, first } = asking()
       let runtime = await runtimeOf([root], { store: store() })
@@ -206,7 +206,7 @@ describe('several at once', () => {
     expect(first.prompts).toHaveLength(2)
   })
 
-  test('answered while nobody works at it: the answer waits for the next process', async () => {
+  test('an answer without a driving process waits for the next one', async () => {
     const root = router({
       name: 'lead',
       run: (_ctx, _brief, talk) => (talk.history.length > 1 ? 'final' : transferTo('w')),
@@ -224,7 +224,7 @@ describe('several at once', () => {
 })
 
 describe('around it', () => {
-  test('collaboration 104: one agent twice in a parallel: two questions with ids of their own, each answered in its place', async () => {
+  test('collaboration 104: one agent twice in a parallel: two questions, each answered in its place', async () => {
     const twin = asker('twin')
     const root = parallel({ name: 'both', agents: [twin, twin] })
     const runtime = await runtimeOf([root])
@@ -251,7 +251,7 @@ describe('around it', () => {
     expect(told(lead.prompts[1])).toEqual([['a heard yes', 'b heard yes'], 'w2 answers'])
   })
 
-  test('control that stays over a session: asked in one run, answered by another process, and the next run begins there', async () => {
+  test('control kept over a session: asked in one run, answered in another process, the next run begins there', async () => {
     const lead = scripted(hands('w'), 'never')
     const root = router({
       name: 'desk',

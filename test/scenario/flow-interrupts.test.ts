@@ -112,7 +112,7 @@ describe('anywhere', () => {
 })
 
 describe('under a router', () => {
-  test('collaboration 46: a branch asks, the other ends; after the answer only the first goes on, and the lead sees both', async () => {
+  test('collaboration 46: a branch asks, the other ends; after the answer only the first goes on', async () => {
     const other = scripted('b answers')
     const lead = scripted(hands('both'), 'final')
     const root = router({
@@ -137,7 +137,7 @@ describe('under a router', () => {
     )
   })
 
-  test('collaboration 47: the lead asks by a tool of its own, then a worker does: two questions at two places, one answer', async () => {
+  test('collaboration 47: the lead’s tool and then a worker ask: two questions at two places, one answer each', async () => {
     const lead = scripted(calls(['ask', { what: 'lead' }]), hands('w'), 'final')
     const w = scripted(calls(['ask', { what: 'w' }]), 'w answers')
     const root = router({
@@ -160,7 +160,7 @@ describe('under a router', () => {
     expect([lead.prompts.length, w.prompts.length]).toEqual([3, 2])
   })
 
-  test('collaboration 48: a worker that asks each time it works asks under a new id, and the first answer is not given twice', async () => {
+  test('collaboration 48: a worker that asks each time asks under a new id; old answers are not reused', async () => {
     const root = router({ name: 'lead', model: scripted(hands('w'), hands('w'), 'final'), workers: [asker('w')] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
@@ -261,7 +261,7 @@ describe('a team that has changed', () => {
         }),
     ],
   ])(
-    'collaboration 100: %s: somebody was renamed meanwhile: the run stops and says who is missing; brought back, it goes on',
+    'collaboration 100: %s: after a rename the run stops and names who is missing; restored, it goes on',
     async (_what, make) => {
       const root = make('w')
       const before = await runtimeOf([root], { store: store() })
@@ -281,7 +281,7 @@ describe('a team that has changed', () => {
     },
   )
 
-  test('collaboration 100: somebody was added meanwhile: a run that has begun goes on with those it began with', async () => {
+  test('collaboration 100: a run that has begun ignores members added meanwhile', async () => {
     const root = (...more: Agent[]) =>
       sequential({ name: 'root', agents: [asker('w'), ...more, modelAgent('last', scripted('final'))] })
     const before = await runtimeOf([root()], { store: store() })

@@ -26,7 +26,7 @@ async function onceEach(run: Run | Run<unknown>): Promise<void> {
 
 describe('a pause while a model is asked', () => {
   test.each(shapes)(
-    'collaboration 109: now: %s: the call is stopped, and after resume the run finishes through whoever leads',
+    'collaboration 109: now: %s: the call is stopped, and after resume the run finishes under its leader',
     async (_what, make) => {
       const held = hanging('held answers')
       const { root, others, output } = make(held)
@@ -123,7 +123,7 @@ describe('at a boundary', () => {
     ['after the tools', 'after-tools', 1],
     ['now', 'now', 2],
   ])(
-    'collaboration 109: paused %s while a tool works beside a transfer: the transfer follows, and its worker sees the result',
+    'collaboration 109: paused %s while a tool works beside a transfer: it follows and sees the result',
     async (_what, at, times) => {
       const held = hanging('looked')
       const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
@@ -149,7 +149,7 @@ describe('at a boundary', () => {
     },
   )
 
-  test('collaboration 111: paused at the boundary before a parallel: no branch begins, and each runs once, in another process', async () => {
+  test('collaboration 111: paused at the boundary before a parallel: each branch runs once, after resume', async () => {
     const held = hanging('a')
     const branches = [scripted('b'), scripted('c')]
     const both = parallel({ name: 'both', agents: [modelAgent('b', branches[0]), modelAgent('c', branches[1])] })
@@ -169,7 +169,7 @@ describe('at a boundary', () => {
     await onceEach(after.handle('r1'))
   })
 
-  test('collaboration 113: after-model within 50 ms, a tool of a worker takes longer: it is stopped, and runs again after resume', async () => {
+  test('collaboration 113: after-model within 50 ms: a slower tool of a worker is stopped and runs after resume', async () => {
     const held = hanging('looked')
     const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
     const w = scripted(calls(['look', {}]), 'w answers')
@@ -206,7 +206,7 @@ describe('a question and a pause at the same moment', () => {
     ['after the model', 'after-model'],
     ['before the next effect', 'next'],
   ])(
-    'collaboration 114: paused %s, and the model has just called for a human: asked once, one end, through every router',
+    'collaboration 114: paused %s after the model called for a human: asked once, one end, in every router',
     async (_what, at) => {
       const held = hanging(calls(['ask', {}]))
       const ask = tool({ name: 'ask', run: (ctx) => interrupt(ctx, 'well?') })
@@ -233,7 +233,7 @@ describe('a question and a pause at the same moment', () => {
     },
   )
 
-  test('collaboration 114: paused while branches ask: the questions keep their ids, may be answered meanwhile, and nothing goes on before resume', async () => {
+  test('collaboration 114: paused while branches ask: ids stay, answers are taken, work waits for resume', async () => {
     const after = scripted('after')
     const asker = (name: string): Agent => agent({ name, run: async (ctx) => interrupt(ctx, `${name}?`) })
     const root = sequential({

@@ -37,7 +37,7 @@ const pays = (paid: Json[], options: object = { sensitive: true }) =>
   })
 
 describe('a fork of a supervisor’s run', () => {
-  test('K10: from a worker’s end with another answer it ends in another way, and no finished model call is made again', async () => {
+  test('K10: a fork with another answer at a worker’s end ends differently and repeats no model call', async () => {
     const lead = scripted(
       delegates(['price', 'look it up', 'd1']),
       ({ messages }) => `it costs ${JSON.stringify(told(messages).at(-1))}`,
@@ -65,7 +65,7 @@ describe('a fork of a supervisor’s run', () => {
     const { first, same } = diffOf(before, await eventsOf(fork))
     expect([first?.one?.event.type, first?.path, same > 3]).toEqual(['worker.settled', '', true])
   })
-  test('K6: an effect that the origin has made raises a question that says so; its result is taken, and it is not made again', async () => {
+  test('K6: an effect that the origin made raises a question; its result is taken, and it is not repeated', async () => {
     const sent: Json[] = []
     const send = tool({ name: 'send', effect: 'once', execute: () => (sent.push('mail'), { number: sent.length }) })
     const lead = scripted(delegates(['clerk', 'send it', 'd1']), 'done')
@@ -233,7 +233,7 @@ describe('what else is different in a fork', () => {
     expect(ReeveError.is(thrown) && thrown.code).toBe(code)
     expect(await runtime.runs()).toHaveLength(1)
   })
-  test('K1: a fork of a run of a session has a session of its own, with what was said before; the origin’s session goes on', async () => {
+  test('K1: a fork of a session’s run has its own session with the earlier turns; the origin’s goes on', async () => {
     const { agent: echo, model } = echoes()
     const runtime = await runtimeOf([echo])
     await runtime.run(echo, 'one', { session: 'talk' })

@@ -93,7 +93,7 @@ describe('a grant for the session', () => {
     expect(await factsOf(run)).toEqual(['approval.requested', 'approval.resolved', 'approval.granted'])
   })
 
-  test("holds for one agent's tool: another agent's of that name, with the same arguments and effect, is another tool and asks", async () => {
+  test('a grant holds for one agent’s tool: an equal tool of another agent still asks', async () => {
     const done: Json[] = []
     const lead = scripted(
       delegates(['caller', toAnn]),
@@ -179,7 +179,7 @@ describe('a grant for the session', () => {
 })
 
 describe('what a grant never reaches', () => {
-  test('a sensitive tool, a high risk, an approval that code asks for: the grant is refused and nothing is decided', async () => {
+  test('a grant for a sensitive tool, high risk or a code approval is refused, and nothing is decided', async () => {
     const byCode = code('byCode', async (ctx) =>
       (await approve(ctx, { tool: 'x', toolVersion: '1', input: 1, reason: 'why not' })).approved ? 'yes' : 'no',
     )

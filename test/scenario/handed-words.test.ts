@@ -97,7 +97,7 @@ const kinds: readonly (readonly [string, () => Agent])[] = [
 
 describe('every kind of agent leaves its answer', () => {
   test.each(kinds)(
-    '%s: in a fixed order, a loop, branches and under a router, whoever comes next is shown it',
+    '%s: in a fixed order, a loop, branches and under a router, the next agent sees it',
     async (_kind, made) => {
       const shown: [string, readonly Message[] | undefined][] = []
       for (const [where, around] of [
@@ -200,7 +200,7 @@ describe('an end that was given from outside', () => {
   )
 })
 
-describe('what was done stands, whoever decides', () => {
+describe('done work stands, whoever decides on control', () => {
   const book = (done: string[], action: object): Tool => {
     const made = {
       name: 'book',
@@ -214,7 +214,7 @@ describe('what was done stands, whoever decides', () => {
     agent({ name, description: name, model: () => `${name} answers` }),
   )
 
-  test('K6: a tool whose transfer is outdone by a later call has its result, for everybody and once', async () => {
+  test('K6: a tool whose transfer is overruled by a later call keeps its result, once', async () => {
     const done: string[] = []
     const hotels = scripted('hotels answer')
     const lead = scripted(calls(['book', {}, 'f'], ['transfer_to_agent', { agent_name: 'hotels' }, 't']), 'final')
@@ -330,7 +330,7 @@ describe('what was done stands, whoever decides', () => {
     },
   )
 
-  test('a leader that hands control on leaves the result of its background, too; dead wherever it can die (K5)', async () => {
+  test('a leader that transfers leaves its background results too, under any crash (K5)', async () => {
     const other = agent({
       name: 'other',
       description: 'o',

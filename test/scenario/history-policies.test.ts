@@ -11,7 +11,7 @@ import { busy, contents, context, echo, user } from './played.ts'
 import { calls, fastClock, fatal, runtimeOf, scripted, store } from './team.ts'
 
 describe('how much crosses', () => {
-  test("collaboration 62: hidden, no transfer is in any input: of model, code or rule, with another tool in the same turn; the lead's words stay", async () => {
+  test('collaboration 62: hidden, no transfer is in any input of model, code or rule; the lead’s words stay', async () => {
     const lead = scripted(
       {
         text: 'let me delegate',
@@ -41,7 +41,7 @@ describe('how much crosses', () => {
     ])
   })
 
-  test('collaboration 64: of a worker that shares its answer the others get its last words, and itself everything', async () => {
+  test('collaboration 64: a worker that shares its answer shows others its last words, itself everything', async () => {
     const lead = scripted(xfer('W'), xfer('W'), 'final')
     const w = scripted({ text: 'thinking', ...calls(['echo', {}]) }, 'first', 'second')
     const sup = router({
@@ -60,7 +60,7 @@ describe('how much crosses', () => {
     ])
   })
 
-  test('collaboration 64: the answer is what a tool gave, if that ended it; of branches it is what each answered', async () => {
+  test('collaboration 64: the answer is a tool’s result if that ended it; for branches, each one’s answer', async () => {
     const next = scripted('end')
     const quick = agent({
       name: 'quick',
@@ -85,7 +85,7 @@ describe('how much crosses', () => {
     ])
   })
 
-  test('collaboration 64, 40: a worker that shares its answer and has none, because it failed: the lead is told of the failure, not what it thought', async () => {
+  test('collaboration 64, 40: a failed worker that shares its answer: the lead sees the failure alone', async () => {
     const broken = { text: 'thinking', ...calls(['echo', {}]) }
     const lead = scripted(xfer('W'), 'final')
     const w = busy('W', scripted(broken, fatal('no more')))
@@ -94,7 +94,7 @@ describe('how much crosses', () => {
     expect(contents(lead.prompts[1]).slice(1)).toEqual(['task', '[worker "W" failed: its model could not answer]'])
   })
 
-  test("collaboration 64: with the policy 'answers' an agent gets what was asked and everybody's answers, each turn's and those of tools", async () => {
+  test("collaboration 64: under 'answers' an agent gets the question and all answers, of each turn and tool", async () => {
     const next = scripted('end')
     const again = loop({
       name: 'L',
@@ -125,7 +125,7 @@ describe('how much crosses', () => {
     ])
   })
 
-  test("collaboration 65: with the policy 'brief' a worker gets the supervisor's task and nothing else; without one, what the run was asked", async () => {
+  test("collaboration 65: under 'brief' a worker gets only its task; without one, the run’s question", async () => {
     const w = scripted('W result')
     const lead = scripted({ text: 'secret', ...xfer('W', 's1', 'only this') }, xfer('W'), 'final')
     const sup = router({
@@ -139,7 +139,7 @@ describe('how much crosses', () => {
     expect(w.prompts).toEqual([[user('only this')], [user('the whole story')]])
   })
 
-  test('collaboration 65: a task reaches whoever works in the place of the worker: the steps of a sequential, the lead of a router', async () => {
+  test('collaboration 65: a task reaches the agent in the worker’s place: steps of a sequential, a router’s lead', async () => {
     const a = scripted('A result')
     const m = scripted('Mid result')
     const lead = scripted(xfer('Flow', 's1', 'do this'), xfer('Mid', 's2', 'do that'), 'final')
@@ -152,7 +152,7 @@ describe('how much crosses', () => {
     expect(contents(lead.prompts[2])).not.toContain('do this') // it knows what it asked for by its call, where that is shown
   })
 
-  test("collaboration 42: with the policy 'input' an agent gets what came from outside, and nobody's words", async () => {
+  test("collaboration 42: with the policy 'input' an agent gets what came from outside, and no agent’s words", async () => {
     const a = scripted('A result')
     const lead = scripted(xfer('W'), xfer('Flow'), 'final')
     const flow = sequential({ name: 'Flow', description: 'Works in steps.', agents: [worker('A', a)] })
@@ -231,7 +231,7 @@ describe('what never gets into it', () => {
 })
 
 describe('a session and a flow', () => {
-  test('the next run is shown what earlier ones were asked and answered, once, in the words of whoever led', async () => {
+  test('the next run sees earlier questions and answers once, in the words of their leader', async () => {
     const lead = scripted(xfer('W'), 'first answer', 'second answer')
     const w = scripted('W result')
     const sup = router({ name: 'Sup', model: lead, workers: [worker('W', w)] })

@@ -77,14 +77,14 @@ describe('the words', () => {
     expect(next.prompts[0]![2]).toEqual(context('[empty] `note` tool returned result: 0.'))
   })
 
-  test('collaboration 54: an agent whose answer was empty is not shown an empty message of its own when it works again', async () => {
+  test('collaboration 54: an agent with an empty answer is shown no empty message of its own later', async () => {
     const shy = scripted('', 'now I speak')
     const flow = loop({ name: 'L', agents: [worker('shy', shy)], maxIterations: 2 })
     expect(await (await runtimeOf([flow])).run(flow, 'task')).toMatchObject({ output: 'now I speak' })
     expect(shy.prompts).toEqual([[user('task')], [user('task')]])
   })
 
-  test('collaboration 56: what the caller gives is shown to everybody as it is, behind their own instructions: lead, worker, step, branch', async () => {
+  test('collaboration 56: the caller’s messages are shown as they are behind own instructions, to all agents', async () => {
     const picture: FilePart = { type: 'file', mediaType: 'image/png', data: 'AAAA' }
     const messages: Message[] = [
       { role: 'system', content: 'Be brief.' },
@@ -128,7 +128,7 @@ describe('the words', () => {
     expect(await runtime.runs()).toEqual([])
   })
 
-  test('collaboration 57: a picture that a worker made is shown to the supervisor, with what the provider said of it; in code it is in the history', async () => {
+  test('collaboration 57: a worker’s image is shown to the supervisor with its metadata; code has it in history', async () => {
     const picture: FilePart = { type: 'file', mediaType: 'image/png', data: 'AAAA', metadata: { maker: { seed: 7 } } }
     const lead = scripted(xfer('painter'), 'nice')
     const sup = router({
@@ -150,7 +150,7 @@ describe('the words', () => {
     })
   })
 
-  test('collaboration 17: an agent that works again is shown its own words as they are, with calls and results', async () => {
+  test('collaboration 17: an agent that works again sees its own words with calls and results', async () => {
     const model = scripted({ text: 'thinking', ...calls(['echo', {}, 'w']) }, 'first', 'second')
     const flow = loop({ name: 'L', agents: [busy('A', model), worker('B', scripted('B result'))], maxIterations: 2 })
     await (await runtimeOf([flow])).run(flow, 'task')
@@ -319,7 +319,7 @@ describe('a rewriter of its own', () => {
 })
 
 describe('side by side', () => {
-  test('collaboration 60: two branches do not see each other; whoever follows sees both as they are declared, though the second ends first', async () => {
+  test('collaboration 60: branches do not see each other; the next agent sees both in declared order', async () => {
     let release = (): void => {}
     const second = new Promise<void>((resolve) => (release = resolve))
     const slow = scripted(async () => (await second, 'slow'))

@@ -38,7 +38,7 @@ describe('people in every place', () => {
       ? expect(output).toContain('told')
       : expect(output).toBe(`told ${JSON.stringify([value])}`)
   test.each(falsy)(
-    'the answer %j is an answer: of a worker, an agent as a tool, a step, a branch, a speaker, a task, in the background',
+    'the answer %j is an answer: of a worker, agent as tool, step, branch, speaker, task, in the background',
     async (value) => {
       const model = (...script: Parameters<typeof scripted>) => scripted(...script)
       const leads: readonly (readonly [
@@ -123,7 +123,7 @@ describe('people in every place', () => {
     30_000,
   )
 
-  test('team C79: three people at once in a parallel, at different depths, answered in reverse: each answer reaches its own question', async () => {
+  test('team C79: three people in parallel at different depths, answered in reverse: each gets its own answer', async () => {
     const inner = supervisor({
       name: 'inner',
       model: scripted(delegates(['cleo', 'x', 'c1']), ({ messages }) => `cleo: ${JSON.stringify(told(messages)[0])}`),
@@ -145,7 +145,7 @@ describe('people in every place', () => {
     })
   })
 
-  test('a leader who is a person, above a planned team with a person in it; wrong words are asked for again and nothing is lost', async () => {
+  test('a person leading a planned team with a person in it; a bad answer is asked for again, nothing is lost', async () => {
     const crew = team({
       name: 'crew',
       description: 'Plans.',
@@ -185,7 +185,7 @@ describe('people in every place', () => {
     ])
   })
 
-  test('a deadline that passes while a human has the run: what counts then counts, once it is handed back; the other way round, an answer that came meanwhile', async () => {
+  test('a deadline and an answer during a takeover: the first of them counts, after the hand back', async () => {
     const late = human({ name: 'late', timeoutMs: 300, onTimeout: { answer: 'nobody' } })
     const runtime = await runtimeOf([late, ann])
     const run = await runtime.start(late, 'x')
@@ -262,7 +262,7 @@ describe('code that asks', () => {
     })
   })
 
-  test('in a tool that is orchestration, called three times in one turn; cancelled while one is open: the others were answered, and the late word is refused', async () => {
+  test('in an orchestration tool called three times: a cancel keeps answers, late ones are refused', async () => {
     const ask = tool({
       name: 'ask',
       input: { type: 'object', properties: { n: { type: 'number' } } },

@@ -63,7 +63,7 @@ async function played(root: Agent, value: Json, input: Json = 'task') {
 }
 
 describe('a person does the work', () => {
-  test('as a root: the brief is shown, the answer is the output, whoever gave it stands on it, and views say that somebody is waited for', async () => {
+  test('as a root: the brief is shown, the answer is the output with its author, views show the wait', async () => {
     const run = await (await runtimeOf([ann])).start(ann, 'Which colour?')
     const { id, question } = await only(run)
     expect(question).toEqual({ type: 'work', brief: 'Which colour?' })
@@ -101,7 +101,7 @@ describe('a person does the work', () => {
     })
     expect(await run.outcome()).toMatchObject({ output: { n: 3 } })
   })
-  test('what they are shown may be made of the brief; an input that does not fit reaches nobody', async () => {
+  test('the shown text may be made of the brief; an invalid input reaches no person', async () => {
     const checker = human({
       name: 'checker',
       input: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] },
@@ -133,7 +133,7 @@ describe('a person does the work', () => {
     const { question, outcome } = await played(agent({ name: 'asker', model, tools: [asTool(ann)] }), 'red')
     expect([question!['type'], told(model.prompts[1]), outcome]).toMatchObject(['work', ['red'], { output: 'final' }])
   })
-  test('as a step of a fixed order: shown what was said before, and heard by whoever comes next', async () => {
+  test('as a step of a fixed order: sees the earlier words, and the next step hears it', async () => {
     const writer = agent({ name: 'writer', description: 'Writes.', model: scripted('a draft') })
     const last = scripted('the end')
     const editor = agent({ name: 'editor', description: 'Edits.', model: last })
@@ -160,7 +160,7 @@ describe('a person does the work', () => {
       ['table', 'bob', 'ann'],
     ])
   })
-  test('as a worker of a router: a hand-over to nobody is asked for again, one to somebody hands control over', async () => {
+  test('as a worker of a router: a transfer to an unknown agent is asked again, a valid one moves control', async () => {
     const clerk = agent({ name: 'clerk', description: 'Files.', model: scripted('filed') })
     const desk = router({
       name: 'desk',
@@ -175,7 +175,7 @@ describe('a person does the work', () => {
     expect(second!['problem']).toMatch(/"transfer" is the text "nobody", expected one of .*clerk/)
     expect(await run.outcome()).toMatchObject({ output: 'filed' })
   })
-  test('as a task of a plan: others work meanwhile, and whatever depends on it has the answer', async () => {
+  test('as a task of a plan: others work meanwhile, and dependents get the answer', async () => {
     const writer = agent({
       name: 'writer',
       description: 'Writes.',
@@ -227,7 +227,7 @@ describe('a person does the work', () => {
     await resumed.answer({ interruptId: before.id, value: 'red' })
     expect(await resumed.outcome()).toMatchObject({ output: 'red' })
   })
-  test('nobody answers in time: it fails as what it is, or goes on with what was said for it', async () => {
+  test('unanswered in time: it fails as timed out, or goes on with the default answer', async () => {
     const late = human({ name: 'late', timeoutMs: 20 })
     const runtime = await runtimeOf([late])
     expect(await runtime.run(late, 'quick')).toMatchObject({ status: 'failed', failure: { code: 'effect.timed-out' } })
@@ -236,7 +236,7 @@ describe('a person does the work', () => {
     expect(ended).toMatchObject({ status: 'completed', output: 'no' })
     expect(ended).not.toHaveProperty('by')
   })
-  test('K8: a cancel reaches whoever waits for a person, and the question is closed', async () => {
+  test('K8: a cancel ends the wait for a person, and the question is closed', async () => {
     const lead = supervisor({ name: 'boss', model: scripted(delegates(['ann', 'think'])), workers: [ann] })
     const run = await (await runtimeOf([lead])).start(lead, 'task')
     const { id } = await only(run)
@@ -362,7 +362,7 @@ describe('a person leads', () => {
     ])
     expect(await run.outcome()).toMatchObject({ output: 3 })
   })
-  test('their hooks are those of every leader: one that ends the work asks nobody any more', async () => {
+  test('every leader’s hooks apply: one that ends the work asks no person', async () => {
     const ended = human({ name: 'ended', workers: [finder], delegation: { onComplete: () => ({ bail: true }) } })
     const run = await (await runtimeOf([ended])).start(ended, 'task')
     await answers(run, { delegate: { worker: 'finder', instructions: 'x' } })
@@ -562,7 +562,7 @@ describe('asking reads like an ordinary call', () => {
     await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'chief' })
     expect(await run.outcome()).toMatchObject({ output: { approved: true, approver: 'chief' } })
   })
-  test('options that are none are refused, all at once', async () => {
+  test('invalid options are refused, all at once', async () => {
     const fails = async (run: Parameters<typeof agent>[0]['run'] & {}): Promise<unknown> => {
       const bad = agent({ name: 'bad', run })
       const outcome = await (await runtimeOf([bad])).run(bad, 'x')
@@ -594,8 +594,8 @@ const channel = (name: string, told: Notice[], fails = false): Channel => ({
   },
 })
 
-describe('people are told that somebody waits for them', () => {
-  test('over the channels of a person; a channel that fails holds up nobody, and the journal says so', async () => {
+describe('people are told of a pending question', () => {
+  test('over a person’s channels; a failed channel blocks nothing, and the journal says so', async () => {
     const heard: Notice[] = []
     const reachable = human({ name: 'reachable', channel: ['desk', 'dead'], timeoutMs: 60_000 })
     const runtime = await runtimeOf([reachable], { channels: [channel('desk', heard), channel('dead', [], true)] })
@@ -618,7 +618,7 @@ describe('people are told that somebody waits for them', () => {
     await run.answer({ interruptId: id, value: 'red' })
     expect(await run.outcome()).toMatchObject({ output: 'red' })
   })
-  test('over those of the oversight, unless somebody names others', async () => {
+  test('over those of the oversight, unless the person names others', async () => {
     const heard: Record<'desk' | 'other', Notice[]> = { desk: [], other: [] }
     const asker = agent({
       name: 'asker',
@@ -640,7 +640,7 @@ describe('people are told that somebody waits for them', () => {
     expect(await run.outcome()).toMatchObject({ output: [1, 1, 1] })
     expect([heard.desk.map(({ text }) => text), heard.other.map(({ text }) => text)]).toEqual([['one'], ['two']])
   })
-  test('a channel that nobody has registered is found when the runtime is made', async () => {
+  test('an unregistered channel is found when the runtime is made', async () => {
     const lost = human({ name: 'lost', channel: 'dsk' })
     await expect(runtimeOf([lost], { channels: [channel('desk', [])] })).rejects.toMatchObject({
       code: 'config.invalid',

@@ -57,7 +57,7 @@ describe('what the hook is told', () => {
     expect(JSON.stringify(told)).not.toContain('secret')
   })
 
-  test('the turns are those of this activation, whatever was said before; a worker has its own', async () => {
+  test('turns are counted per activation; a worker has its own', async () => {
     const turns: number[] = []
     const onIterationComplete = ({ turn }: Iteration): void => void turns.push(turn)
     const A = agent({ name: 'A', model: scripted('one', 'two'), onIterationComplete })
@@ -96,7 +96,7 @@ describe('a turn that called', () => {
     expect(roles(model.prompts[1])).toBe('uat')
   })
 
-  test('delegation 34: {continue: false}: no more calls of the model, and the outcome says that and what there was', async () => {
+  test('delegation 34: {continue: false}: no further model call, and the outcome says so with what there was', async () => {
     const model = scripted(lookAt, 'never')
     const { outcome, told } = await play(model, 1, { continue: false })
     expect(outcome).toMatchObject({
@@ -165,7 +165,7 @@ describe('an answer', () => {
     },
   )
 
-  test('{feedback, continue: false}: the answer is the end; nobody is asked again for the sake of a note', async () => {
+  test('{feedback, continue: false}: the answer is the end, without another call for the note', async () => {
     const model = scripted('half', 'never')
     const { outcome } = await play(model, 1, { feedback: 'better', continue: false })
     expect(outcome).toMatchObject({ status: 'completed', output: 'half' })
@@ -226,7 +226,7 @@ describe('a forward is an answer', () => {
     },
   )
 
-  test('after which a hook may ask for more: its model is told that it was not accepted, and nothing was forwarded', async () => {
+  test('a hook may ask for more after it: the model learns it was not accepted, and nothing was forwarded', async () => {
     const { outcome, forwarded, shown } = await forwarding({ feedback: 'in your own words' }, 'my words')
     expect(outcome).toMatchObject({ status: 'completed', output: 'my words' })
     expect(forwarded).toEqual([])
@@ -312,7 +312,7 @@ describe('with everything else that stands around a turn', () => {
     })
   })
 
-  test('an answer that does not have its form is not final; the hook may end it, and what it says comes after the correction', async () => {
+  test('a malformed answer is not final; the hook may end it, its feedback follows the correction', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
     const model = scripted('none', '{"n":1}')
     expect((await play(model, 1, { feedback: 'a number' }, { output })).outcome).toMatchObject({
@@ -362,7 +362,7 @@ describe('with everything else that stands around a turn', () => {
     expect(model.prompts[1]).toMatchObject([said('go'), { role: 'assistant' }, { role: 'tool' }])
   })
 
-  test('while work in the background is awaited neither the hook nor a scorer is asked; at the end both are, once', async () => {
+  test('during a wait for background work neither hook nor scorer runs; at the end both do, once', async () => {
     const hooked: number[] = []
     const measured: number[] = []
     const w = agent({ name: 'w', description: 'Works.', model: scripted(async () => (await pause(100), 'worked')) })

@@ -16,7 +16,7 @@ const eager = (last: Parameters<typeof scripted>[0] = 'all I know') =>
         : (last as string),
   )
 
-test('collaboration 115: the graceful variant: of two turns the last is asked without tools, for an answer with what there is', async () => {
+test('collaboration 115: the graceful variant: the last of two turns asks without tools for an answer', async () => {
   const model = eager()
   const A = agent({ name: 'A', model, tools: [look], limits: { turns: 2 }, lastAnswer: true })
   const run = await (await runtimeOf([A])).start(A, 'go')
@@ -43,7 +43,7 @@ test('who answers before is not asked so; who has one turn only has no tools at 
   ])
 })
 
-test('whoever calls all the same is refused, and stays within the hard limit, with the text so far', async () => {
+test('a call in it is refused, stays within the hard limit, and keeps the text so far', async () => {
   const seen: number[] = []
   const counts = tool({ name: 'look', execute: () => seen.push(1) })
   const model = eager(() => ({ ...calls(['look', {}]), text: 'one more' }))
@@ -78,7 +78,7 @@ test('without a limit of its own it holds for the twentieth turn', async () => {
   expect(model.prompts).toHaveLength(20)
 })
 
-test('leaders, too, and Reeve’s verbs with the tools: a supervisor, and a router’s lead each time it has control', async () => {
+test('leaders too, and Reeve’s verbs with the tools: supervisors, and a router’s lead each time', async () => {
   const w = agent({ name: 'w', description: 'Works.', model: scripted('worked') })
   const lead = scripted((request) => (request.tools.length > 0 ? delegates(['w', 'x']) : 'final'))
   const boss = supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true, limits: { turns: 4 } })
@@ -97,7 +97,7 @@ test('leaders, too, and Reeve’s verbs with the tools: a supervisor, and a rout
   expect(sup.tools).toEqual([[]])
 })
 
-test('workers use up the turns of the tree, but not the last: it is kept for the answer of the leader whose limit it is', async () => {
+test('workers use up the tree’s turns but the last: it is kept for the answer of the limit’s leader', async () => {
   const worker = agent({
     name: 'w',
     description: 'Works.',

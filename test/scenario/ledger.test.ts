@@ -116,7 +116,7 @@ describe('a ledger leads', () => {
     expect(noted(events, 'ledger.plan')).toHaveLength(1)
   })
 
-  test('at so many stalls facts and plan are made anew, what was said is not shown any more, and the count begins again', async () => {
+  test('at the stall limit facts and plan are renewed, earlier talk is hidden, and the count restarts', async () => {
     const coder = scripted('first try', 'second try')
     const model = leading({}, { progress: false }, { say: 'try again' }, { done: true })
     const { outcome, events } = await led(table(model, { maxStalls: 1 }, [worker('coder', coder), worker('surfer')]))
@@ -136,7 +136,7 @@ describe('a ledger leads', () => {
     expect(again).toContainEqual(user('For context: [coder] said: first try.'))
   })
 
-  test('a plan that nobody has begun with cannot stall', async () => {
+  test('a plan that has not begun cannot stall', async () => {
     const { events } = await led(table(leading({ progress: false }, { done: true }), { maxStalls: 1 }))
     expect(noted(events, 'ledger.plan')).toHaveLength(1)
     expect(speakers(events)).toEqual(['coder'])

@@ -19,8 +19,8 @@ const assistant = (content: string) => ({ role: 'assistant', content })
 const leads = (...briefs: readonly (readonly [worker: string, brief: string])[]): Scripted =>
   scripted(...briefs.map(([name, brief]) => delegates([name, brief])), 'done')
 
-describe('isolated, unless somebody asks for more', () => {
-  test('delegation 51: two delegations to one worker are two activations, each with its brief and its answer; the session holds no message of the worker', async () => {
+describe('isolated by default', () => {
+  test('delegation 51: two delegations to one worker are two activations; the session holds no worker message', async () => {
     const w = scripted('out-1', 'out-2', 'out-3')
     const lead = scripted(delegates(['w', 'do 1']), delegates(['w', 'do 2']), 'first', 'second')
     const runtime = await runtimeOf([supervisor({ name: 'lead', model: lead, workers: [worker('w', w)] })])
@@ -87,7 +87,7 @@ describe('a worker that continues', () => {
     expect(withoutSystem(w.prompts[3])).toEqual([user('2'), assistant('b'), user('3'), assistant('c'), user('4')])
   })
 
-  test('delegation 52: shared by two leaders, it has a transcript for each; a pinned thread is one for all who name it', async () => {
+  test('delegation 52: shared by two leaders: a transcript each; a pinned thread is one for all who name it', async () => {
     for (const memory of ['continue', { thread: 'archive' }] as const) {
       const w = scripted('a', 'b', 'c')
       const shared = worker('w', w)
@@ -262,7 +262,7 @@ describe('one thread at a time', () => {
     expect(await second.outcome()).toMatchObject({ output: 'done' })
   })
 
-  test('below a delegation that has a thread nobody waits for it: the call is refused, and nothing hangs', async () => {
+  test('below a delegation that holds a thread, a call for it is refused instead of hanging', async () => {
     const w = scripted('never')
     const inner = scripted(delegates(['w', 'deep']), 'inner')
     const mid = supervisor({

@@ -108,7 +108,7 @@ describe('a hook that throws', () => {
     }
   })
 
-  test('collaboration 119: an after-hook that throws after a successful run: the answer, then one error; and what does not complete keeps no output', async () => {
+  test('collaboration 119: an after-hook that throws after success: the answer, one error, no output kept', async () => {
     const reads = agent({
       name: 'reads',
       run: async (ctx) => ({ good: await ctx.values.get('good'), bad: await ctx.values.get('bad') }),
@@ -151,7 +151,7 @@ describe('a hook that throws', () => {
     })
   })
 
-  test('under a router the lead is told like of any failure, and what the worker wanted done with control is not', async () => {
+  test('under a router the lead is told as of any failure, without the worker’s transfer', async () => {
     const out = tool({ name: 'out', execute: () => 'bye', action: 'exit' })
     const lead = scripted(calls(['transfer_to_agent', { agent_name: 'W1' }]), 'the lead answers')
     const W1 = agent({
@@ -296,7 +296,7 @@ describe('wherever it works', () => {
     ])
   })
 
-  test('K3: hooks wait like everything else: a question before the work, an approval around a call, in one team, in any order', async () => {
+  test('K3: hooks may wait: a question before the work and an approval around a call, in any order', async () => {
     const asks: Middleware = {
       name: 'asks',
       before: async ({ instructions }, { ctx }) => ({

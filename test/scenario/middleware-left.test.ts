@@ -105,7 +105,7 @@ describe('what others are shown is what was left', () => {
     expect(contents(model.prompts[0])).toEqual(['go', 'For context: [a] said: {"n":0}.'])
   })
 
-  test('what nobody can go on with is refused; an empty answer leaves no words', async () => {
+  test('an unusable answer is refused; an empty one leaves no words', async () => {
     const { b, model } = next()
     const none = agent({
       name: 'a',
@@ -121,7 +121,7 @@ describe('what others are shown is what was left', () => {
 })
 
 describe('what becomes of control', () => {
-  test('whoever is left with an answer hands nothing on, and nobody is told otherwise', async () => {
+  test('an agent left with an answer transfers nothing, and no one is told otherwise', async () => {
     const { b, model } = next()
     const worked: string[] = []
     const W1 = agent({ name: 'W1', description: 'One.', run: () => (worked.push('W1'), 'w1') })
@@ -145,7 +145,7 @@ describe('what becomes of control', () => {
     ])
   })
 
-  test('a middleware that leaves every output as it is, or a copy of it, is in nobody’s way', async () => {
+  test('a middleware that leaves every output, or a copy of it, changes nothing', async () => {
     const W1 = agent({ name: 'W1', description: 'One.', model: scripted('w1') })
     const copies: Middleware = { name: 'copies', after: (outcome) => ({ ...outcome }) }
     const Sup = router({
@@ -182,7 +182,7 @@ describe('what becomes of control', () => {
   })
 })
 
-test('whoever comes after a leader that forwards is shown what it forwarded', async () => {
+test('the agent after a forwarding leader sees what it forwarded', async () => {
   const { b, model } = next()
   const w = agent({ name: 'w', description: 'Works.', run: () => 'the whole report' })
   const boss = supervisor({

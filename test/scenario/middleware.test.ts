@@ -79,7 +79,7 @@ describe('order', () => {
 describe('what it begins with', () => {
   const more = tool({ name: 'more', execute: () => 'more' })
 
-  test('texts and tools are added to those of the agent, and before may change the one and take away the other', async () => {
+  test('texts and tools are added to the agent’s; before may change the one and remove the other', async () => {
     const model = scripted(calls(['note', {}], ['more', {}]), 'final')
     const adds: Middleware = { name: 'adds', instructions: 'Be kind.', tools: [more] }
     const takes: Middleware = {
@@ -212,7 +212,7 @@ describe('around the model', () => {
     expect(changes(await eventsOf(run))).toEqual([{ middleware: 'mild', hook: 'afterModel', text: 'd*** it' }])
   })
 
-  test('an answer that is rejected is given again: it is a turn, it is never the answer, and its calls are not made', async () => {
+  test('a rejected answer is given again: it costs a turn, is never the answer, and its calls are not made', async () => {
     const done: Json[] = []
     const model = scripted({ ...calls(['note', {}]), text: 'first' }, 'second', 'third')
     let asked = 0
@@ -240,7 +240,7 @@ describe('around the model', () => {
     expect(changes(events)).toHaveLength(2)
   })
 
-  test('whoever rejects for ever comes to the limit of turns, and what was rejected is no partial answer', async () => {
+  test('endless rejection ends at the turn limit, and no rejected text is a partial answer', async () => {
     const model = scripted('no')
     const A = agent({
       name: 'A',

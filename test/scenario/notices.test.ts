@@ -72,7 +72,7 @@ async function settled(run: Run<unknown>, count: number): Promise<void> {
 }
 
 describe('who is told', () => {
-  test('team C84: one channel fails, the other tells; both are noted, the question stays open, and a later decision holds', async () => {
+  test('team C84: one channel fails, the other tells; both are noted, and a later decision holds', async () => {
     const [good, bad] = [noted('desk'), noted('broken', refuses)]
     const root = asker('broken', 'desk')
     const run = await (await runtimeOf([root], { channels: [good.channel, bad.channel] })).start(root, 'go')
@@ -96,7 +96,7 @@ describe('who is told', () => {
     expect(new Set(await notices(run))).toEqual(new Set([['broken', 'notice.failed'], 'desk']))
     expect([good.told.length, bad.told.length]).toEqual([1, 1])
   })
-  test('team C84: a channel that throws is tried again with the same key, as every step is; then it counts as failed', async () => {
+  test('team C84: a throwing channel is retried with the same key, as every step; then it counts as failed', async () => {
     let tries = 0
     const late = noted('late', () => {
       if (++tries < 3) throw new Error('not yet')
@@ -113,7 +113,7 @@ describe('who is told', () => {
     for (const { keys } of [late, never]) expect([keys.length, new Set(keys).size]).toEqual([3, 1])
     expect(late.keys[0]).not.toBe(never.keys[0])
   })
-  test('team C84: a channel that hangs holds up nobody who decides, and is not told of it any more', async () => {
+  test('team C84: a channel that hangs delays no decision and is not told of it later', async () => {
     const slow = noted('slow', hangs)
     const root = asker('slow')
     const run = await (await runtimeOf([root], { channels: [slow.channel] })).start(root, 'go')
@@ -125,7 +125,7 @@ describe('who is told', () => {
   })
 
   test.each(['goes on', 'is paused'])(
-    'K2: what is answered waits for nobody any more, also before whoever asked has read it, while the run %s',
+    'K2: an answered question is closed at once, even if unread, while the run %s',
     async (how) => {
       const slow = noted('slow', hangs)
       const root = agent({
@@ -164,7 +164,7 @@ describe('who is told', () => {
     expect(await run.outcome()).toMatchObject({ output: 'rejected' })
     expect(await notices(run)).toEqual([['slow', 'effect.timed-out']])
   })
-  test('team C84: code that names a channel which nobody has registered tells nobody; the run is not stuck', async () => {
+  test('team C84: code that names an unregistered channel notifies no one; the run is not stuck', async () => {
     const root = asker('pigeon')
     const run = await (await runtimeOf([root])).start(root, 'go')
     await settled(run, 1)
@@ -211,7 +211,7 @@ describe('who is told', () => {
 })
 
 describe('after a restart', () => {
-  test('team S2k, C90: the same approval with the same deadline, and nobody is told again', async () => {
+  test('team S2k, C90: the same approval with the same deadline, and no second notice', async () => {
     const desk = noted('desk')
     const root = asker('desk')
     const first = await runtimeOf([root], { channels: [desk.channel], store: store() })
@@ -226,7 +226,7 @@ describe('after a restart', () => {
     expect(await resumed.outcome()).toMatchObject({ output: 'yes, says ann' })
     expect([await notices(resumed), desk.told.length]).toEqual([['desk'], 1])
   })
-  test('team S2k: a process without the channel that goes on with a run does not get stuck, and says that it told nobody', async () => {
+  test('team S2k: a process without the channel goes on with a run and records that no notice was sent', async () => {
     const slow = noted('slow', hangs)
     const root = asker('slow')
     const first = await runtimeOf([root], { channels: [slow.channel], store: store() })
@@ -255,7 +255,7 @@ describe('after a restart', () => {
   })
 })
 
-describe('telling is nobody at work', () => {
+describe('a notice is not work of a member', () => {
   test('who tells is in no tree, no delegation, no conversation and no usage', async () => {
     const desk = noted('desk')
     const oversight: Oversight = { mode: 'in-the-loop', approval: { notify: ['desk'] } }

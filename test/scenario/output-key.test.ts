@@ -55,7 +55,7 @@ describe('outputKey', () => {
     })
   })
 
-  test('of leaders and flows as of everybody: supervisor, loop, parallel, a delegated worker, an agent as a tool', async () => {
+  test('works for leaders and flows too: supervisor, loop, parallel, delegated worker, agent as a tool', async () => {
     const one = agent({ name: 'one', description: 'One.', model: scripted('1'), outputKey: 'one' })
     const two = agent({ name: 'two', description: 'Two.', model: scripted('2'), outputKey: 'two' })
     const both = parallel({ name: 'both', agents: [one, two], outputKey: 'both' })
@@ -196,7 +196,7 @@ describe('templating', () => {
     expect((await eventsOf(run)).filter((event) => event.type === 'step.begun')).toEqual([])
   })
 
-  test('a supervisor’s guidance and the descriptions of its team are no templates, a router’s instructions are', async () => {
+  test('guidance and team descriptions of a supervisor are no templates, a router’s instructions are', async () => {
     const w = agent({ name: 'w', description: 'Knows {name}.', model: () => 'x' })
     const [lead, sup] = [scripted('x'), scripted('x')]
     const boss = supervisor({

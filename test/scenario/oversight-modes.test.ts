@@ -107,7 +107,7 @@ describe.each(Object.entries(ways))('%s', (way, make) => {
     expect(done).toHaveLength(1)
   })
 
-  test('team C78, X36: on the loop nobody is asked, and it is noted', async () => {
+  test('team C78, X36: on the loop no approver is asked, and it is noted', async () => {
     const { agent: inner, done } = busy('send_mail', {}, 'inner')
     const { lines, raised } = await overseen(make(inner), watch)
     expect(lines).toEqual([])
@@ -122,14 +122,14 @@ describe.each(Object.entries(ways))('%s', (way, make) => {
     expect(done).toEqual([])
   })
 
-  test('what nobody oversees is as it was', async () => {
+  test('without oversight nothing changes', async () => {
     const { agent: inner, done } = busy('send_mail', {}, 'inner')
     const { lines, raised, events } = await overseen(make(inner), undefined)
     expect([lines, raised, done.length]).toEqual([[], [], 1])
     expect(events.filter(({ type }) => type === 'result.assessed')).toEqual([])
   })
 
-  test('a beginning that is refused: nobody works, and whoever gave the work is told', async () => {
+  test('a refused start: no worker runs, and its leader is told', async () => {
     const { agent: inner, done, model } = busy('look', {}, 'inner')
     const { outcome, events } = await overseen(make(inner), command, noTo('inner', 'not today'))
     expect([done, model.prompts]).toEqual([[], []])
@@ -203,7 +203,7 @@ describe('a call in the loop', () => {
 })
 
 describe('which oversight holds', () => {
-  test('an agent is looked at as closely as its definition, its leader or the run says, whichever is strictest', async () => {
+  test('an agent is overseen by the strictest of its definition, its leader and the run', async () => {
     const look = tool({ name: 'look', execute: () => 'seen' })
     const inner = (more: object) =>
       agent({ name: 'inner', description: 'In.', model: scripted(calls(['look', {}]), 'done'), tools: [look], ...more })
@@ -301,7 +301,7 @@ describe('a beginning', () => {
   })
 })
 
-describe('whoever measures or summarizes', () => {
+describe('agents that score or summarize', () => {
   test('is not asked about: it is no work of the team', async () => {
     const scorer = agent({ name: 'scorer', model: () => JSON.stringify({ score: 1 }), output: { type: 'object' } })
     const inner = agent({
@@ -320,7 +320,7 @@ describe('whoever measures or summarizes', () => {
 })
 
 describe('a planned team in command', () => {
-  test('team C78: the plan and each task are approved once; whoever works below a member is asked about, and every call', async () => {
+  test('team C78: plan and tasks are approved once; workers below a member, and every call, are asked about', async () => {
     const look = tool({ name: 'look', execute: () => 'seen' })
     const busyOne = (name: string) =>
       agent({ name, description: 'Looks.', model: scripted(calls(['look', {}]), 'done'), tools: [look] })
@@ -405,7 +405,7 @@ describe('failures in a row', () => {
     expect((await overseen(table, oversight)).lines).toEqual(['work ok by boss/ok'])
   })
 
-  test('a human who refuses a beginning has looked: it is no failure of anybody', async () => {
+  test('a human’s refused start counts as a look and as no failure', async () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['a', 'go']), delegates(['b', 'go']), delegates(['c', 'go']), 'final'),

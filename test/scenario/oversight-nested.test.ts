@@ -16,7 +16,7 @@ import { calls, delegates, fatal, runtimeOf, scripted } from './team.ts'
 const command: Oversight = { mode: 'in-command' }
 
 describe('several at once', () => {
-  test('in command: of workers with one brief each is asked about; who is refused has not worked, the others have', async () => {
+  test('in command: each worker with the same brief is asked about; the refused one alone does not work', async () => {
     const worked: string[] = []
     const made = ['a', 'b', 'c'].map((name) => code(name, () => (worked.push(name), name)))
     const boss = agent({
@@ -91,7 +91,7 @@ describe('nesting', () => {
     })
     return supervisor({ name: 'boss', model: scripted(delegates(['planned', 'do it']), 'final'), workers: [planned] })
   }
-  test('a supervisor over a team over a flow over an agent as a tool: in command all of it is asked once, from the top', async () => {
+  test('a supervisor over a team, a flow and an agent as a tool: in command each is asked once, from the top', async () => {
     const { lines, outcome } = await overseen(deep(), command)
     expect(lines.map((line) => line.split(' by ')[0])).toEqual([
       'work planned',
@@ -131,7 +131,7 @@ describe('nesting', () => {
 })
 
 describe('R-14: what is proposed', () => {
-  test('X28: all hits of a result are recorded with their priorities, the weightiest first, and shown to whoever decides', async () => {
+  test('X28: all hits of a result are recorded with priorities, weightiest first, and shown to the approver', async () => {
     const writer = agent({
       name: 'writer',
       run: () => 'text',
@@ -176,7 +176,7 @@ describe('R-14: what is proposed', () => {
   })
 })
 
-describe('R-14: failures in a row, whoever leads', () => {
+describe('R-14: failures in a row, under any leader', () => {
   const limit: Oversight = { escalate: { consecutiveFailures: 2 } }
   const bad = (name: string): Agent => worker(name, scripted(fatal(`${name} is broken`)))
   const hits = (lines: readonly { readonly subject: string; readonly name: string }[]) =>
@@ -225,7 +225,7 @@ describe('R-14: failures in a row, whoever leads', () => {
   })
 })
 
-describe('whoever hands on, or works in turns', () => {
+describe('routers and round tables', () => {
   test('a router and a round table in command: each beginning is asked, each time', async () => {
     const desk = router({ name: 'desk', model: leadTo('a', 'a'), workers: [worker('a')] })
     expect((await overseen(desk, command)).lines).toHaveLength(2)
@@ -246,7 +246,7 @@ describe('whoever hands on, or works in turns', () => {
     } as never)
     expect((await overseen(tried, command)).lines.length).toBeGreaterThanOrEqual(2)
   })
-  test('C87: a result sent back under a router and in a flow is made again where it was made, and asked again under a new id', async () => {
+  test('C87: a result sent back in a router or flow is redone where it was made and asked under a new id', async () => {
     const writer = (): Agent =>
       agent({ name: 'writer', description: 'W.', model: scripted('one', 'two'), assess: () => ({ confidence: 0.1 }) })
     const ways: readonly Agent[] = [

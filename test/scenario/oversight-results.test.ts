@@ -46,7 +46,7 @@ const ways: Record<string, (inner: Agent) => Agent> = {
   reflection: (inner) => reflect(inner, { name: 'boss', judge: () => ({ score: 1 }), memory: false }),
 }
 
-describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', (way, make) => {
+describe.each(Object.entries(ways))('an uncertain result: %s', (way, make) => {
   const kinds = (lines: readonly string[]) => lines.map((line) => line.split(' by ')[0])
   const everything = async (root: Agent, ...words: Word[]) => {
     const it = await overseen(root, {}, inOrder(...words))
@@ -106,7 +106,7 @@ describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', 
     expect(outcome.status).toBe('completed')
   })
 
-  test('team C87: sent back three times; the fourth question offers no further retry, and then it is rejected', async () => {
+  test('team C87: sent back three times; the fourth question offers no retry and is then rejected', async () => {
     const { agent: inner, said } = writer()
     const { asked, text } = await everything(
       make(inner),
@@ -131,7 +131,7 @@ describe.each(Object.entries(ways))('a result of somebody who is not sure: %s', 
     expect([lines, raised]).toMatchObject([[], [{ subject: 'result', asks: false }]])
   })
 
-  test('where nobody oversees it, it is recorded', async () => {
+  test('without oversight it is recorded', async () => {
     const { agent: inner } = writer()
     const { lines, raised, events } = await overseen(make(inner), undefined)
     expect([lines, raised]).toEqual([[], []])
@@ -178,7 +178,7 @@ describe('what is said of a result', () => {
           assess: () => ({ confidence: 1 }),
         }),
     ],
-  ])('team C76: what nobody says it costs is what it has cost, %s', async (_how, make) => {
+  ])('team C76: a cost without an estimate is the actual cost, %s', async (_how, make) => {
     const cost = (usd?: number) =>
       agent({
         name: 'inner',
@@ -333,14 +333,14 @@ describe('the tool by which a model reports', () => {
     expect((await overseen(better.agent, {})).asked).toEqual([])
   })
 
-  test('is recorded also where nobody oversees it', async () => {
+  test('is recorded without oversight too', async () => {
     const it = reporting({}, calls(['report', { confidence: 0.3 }]), 'text')
     const run = await (await runtimeOf([it.agent])).start(it.agent, 'go')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'text' })
     expect((await eventsOf(run)).filter(({ type }) => type === 'result.assessed')).toMatchObject([{ confidence: 0.3 }])
   })
 
-  test('X30: somebody who wants a tool that is not there is out of scope', async () => {
+  test('X30: a request for a missing tool is out of scope', async () => {
     const it = reporting({}, calls(['fly', {}]), 'text')
     expect((await overseen(it.agent, {})).asked).toMatchObject([
       { hits: [{ code: 'out_of_scope', detail: 'it wanted the tool "fly", and there is none' }] },
@@ -398,14 +398,14 @@ describe('work that is done again', () => {
     expect([outcome, lead.prompts.length]).toMatchObject([{ output: 'second' }, 4])
   })
 
-  test('whoever comes after it is shown one answer, and none that was refused', async () => {
+  test('the next agent sees one answer and no refused one', async () => {
     const after = scripted('done')
     const flow = sequential({ name: 'flow', agents: [writer().agent, agent({ name: 'after', model: after })] })
     await overseen(flow, {}, inOrder({ decision: 'retry', comment: 'more' }, { decision: 'edit', input: 'by hand' }))
     expect(after.prompts[0]!.map(({ content }) => content)).toEqual(['go', 'For context: [writer] said: by hand.'])
   })
 
-  test('a transfer is no result, and an action of whoever ends is kept when somebody changes the output', async () => {
+  test('a transfer is no result, and an ending action stays when a human edits the output', async () => {
     const hands = router({
       name: 'desk',
       model: leadTo('writer'),

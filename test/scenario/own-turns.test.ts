@@ -33,7 +33,7 @@ for (const kind of ['turns', 'ownTurns'] as const)
             })
       return (await runtimeOf([root])).run(root, 'go', start === undefined ? {} : { limits: start })
     }
-    test(`${kind} ${where} are the turns that hooks are told of, and a hook that wants more gets the answer that was there`, async () => {
+    test(`${kind} ${where} are the turns told to hooks; a hook that wants more gets the answer so far`, async () => {
       const seen: string[] = []
       const onIterationComplete = ({ turn, maxTurns }: Iteration) => (
         seen.push(`${turn} of ${maxTurns}`),
@@ -55,7 +55,7 @@ for (const kind of ['turns', 'ownTurns'] as const)
     })
   }
 
-test('workers cannot use up the turn that is kept for the last answer of their leader, which is asked once and without tools', async () => {
+test('workers cannot use the turn kept for their leader’s last answer, asked once and without tools', async () => {
   const w = agent({ name: 'w', description: 'W', model: () => 'W' })
   const model = scripted((request) =>
     request.tools.length > 0 ? delegates(['w', 'a'], ['w', 'b'], ['w', 'c'], ['w', 'd']) : 'the end',
@@ -88,7 +88,7 @@ test('a worker that keeps a turn of its own takes none that its leader keeps', a
   expect(outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('W said') as string })
 })
 
-test('an answer that a hook would have made better stands where the turns of the tree are used up by workers', async () => {
+test('an answer that a hook would improve stands if workers have used up the tree’s turns', async () => {
   const w = agent({ name: 'w', description: 'W', model: () => 'W' })
   const boss = supervisor({
     name: 'boss',
@@ -131,7 +131,7 @@ test('own turns count the calls of the agent itself: its workers have theirs', a
   expect(await runtime.run(boss, 'go', { limits: { turns: 10 } })).toMatchObject({ status: 'limited', limit: 'turns' })
 })
 
-test('own turns are for agents that think with a model: where nobody counts them they are refused', async () => {
+test('own turns are for model agents: elsewhere they are refused', async () => {
   const code = agent({ name: 'code', run: () => 1, limits: { ownTurns: 1 } })
   await expect(runtimeOf([code])).rejects.toMatchObject({
     code: 'team.invalid',

@@ -76,7 +76,7 @@ describe('paths', () => {
     expect(paths.toSorted()).toEqual(want.toSorted()) // branches begin at once
   })
 
-  test('collaboration 5: a step that handed control on does not lengthen the path of the next, which sees what was said all the same', async () => {
+  test('collaboration 5: a step that transferred does not lengthen the next one’s path, which sees its words', async () => {
     const d = scripted('d answers')
     const { outcome, paths } = await played(sequential({ name: 'S', agents: [pc(), worker('D', d)] }))
     expect(outcome).toMatchObject({ output: 'd answers' })
@@ -85,7 +85,7 @@ describe('paths', () => {
   })
 })
 
-describe('collaboration 7: what is inside an agent that is a tool is heard with its path, and moves nobody outside', () => {
+describe('collaboration 7: events inside an agent as a tool carry its path and move no control outside', () => {
   const kinds: readonly (readonly [string, Agent, string])[] = [
     ['it answers', worker('Sub', scripted('sub answers')), 'sub answers'],
     [

@@ -49,7 +49,7 @@ const typesOf = (events: readonly { readonly type: string }[], ...wanted: string
   events.map(({ type }) => type).filter((type) => wanted.includes(type))
 
 describe('pause', () => {
-  test("collaboration 109: a worker's model call in flight stops at once, and the run finishes through the supervisor after resume", async () => {
+  test('collaboration 109: a model call in flight stops at once, and the run finishes after resume', async () => {
     const { begun, aborts, hanging, boss } = hangingTeam()
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'please')
@@ -112,7 +112,7 @@ describe('pause', () => {
     },
   )
 
-  test('collaboration 112: after its end a run cannot be paused, resumed or cancelled, and nothing is recorded', async () => {
+  test('collaboration 112: an ended run cannot be paused, resumed or cancelled, and records nothing', async () => {
     const boss = supervisor({ name: 'boss', model: scripted('final'), workers: [worker('w1')] })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'please')
@@ -124,7 +124,7 @@ describe('pause', () => {
     expect(await eventsOf(run)).toHaveLength(before)
   })
 
-  test('collaboration 113: after-model, within 50 ms: a tool that takes longer is stopped, and runs again after resume', async () => {
+  test('collaboration 113: after-model, within 50 ms: a slower tool is stopped and runs again after resume', async () => {
     let attempts = 0
     let aborts = 0
     const slow = tool({
@@ -159,7 +159,7 @@ describe('pause', () => {
     expect(said).toMatchObject([{ at: 'after-model' }, { at: 'now', escalated: true }])
   })
 
-  test('collaboration 114: an interrupt and a pause at the same moment: one end, and the interrupt is still asked after resume', async () => {
+  test('collaboration 114: an interrupt and a pause at once: one end, and it is still asked after resume', async () => {
     const begun = gate()
     const end = gate()
     const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
@@ -189,7 +189,7 @@ describe('pause', () => {
     expect(events.filter((event) => event.type === 'activation.settled')).toHaveLength(2) // one for each activation
   })
 
-  test('team C65: a task in flight ends, the next does not begin before resume; the first reason stays; resume while running changes nothing', async () => {
+  test('team C65: tasks in flight end, the next waits for resume; the first reason stays', async () => {
     const [begun, end] = [gate(), gate()]
     const first = scripted(async () => {
       begun.open()
@@ -243,7 +243,7 @@ describe('pause', () => {
     ])
   })
 
-  test('resume of a run that waits for somebody records nothing, and says what for; a pause that nobody has read yet is before it', async () => {
+  test('resume of a waiting run records nothing and says what it waits for; an unread pause comes first', async () => {
     const root = agent({ name: 'root', run: async (ctx) => (await interrupt(ctx, 'well?')) as string })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')

@@ -70,7 +70,7 @@ const factsOf = async <T extends JournalEvent['type']>(
   (await eventsOf(run)).flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))
 
 describe('the gate before a task', () => {
-  test('team C78: modes: what is cheap and plain is asked in command only, what is sensitive in the loop too, what always needs an approval in every mode', async () => {
+  test('team C78: cheap tasks are asked in command only, sensitive ones on the loop too, required ones always', async () => {
     const kinds = {
       plain: {},
       sensitive: { action: 'send_mail' },
@@ -97,7 +97,7 @@ describe('the gate before a task', () => {
     ])
   })
 
-  test('team C78, C82: an unknown mode, an unknown risk and a deadline that would approve what is risky are refused with the plan, all at once', async () => {
+  test('team C78, C82: unknown modes and risks, and approving deadlines for risk, are refused with the plan', async () => {
     const { root } = crewOf([
       task('a', { mode: 'foo' as 'in-command', risk: 'huge' as 'high', required: 'no' as unknown as boolean }),
       task('b', { risk: 'high', approval: { onTimeout: 'approve' } }),
@@ -129,7 +129,7 @@ describe('the gate before a task', () => {
     expect(done).toHaveLength(1)
   })
 
-  test('team C83: a required task rejected stops what is under way and keeps what there is; an optional one is skipped and no failure', async () => {
+  test('team C83: a rejected required task stops the work and keeps results; an optional one is skipped', async () => {
     const { root } = crewOf(
       [
         task('first'),
@@ -185,7 +185,7 @@ describe('the gate before a task', () => {
     expect(statuses(await run.outcome())).toEqual(['asks succeeded', 'b succeeded', 'c succeeded', 'd succeeded'])
   })
 
-  test('team C87: sent back three times, the fourth is asked without that choice; no failure is counted, and no attempt', async () => {
+  test('team C87: sent back three times, the fourth offers no retry; no failure or attempt is counted', async () => {
     const { root, done } = crewOf([
       task('report'),
       task('post', { requiresApproval: true, required: false, dependencies: ['report'] }),
@@ -216,7 +216,7 @@ describe('the gate before a task', () => {
     expect(done).toEqual([expect.stringContaining('politely')])
   })
 
-  test('team R-16: an edited task is done as it was edited; what cannot be done is asked about again, with the reason', async () => {
+  test('team R-16: an edited task runs as edited; an impossible one is asked again, with the reason', async () => {
     const { root, done } = crewOf([task('post', { requiresApproval: true })])
     const run = await begun(root)
     const [first] = await asked(run)
@@ -295,7 +295,7 @@ describe('failures in a row', () => {
     expect((await run.outcome()).status).toBe('completed')
     expect(await hitsOf(run)).toEqual([])
   })
-  test('team C77, R-15: on the loop it is noted, and nobody is asked', async () => {
+  test('team C77, R-15: on the loop it is noted without a question', async () => {
     const { root } = crewOf(chain('fails', 'fails', 'fails', 'works'), {
       ...options,
       oversight: { mode: 'on-the-loop' },
@@ -321,7 +321,7 @@ describe('results, plans, recruits', () => {
     expect(done[2]).toContain('a warm draft')
   })
 
-  test('team C83: a result that is rejected fails the run where its task is required, and is missing where it is optional', async () => {
+  test('team C83: a rejected result fails the run if its task is required, else it is missing', async () => {
     const required = await begun(crewOf([task('draft', { review: true })]).root)
     await says(required, 'reject', 'nonsense')
     expect(await required.outcome()).toMatchObject({
@@ -335,7 +335,7 @@ describe('results, plans, recruits', () => {
     expect(statuses(await optional.outcome())).toEqual(['draft skipped', 'next succeeded'])
   })
 
-  test('team R-15: in command the plan, every task and every recruit are approved, a recruit once; deadlines and approvers are those of the oversight', async () => {
+  test('team R-15: in command plan, tasks and recruits are approved once, by the oversight’s approvers', async () => {
     const oversight = { mode: 'in-command', approval: { timeoutMs: 60_000, approvers: [{ who: ['anna'] }] } } as const
     const { root } = crewOf([task('recruits')], { oversight, route: 'team' })
     const run = await begun(root)
@@ -376,7 +376,7 @@ describe('results, plans, recruits', () => {
 })
 
 describe('no way round', () => {
-  test('team C89b: a plan that is simple, and of which the caller says that it needs an approval, is asked about', async () => {
+  test('team C89b: a simple plan whose caller requires an approval is asked about', async () => {
     const one = await begun(crewOf([task('hello', { requiresApproval: true })]).root)
     expect(await says(one, 'approve')).toMatchObject({ task: 'hello' })
     expect((await one.outcome()).status).toBe('completed')
@@ -389,7 +389,7 @@ describe('no way round', () => {
     expect((await several.outcome()).status).toBe('completed')
   })
 
-  test('team R-16: whoever takes a typed input is told what is to be different, too', async () => {
+  test('team R-16: a role with a typed input also gets the requested changes', async () => {
     const told: (string | undefined)[] = []
     const writer = agent({
       name: 'writer',
@@ -429,7 +429,7 @@ describe('no way round', () => {
   })
 })
 
-test('team R-16, C86: an approval holds for what was seen: where that was changed meanwhile, it is asked about again', async () => {
+test('team R-16, C86: an approval holds for what was seen: later changes are asked again', async () => {
   const { root } = crewOf([
     task('report'),
     task('publish', { requiresApproval: true, dependencies: ['report'] }),

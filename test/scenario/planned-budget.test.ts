@@ -26,7 +26,7 @@ const tasks = (list: Readonly<Record<string, number>>, estimate: number): Plan =
   })),
 })
 
-test('team C99: two at work have 4,000 of 10,000 each, so a third is refused before it begins; who used 6,000 of its 4,000 has used 6,000', async () => {
+test('team C99: with 4,000 of 10,000 each for two, a third is refused; an overrun counts as used', async () => {
   const asked: string[] = []
   const analysts = team({
     name: 'analysts',

@@ -63,7 +63,7 @@ describe('team C45: one layer tries again', () => {
   })
 })
 
-test('team C45: code that throws twice and then succeeds was tried three times, and its steps by themselves', async () => {
+test('team C45: code that throws twice, then succeeds, had three attempts; its steps have their own', async () => {
   const ran: number[] = []
   const worker = agent({
     name: 'worker',
@@ -95,7 +95,7 @@ test('team C45: code that throws twice and then succeeds was tried three times, 
   ])
 })
 
-test('team C52: given up while two work: both are stopped through their signal, what was done stays, there is one end', async () => {
+test('team C52: given up while two work: both stop by their signal, results stay, one end', async () => {
   const aborted: string[] = []
   const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const worker = agent({

@@ -148,7 +148,7 @@ describe('advice', () => {
     expect(await atOnce(urgent)).toBe(1)
   })
 
-  test('team R-12: advice of more than 0.8 goes before what the plan says, and not before what the team insists on', async () => {
+  test('team R-12: advice above 0.8 overrides the plan, but not what the team insists on', async () => {
     const { memory } = memoryOf([remembered('q', 'parallel', 1, 1)])
     const planner = {
       strategy: 'sequential' as const,
@@ -165,7 +165,7 @@ describe('advice', () => {
     }
   })
 
-  test('team R-12: somebody else’s advisor: a recorded step, with the same numbers whenever it is asked', async () => {
+  test('team R-12: a custom advisor is a recorded step with the same numbers each time', async () => {
     const asked: (readonly [Recollection, string, readonly number[]])[] = []
     const advisor: Advisor = (recollection, question, random) => {
       asked.push([recollection, question, [random(), random()]])
@@ -383,7 +383,7 @@ describe('the memory in the store', () => {
     return [strategy, confidence, overrides]
   }
 
-  test('team C63: it learns over runs and processes; a run that was given up makes it less sure; sessions and teams know nothing of each other', async () => {
+  test('team C63: it learns over runs and processes; a give-up lowers it; sessions and teams are separate', async () => {
     const file = store()
     const plan = (tasks: readonly string[], strategy: 'sequential' | 'parallel') => ({
       strategy,

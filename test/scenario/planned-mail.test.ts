@@ -36,7 +36,7 @@ const json = (value: unknown): Json => value as Json
 const shown = (request: ModelRequest): string => JSON.stringify(request.messages)
 
 describe('members that are code', () => {
-  test('team C33: exercise 1: a researcher tells an analyst at work what it has found; it is read once, answered, and nobody waits who does not want to', async () => {
+  test('team C33: exercise 1: a researcher tells an analyst what it found; read once, answered, no forced wait', async () => {
     const finding = { found: 'competitor X launched product Y', change: 'focus pricing' }
     const root = analysts({
       researcher: code('researcher', async (ctx) => {
@@ -72,7 +72,7 @@ describe('members that are code', () => {
     ])
   })
 
-  test('team C26: below the bound a burst of several senders loses nothing, and everybody keeps their order', async () => {
+  test('team C26: below the bound a burst of several senders loses nothing and keeps each sender’s order', async () => {
     const sends: Doing = async (ctx) => {
       const me = teammate(ctx)
       for (let i = 1; i < 40; i++) me.post({ to: 'reader_1', content: i })
@@ -96,7 +96,7 @@ describe('members that are code', () => {
       )
   })
 
-  test('what somebody sends as its last deed is mail like any other', async () => {
+  test('mail sent as a member’s last command is delivered', async () => {
     const root = analysts({
       a: code('a', async (ctx) => {
         teammate(ctx).post({ to: 'b_1', content: 'the last word' })
@@ -108,7 +108,7 @@ describe('members that are code', () => {
     expect(outputOf(await runtime.run(root, 'Go'), 'b')).toEqual([[1, 'a_1', 'the last word']])
   })
 
-  test('a wait with a time ends, whoever has one more; a tool of a member that is orchestration writes in its name', async () => {
+  test('a timed wait ends; an orchestration tool of a member writes in its name', async () => {
     const note = tool({
       name: 'note',
       input: { type: 'object', properties: {} },
@@ -126,7 +126,7 @@ describe('members that are code', () => {
     expect(outputOf(await runtime.run(root, 'Go'), 'b')).toEqual([[], [[1, 'a_1', 'from a tool']]])
   })
 
-  test('team C32: a run that is worked on takes mail from outside, in any process; one that has ended does not', async () => {
+  test('team C32: a running team takes mail from outside, in any process; an ended one does not', async () => {
     const file = store()
     const root = analysts({ a: code('a', async (ctx) => contents(await teammate(ctx).nextMail({ from: 'operator' }))) })
     const runtime = await runtimeOf([root], { store: file })
@@ -172,7 +172,7 @@ describe('members that are code', () => {
 })
 
 describe('members that are models', () => {
-  test('they write, wait, read and see who is there; what others say is labelled data in a result, never system text', async () => {
+  test('they write, wait, read and list members; others’ words are labelled data, never system text', async () => {
     const writer = scripted(
       calls(
         ['list_team', {}],

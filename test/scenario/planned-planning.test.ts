@@ -44,7 +44,7 @@ const of = <T extends JournalEvent['type']>(events: readonly JournalEvent[], typ
   events.filter((each): each is Extract<JournalEvent, { type: T }> => each.type === type)
 
 describe('impossible plans', () => {
-  test('team C07: a fixed plan that cannot be carried out is rejected with everything that is wrong; nobody begins', async () => {
+  test('team C07: an impossible fixed plan is rejected with all its problems; no task begins', async () => {
     const { outcome, events } = await played({ planner: impossible })
     expect(outcome).toMatchObject({
       status: 'failed',
@@ -91,7 +91,7 @@ describe('impossible plans', () => {
     }
   })
 
-  test('team R-2: with a fallback, one whose plans are all impossible is replaced by the question; a fixed plan is not', async () => {
+  test('team R-2: with a fallback, impossible plans are replaced by the question; a fixed plan is not', async () => {
     const { outcome, events } = await played({ planner: () => impossible, fallback: true })
     expect(outcome).toMatchObject({ status: 'completed', output: 'done: What is it?' })
     expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', fallback: { code: 'plan.invalid' } }])
@@ -110,7 +110,7 @@ describe('impossible plans', () => {
   })
 })
 
-describe('nobody can plan', () => {
+describe('no planner', () => {
   test('team C10: a planner that throws fails the run with what it threw; it is asked once', async () => {
     let asked = 0
     const planner = (): never => {
@@ -207,7 +207,7 @@ describe('nobody can plan', () => {
 describe('who plans', () => {
   const plan = { complexity: 0.5, subtasks: [one('a'), one('b')] }
 
-  test('team 1.2: a model is told the rules, the roles, its instructions and the question, and is offered no tools', async () => {
+  test('team 1.2: a model gets the rules, roles, instructions and the question, and no tools', async () => {
     const model = scripted(JSON.stringify(plan))
     const { outcome, events } = await played({
       planner: { model, instructions: 'You plan for Arakis.' },
@@ -228,14 +228,14 @@ describe('who plans', () => {
     expect(of(events, 'plan.created')).toMatchObject([{ route: 'dag', tasks: [{ task: 'a' }, { task: 'b' }] }])
   })
 
-  test('team 1.2: the model of the team plans where nobody else does; words around the plan are no matter', async () => {
+  test('team 1.2: the team’s model plans by default; words around the plan do not matter', async () => {
     const model = scripted(`\`\`\`json\n${JSON.stringify(plan)}\n\`\`\``, 'A', 'B')
     const { outcome, events } = await played({ model, roles: {} })
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
     expect(of(events, 'teammate.joined').map(({ role }) => role)).toEqual(['generalist', 'generalist'])
   })
 
-  test('team R-1, X3: a plan without tasks is the whole question as one task, whoever wrote it and whatever its complexity, also for a typed member', async () => {
+  test('team R-1, X3: a plan without tasks is the whole question as one task, also for a typed member', async () => {
     const question = 'x'.repeat(300)
     const counter = agent({
       name: 'counter',
@@ -328,7 +328,7 @@ describe('the simple route', () => {
     expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ task: 'a', description: 'Do a' }] }])
   })
 
-  test('team X3: without tasks the question goes to one member, whatever the complexity', async () => {
+  test('team X3: without tasks the question goes to one member, at any complexity', async () => {
     for (const complexity of [0, 0.9]) {
       const { outcome, events } = await played({ planner: { complexity, subtasks: [] } })
       expect(outcome).toMatchObject({
@@ -341,7 +341,7 @@ describe('the simple route', () => {
     expect(begun).toEqual(['What is it?'])
   })
 
-  test('team X3: where there is no generalist, the role there is does it; a typed member is given the question as a value', async () => {
+  test('team X3: without a generalist the existing role does it; a typed member gets the question as a value', async () => {
     const counter = agent({
       name: 'counter',
       description: 'Counts.',
@@ -352,7 +352,7 @@ describe('the simple route', () => {
     expect(outcome).toMatchObject({ status: 'completed', output: 'n is 3' })
   })
 
-  test('team R-1: a route that the caller asks for is taken: simple for many tasks is one, with the whole question', async () => {
+  test('team R-1: a requested route is taken: simple for many tasks is one, with the whole question', async () => {
     const { outcome, events } = await played({
       route: 'simple',
       planner: { complexity: 1, subtasks: [one('a'), { ...one('b'), dependencies: ['a'] }] },
@@ -409,7 +409,7 @@ describe('roles', () => {
     })
   })
 
-  test('team R-3: the limits of a role hold for whoever has a task of it; a role may think with a model of its own', async () => {
+  test('team R-3: a role’s limits hold for each of its tasks; a role may have its own model', async () => {
     const own = scripted({ calls: [{ name: 'look', input: {} }] })
     const { outcome } = await played({
       model: scripted('never asked'),
@@ -438,7 +438,7 @@ describe('who has to agree', () => {
   const asks: Options['policy'] = ({ action }) =>
     action === 'plan' ? { verdict: 'ask', reason: 'every plan is shown' } : 'allow'
 
-  test('team C89b: a cheap plan without tools is shown to a human if that is asked for; nobody begins before', async () => {
+  test('team C89b: a cheap plan without tools is shown to a human on request, before any task begins', async () => {
     const led = analysts({ planner: cheap, approvePlan: true })
     begun.length = 0
     const runtime = await runtimeOf([led])
@@ -521,7 +521,7 @@ describe('who has to agree', () => {
     })
   })
 
-  test('team R-16: an edited plan is looked at again: what cannot be carried out is shown once more, what can be is carried out', async () => {
+  test('team R-16: an edited plan is checked again: shown once more if impossible, else carried out', async () => {
     const led = analysts({ planner: cheap, approvePlan: true })
     const runtime = await runtimeOf([led])
     const run = await runtime.start(led, 'What is it?')
@@ -542,7 +542,7 @@ describe('who has to agree', () => {
     expect(of(await eventsOf(run), 'plan.rejected')).toMatchObject([{ problems: threeProblems, repair: true }])
   })
 
-  test('team R-16: a human who wants another plan is told to whoever plans; a fixed plan cannot become another', async () => {
+  test('team R-16: a human’s wish for another plan is told to the planner; a fixed plan cannot change', async () => {
     const problems: unknown[] = []
     const planner = (question: PlanQuestion) => {
       problems.push(question.problems)
@@ -603,7 +603,7 @@ describe('what a member is told of the whole', () => {
     expect(asked).toEqual([['What is it?', 'Do b']])
   })
 
-  test('whoever makes the plan decides: a simple task of a function is the question itself, that of a plan which was written down stays as it is', async () => {
+  test('the planner decides: a function’s simple task is the question, a written plan stays as it is', async () => {
     for (const [planner, told] of [
       [{ complexity: 0.1, subtasks: [one()] }, 'Do a'],
       [() => ({ complexity: 0.1, subtasks: [one()] }), 'What is it?'],

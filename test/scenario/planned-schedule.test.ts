@@ -82,7 +82,7 @@ for (const [policy, end] of [
     expect(await course(root)).toEqual(['a begins', 'a failed', ...end])
   })
 
-test('team C22: a topic is published in the middle of work: who consumes it begins while the producer waits for a human', async () => {
+test('team C22: a topic is published during work: its consumer begins while the producer waits for a human', async () => {
   const root = crew([task('c', { consumes: ['news'] }), task('p', { produces: ['news'] })], {
     p: async (ctx) => {
       await teammate(ctx).publish('news', { n: 1 })
@@ -106,7 +106,7 @@ test('team C22: a topic is published in the middle of work: who consumes it begi
   })
 })
 
-test('team C21: nobody publishes it: its consumer goes on by its policy, and never was unblocked', async () => {
+test('team C21: an unpublished topic: its consumer follows its policy and never was unblocked', async () => {
   const tasks = [
     task('p', { produces: ['news'] }),
     task('c', { consumes: ['news'] }),

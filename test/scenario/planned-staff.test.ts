@@ -54,7 +54,7 @@ const factsOf = async <T extends JournalEvent['type']>(
 const tasksOf = (outcome: unknown): readonly TaskResult[] => (outcome as { results: PlanResults }).results.tasks
 
 describe('from outside', () => {
-  test('team C34: somebody is taken in, works, and is part of the answer', async () => {
+  test('team C34: a recruit joins, works and is part of the answer', async () => {
     const { run } = await begun(crew([task('hold')]))
     const answer = await run.recruit({ description: 'help', role: 'scout', by: 'Ann' })
     expect(answer).toEqual({ admitted: true, member: 'dynamic_scout_1', duplicate: false })
@@ -141,7 +141,7 @@ describe('from outside', () => {
     expect(tasksOf(await run.outcome())).toHaveLength(2)
   })
 
-  test('a run that ends without a team says closed; one that waits for somebody and has none says so', async () => {
+  test('a run that ended without a team says closed; a waiting one without a team says so', async () => {
     const { run } = await begun(agent({ name: 'alone', run: async () => 'done' }))
     expect(await run.recruit({ description: 'help' })).toMatchObject({ admitted: false, reason: 'closed' })
     const asking = agent({ name: 'asking', run: async (ctx) => interrupt(ctx, 'why') })
@@ -195,7 +195,7 @@ describe('which team', () => {
 })
 
 describe('paused', () => {
-  test('team C34: a recruit is paused with everybody else, and goes on with them; one that is asked for meanwhile begins then', async () => {
+  test('team C34: a recruit pauses and resumes with the team; one requested meanwhile begins after', async () => {
     const { run } = await begun(crew([task('hold')]))
     expect(await run.recruit({ description: 'hold help' })).toMatchObject({ admitted: true })
     await expect.poll(async () => (await waiting(run)).questions.length).toBe(2)
@@ -237,7 +237,7 @@ describe('retiring from outside', () => {
     ])
   })
 
-  test('team C44: by force: somebody new does the task; nothing has failed', async () => {
+  test('team C44: by force: a new member does the task, without a failure', async () => {
     const { run } = await begun(crew([task('hold')], { tolerance: 0 }))
     await waiting(run)
     expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toEqual({ retired: true })
@@ -288,7 +288,7 @@ test('a member is told what became of its wish', async () => {
   expect(tasksOf(outcome)[0]?.output).toBe('dynamic_generalist_1')
 })
 
-test('nobody waits for a human who is asked about a recruit for nobody, or about who leaves: the team ends, and the wish is closed', async () => {
+test('a pending decision on a recruit or retirement does not hold the team: it ends, the request closes', async () => {
   const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
   await waiting(run)
   const wishes = [

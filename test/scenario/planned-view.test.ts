@@ -26,7 +26,7 @@ const worker = agent({
   run: (_ctx: Context, brief: string) => brief.split('\n')[0]!,
 })
 
-test('team C14: who waits for a human, who for a task, who is paused; also after the end, and always as a copy', async () => {
+test('team C14: waits for humans and tasks, and pauses are shown; also after the end, always as a copy', async () => {
   const crew = team({
     name: 'crew',
     roles: { asker, generalist: worker },
@@ -67,7 +67,7 @@ test('team C14: who waits for a human, who for a task, who is paused; also after
   expect(await teamOf(runtime.handle(run.id))).toEqual(ended)
 })
 
-test('a cancelled run leaves nobody at work in its view', async () => {
+test('a cancelled run shows no member at work', async () => {
   const crew = team({
     name: 'crew',
     roles: { asker, generalist: worker },
@@ -90,7 +90,7 @@ test('a cancelled run leaves nobody at work in its view', async () => {
   ])
 })
 
-test('K1: the view says of every task and member what the team itself says, with tries, failures, recruits and somebody who was retired', async () => {
+test('K1: the view agrees with the team on each task and member: attempts, failures, recruits, retired', async () => {
   const flaky = agent({
     name: 'flaky',
     description: 'Fails at first.',

@@ -73,7 +73,7 @@ async function ended(run: Run) {
 }
 
 describe('who can never go on', () => {
-  test('two who wait for each other: the one that closed the circle is told and goes on, and so does the other', async () => {
+  test('two that wait for each other: the one that closed the circle is told, and both go on', async () => {
     const { outcome, tasks, found, of } = await played(
       crew({
         a: async (ctx) => heard(ctx, { from: 'b_1' }),
@@ -93,7 +93,7 @@ describe('who can never go on', () => {
     expect(of('deadlock.found')[0]!.message).toContain('"b_1" waits for mail')
   })
 
-  test('everybody waits for anybody: one is told, writes, and sets the next one free', async () => {
+  test('all wait for any mail: one is told, writes, and frees the next', async () => {
     const { outcome, tasks, found } = await played(
       crew({
         a: async (ctx) => heard(ctx),
@@ -112,7 +112,7 @@ describe('who can never go on', () => {
     expect(found).toHaveLength(1)
   })
 
-  test('mail of a task that depends on whoever waits: the cycle goes over both; the task begins afterwards', async () => {
+  test('mail of a task that depends on the waiting one: a cycle over both; the task begins afterwards', async () => {
     const { outcome, tasks, found } = await played(
       crew({ a: (ctx) => heard(ctx, { from: 'e_1' }), e: () => Promise.resolve('e') }, {}, [task('a'), task('e', 'a')]),
     )
@@ -122,7 +122,7 @@ describe('who can never go on', () => {
     expect(outcome.status).toBe('completed')
   })
 
-  test('mail of somebody whose task needs a topic of whoever waits', async () => {
+  test('mail of a member whose task needs a topic of the waiting one', async () => {
     const { tasks } = await played(
       crew({ a: (ctx) => heard(ctx, { from: 'e_1' }), e: () => Promise.resolve('e') }, {}, [
         { ...task('a'), produces: ['facts'] },
@@ -133,7 +133,7 @@ describe('who can never go on', () => {
     expect(tasks['e']).toMatchObject({ status: 'succeeded' })
   })
 
-  test('mail of somebody who has ended, whether before or meanwhile; what they had written before comes all the same', async () => {
+  test('mail of an ended member: earlier mail still arrives', async () => {
     const { tasks } = await played(
       crew(
         {
@@ -155,7 +155,7 @@ describe('who can never go on', () => {
     expect(tasks['c']!.output).toEqual([inVain(['c'], '"c_1" waits for mail of "b_1", who has ended')])
   })
 
-  test('mail of somebody whom nobody knows, of a lead that there is not, of oneself', async () => {
+  test('mail of an unknown member, of a missing lead, of oneself', async () => {
     const { tasks, found } = await played(
       crew({
         a: async (ctx) => {
@@ -176,7 +176,7 @@ describe('who can never go on', () => {
     expect(found).toHaveLength(6)
   })
 
-  test('whoever does not listen fails with it, once: it counts, and is not tried again', async () => {
+  test('a member that ignores it fails once: it counts, without a retry', async () => {
     const { outcome, tasks, of } = await played(
       crew(
         { a: async (ctx) => contents(await teammate(ctx).nextMail()), b: () => Promise.resolve('b') },
@@ -208,7 +208,7 @@ describe('who can never go on', () => {
 })
 
 describe('who can still be helped', () => {
-  test('somebody else works: no deadlock, however long', async () => {
+  test('while another works there is no deadlock, however long', async () => {
     const { tasks, found } = await played(
       crew({
         a: (ctx) => heard(ctx),
@@ -223,7 +223,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([])
   })
 
-  test('a member that waits with a deadline is nobody who is stuck, nor are those who wait for it', async () => {
+  test('a member that waits with a deadline is not stuck, nor are those who wait for it', async () => {
     const { tasks, found } = await played(
       crew({
         a: (ctx) => heard(ctx, { from: 'b_1' }),
@@ -239,7 +239,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([])
   })
 
-  test('one at a time: whoever waits for its recruit gives its place to it', async () => {
+  test('one at a time: a member that waits for its recruit gives up its slot', async () => {
     const { tasks, found } = await played(
       crew(
         {
@@ -278,7 +278,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([])
   })
 
-  test('somebody waits for the operator: the run rests, and their mail wakes it', async () => {
+  test('a wait for the operator: the run rests, and the operator’s mail wakes it', async () => {
     const root = crew({ a: (ctx) => heard(ctx, { from: 'operator' }), b: (ctx) => heard(ctx, { from: 'a_1' }) })
     const runtime = await runtimeOf([root])
     const run = (await runtime.start(root, 'Go')) as unknown as Run
@@ -293,7 +293,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([['deadlock', ['b']]])
   })
 
-  test('a human is asked by somebody else at work: nobody is stuck before they have said so', async () => {
+  test('another member asks a human: none is stuck until the answer', async () => {
     const root = crew({
       a: (ctx) => heard(ctx),
       b: async (ctx) => {
@@ -312,7 +312,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([])
   })
 
-  test('a policy, and a human, are asked about a recruit: whoever waits may be helped by it', async () => {
+  test('a policy and a human decide on a recruit: it may free the waiting member', async () => {
     const wishes: Doing = async (ctx) => {
       const me = teammate(ctx)
       const [recruited, mail] = await Promise.all([
@@ -369,7 +369,7 @@ describe('who can still be helped', () => {
     expect(refused.tasks['a']!.output).toEqual(inVain(['a'], 'of "b_1", who has ended'))
   })
 
-  test('a lead looks at each end and may write: whoever waits for it is stuck only after the last look', async () => {
+  test('a lead sees each end and may write: its waiters are stuck only after the last look', async () => {
     const root = crew(
       {
         a: async (ctx) => [await heard(ctx, { from: 'lead' }), await heard(ctx, { from: 'lead' })],
@@ -382,7 +382,7 @@ describe('who can still be helped', () => {
     expect(found).toEqual([['deadlock', ['a']]])
   })
 
-  test('whoever is to be tried again may write in its next attempt', async () => {
+  test('a member to be retried may write in its next attempt', async () => {
     const { tasks, found } = await played(
       crew(
         {
@@ -445,7 +445,7 @@ describe('mail that only goes to and fro', () => {
     expect(of('mail.refused')).toMatchObject([{ reason: 'loop', from: 'b_1', to: 'a_1' }])
   })
 
-  test('whoever does not want to hear it is refused again, the journal says so once; what they write to others meanwhile is a reply, too', async () => {
+  test('a repeated wait is refused again, recorded once; its mail to others counts as a reply', async () => {
     const { tasks, found } = await played(
       crew(
         {
@@ -476,7 +476,7 @@ describe('mail that only goes to and fro', () => {
     expect(found.filter(([kind]) => kind === 'livelock')).toHaveLength(1)
   })
 
-  test('work that is done meanwhile, and a word of somebody outside, are something new; 0 is no limit', async () => {
+  test('finished work and outside mail are news; 0 is no limit', async () => {
     const talks = (times: number): Readonly<Record<string, Doing>> => ({
       a: async (ctx) => {
         const me = teammate(ctx)

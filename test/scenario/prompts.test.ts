@@ -69,7 +69,7 @@ describe('an answer without a word', () => {
     }
   })
 
-  test('delegation 68: while somebody works in the background', async () => {
+  test('delegation 68: while a worker runs in the background', async () => {
     const model = scripted(delegates(['w', 'x']), '', 'good')
     const boss = supervisor({ name: 'boss', model, workers: [late('w', 30)], delegation: { background: ['w'] } })
     expect(await played(boss, model)).toMatchObject({ output: 'good' })
@@ -127,7 +127,7 @@ describe('who spoke last', () => {
     expect(c.prompts).toHaveLength(4)
   })
 
-  test('a task or somebody else’s words are enough', async () => {
+  test('a task or foreign words are enough', async () => {
     const [a, b] = [scripted('a1', 'a2'), scripted('b1')]
     const speaker = ({ round }: { readonly round: number }) =>
       round === 2 ? { speaker: 'a', instruction: 'Once more.' } : round === 1 ? 'a' : 'b'
@@ -160,7 +160,7 @@ describe('what ended while its leader did something else', () => {
     )
   })
 
-  test('delegation 77, with lastAnswer: before its last turn a leader waits for what it would wait for, and answers with it', async () => {
+  test('delegation 77, with lastAnswer: before its last turn a leader waits for background work, then answers', async () => {
     for (const whenDone of ['wait', 'stop'] as const) {
       const model = scripted(delegates(['w', 'x']), 'the answer', 'never')
       const delegation = { background: { workers: ['w'], whenDone } } as const

@@ -6,7 +6,7 @@ import { runtimeOf, store, waiting } from './team.ts'
 
 const secret = 'sk-very-secret-4711'
 
-test('a process without rules reads a redacted store and writes nothing; one that says that there is nothing to take out may', async () => {
+test('a process without rules reads a redacted store; it may write only if it says nothing is redacted', async () => {
   const asks = agent({ name: 'asks', run: (ctx) => interrupt(ctx, 'which?') })
   const first = await runtimeOf([asks], { store: store(), redact: { values: [secret] } })
   const run = await first.start(asks, 'go')

@@ -212,7 +212,7 @@ describe('lessons', () => {
     expect(systemOf(lead.prompts[6])).not.toContain('For requests like this')
   })
 
-  test('nobody learns from what another user has asked for', async () => {
+  test('memory of one user never reaches another', async () => {
     const lead = scripted(delegates(['w', 'do it']), 'first', 'second', 'third')
     const boss = reflect(supervisor({ name: 'boss', model: lead, workers: [worker('w')] }), { judge: () => 1 })
     const runtime = await runtimeOf([boss])
@@ -224,7 +224,7 @@ describe('lessons', () => {
     ])
   })
 
-  test('a memory of one’s own is asked and told, once per attempt; typed verbs and code leaders are understood', async () => {
+  test('a custom memory is asked and told once per attempt; typed verbs and code leaders work', async () => {
     const memory = remembering(
       { intent: 'a', workers: ['w', 'gone'], score: 0.5 },
       { intent: 'a', workers: ['w'], score: 1 },
@@ -366,7 +366,7 @@ describe('where it stands', () => {
     expect(systemOf(lead.prompts.at(-1))).toContain('- v: Does what v does.')
   })
 
-  test('who is wrapped may ask whoever gave the work; the operator may stop an attempt', async () => {
+  test('the wrapped agent may ask its leader; the operator may stop an attempt', async () => {
     const asker = agent({
       name: 'asker',
       description: 'Asks.',

@@ -131,7 +131,7 @@ describe('retry', () => {
       expect(JSON.stringify(next)).toContain('the answer')
     })
 
-    test('reaches no hook, and where a hook may change an answer nobody is shown a part of it', async () => {
+    test('reaches no hook; where a hook may change an answer no part is shown', async () => {
       const heard: string[] = []
       const { shown, spoken, first, next } = await seen([
         { name: 'hears', afterModel: ({ text }) => void heard.push(text) },

@@ -49,7 +49,7 @@ describe('team C74', () => {
     expect(world).toEqual([...booked, 'hotel given back by itself'])
   })
 
-  test('`undo`: tasks that have ended are undone too, after those at work, last ended first, each once, with what came of them', async () => {
+  test('`undo`: ended tasks are undone too, after working ones, last ended first, once each, with results', async () => {
     const world: string[] = []
     const ends: EndedTask[] = []
     const undo = async (ctx: AgentContext, end: EndedTask): Promise<void> => {
@@ -87,7 +87,7 @@ describe('team C74', () => {
     expect(await run.control()).toMatchObject({ ops: [{ op: 'cancel', by: 'ann', accepted: true }] })
   })
 
-  test('one that throws is told, and keeps nobody else from being undone', async () => {
+  test('one that throws is reported and does not stop the others', async () => {
     const world: string[] = []
     const undo = async (ctx: AgentContext, { task }: EndedTask): Promise<void> => {
       if (task === 'train') throw new Error('no trains')
@@ -125,7 +125,7 @@ describe('team C74', () => {
     expect(undone).toEqual([])
   })
 
-  test('whoever ends while the cancel comes in is undone once, by itself or by the team', async () => {
+  test('a member that ends during the cancel is undone once, by itself or by the team', async () => {
     for (let ticks = 0; ticks < 12; ticks++) {
       const world: string[] = []
       const { promise: gate, resolve: open } = Promise.withResolvers<void>()

@@ -46,7 +46,7 @@ const short = async (run: Pick<Run, 'view'>): Promise<readonly string[]> =>
   )
 
 describe('work at once, and room for three', () => {
-  test('two wait, shown as such, and are called when there is room: nobody is refused, and the limit holds all the time', async () => {
+  test('two wait visibly and are called when there is room: none is refused, and the limit holds', async () => {
     const { S, seen, open } = crew(10)
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')
@@ -65,7 +65,7 @@ describe('work at once, and room for three', () => {
     expect(totalUsage((await run.outcome()).usage)).toMatchObject({ input: 70 })
   })
 
-  test('what was set aside is used: the two are refused when the last one that might have left room has ended, and not called', async () => {
+  test('calls use all that was reserved: the two waiting ones are refused, not called, after the last end', async () => {
     const { S, seen, open } = crew(2_000)
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')
@@ -100,7 +100,7 @@ describe('work at once, and room for three', () => {
     expect(seen.most).toBe(3)
   })
 
-  test('nobody waits longer than their time, nor for calls that were stopped when theirs was up', async () => {
+  test('no call waits beyond its own timeout, or after the calls ahead of it were stopped', async () => {
     const workers = Object.fromEntries(names.map((name) => [name, { timeoutMs: 300_000 }]))
     const { S, seen } = crew(10, { tokens: 8_000 }, { workers })
     const runtime = await runtimeOf([S], { clock: fastClock() })
@@ -117,7 +117,7 @@ describe('work at once, and room for three', () => {
     expect(seen.calls).toBe(3)
   })
 
-  test('a cancel reaches whoever waits', async () => {
+  test('a cancel reaches waiting calls', async () => {
     const { S, seen } = crew(10)
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')

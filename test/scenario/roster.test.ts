@@ -12,7 +12,7 @@ const worker = (name: string, model = scripted(`${name} is done`)) =>
 const recruits = (...names: string[]) =>
   calls(...names.map((name) => ['recruit', { worker: name, reason: 'needed' }] as const))
 
-test('team C38: the team grows to its bound, and who comes after that is refused, also when others have ended', async () => {
+test('team C38: the team grows to its bound; later recruits are refused, even after others ended', async () => {
   const lead = scripted(recruits('s1'), delegates(['s1', 'work'], ['w1', 'work']), recruits('s2', 's3'), 'final')
   const boss = supervisor({
     name: 'boss',
@@ -35,7 +35,7 @@ test('team C38: the team grows to its bound, and who comes after that is refused
   ])
 })
 
-test('team C39: a team that begins larger than its bound works whole, and nobody is recruited', async () => {
+test('team C39: a team that begins above its bound works whole, without recruits', async () => {
   const names = Array.from({ length: 12 }, (_, i) => `w${i}`)
   const lead = scripted(delegates(...names.map((name) => [name, 'work'] as const)), recruits('s1'), 'final')
   const boss = supervisor({
@@ -51,7 +51,7 @@ test('team C39: a team that begins larger than its bound works whole, and nobody
   expect(told(lead.prompts[2])).toEqual([expect.stringContaining('the team is full')])
 })
 
-test('collaboration 24: two different agents of one name are refused where their team is made, however deep the second one is', async () => {
+test('collaboration 24: two agents of one name are refused where their team is made, at any depth', async () => {
   const deep = supervisor({
     name: 'mid',
     description: 'Leads.',
@@ -72,7 +72,7 @@ test('collaboration 24: two different agents of one name are refused where their
   )
 })
 
-test('delegation 88: a run that waits was begun with version 1 and goes on with it, though there is a version 2', async () => {
+test('delegation 88: a waiting run begun with version 1 goes on with it although version 2 exists', async () => {
   const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
   const version = (number: string) =>
     agent({
@@ -91,7 +91,7 @@ test('delegation 88: a run that waits was begun with version 1 and goes on with 
   expect((await eventsOf(after.handle('r1'))).some((event) => event.type === 'agent.moved')).toBe(false)
 })
 
-test('collaboration 100: a run of a session that waits in whoever was active goes on there, though the router has lost that worker since', async () => {
+test('collaboration 100: a session’s waiting run goes on at its active agent, though the router lost it', async () => {
   const staff = (...names: string[]) => [asker('Q'), worker('W')].filter(({ name }) => names.includes(name))
   const desk = (...names: string[]) =>
     router({
@@ -115,7 +115,7 @@ test('collaboration 100: a run of a session that waits in whoever was active goe
   expect(ways(await run.view())).toEqual(['Desk', 'Desk/Q'])
 })
 
-test('collaboration 100: a rule that names somebody who has joined since changes no run that has begun', async () => {
+test('collaboration 100: a rule that names a newer member changes no begun run', async () => {
   const before = await runtimeOf(
     [router({ name: 'Sup', model: leadTo('Q', 'W'), workers: [asker('Q'), worker('W')] })],
     { store: store() },
@@ -141,7 +141,7 @@ test('collaboration 100: a rule that names somebody who has joined since changes
   ])
 })
 
-test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was begun with, also in its later turns', async () => {
+test('delegation 88, DESIGN 3.2: a router leads in the version it began with, also in later turns', async () => {
   const version = (number: string) =>
     router({
       name: 'Sup',
@@ -164,7 +164,7 @@ test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was 
   ])
 })
 
-test('a worker that takes the place of another while a runtime is open is the one that works, also if only its functions or its description differ, at any depth', async () => {
+test('a worker replaced while a runtime is open works at any depth, even if only functions differ', async () => {
   const made = (name: string, said: string, description = 'Works.') => agent({ name, description, run: () => said })
   const lead = (name: string, to: string) => {
     const model = scripted((request) => (told(request.messages)[0] as string | undefined) ?? delegates([to, 'x']))
@@ -187,7 +187,7 @@ test('a worker that takes the place of another while a runtime is open is the on
   }
 })
 
-test('what another team still has under that name is refused before anything is begun: nobody works with the code of another', async () => {
+test('another team’s agent of that name is refused before anything begins', async () => {
   const shared = agent({ name: 'w', description: 'Works.', run: () => 'old' })
   const [one, two] = ['one', 'two'].map((name) =>
     supervisor({ name, model: scripted(delegates(['w', 'x']), 'end'), workers: [shared] }),

@@ -5,7 +5,7 @@ import { router } from '../../src/flow/index.ts'
 import { xfer } from './control.ts'
 import { runtimeOf } from './team.ts'
 
-test('collaboration 29: a lead that hands to a worker who says nothing, again and again, is a round although control comes back by rule', async () => {
+test('collaboration 29: handing to a silent worker again and again is a round, even if control returns by rule', async () => {
   const silent = agent({ name: 'silent', description: 'Says nothing.', model: () => '' })
   const desk = router({ name: 'desk', model: () => xfer('silent'), workers: [silent] })
   const runtime = await runtimeOf([desk])

@@ -30,7 +30,7 @@ async function held(root: Agent, input = 'task') {
 const json = (value: object): string => JSON.stringify(value)
 
 describe('who speaks', () => {
-  test('round-robin: in order; each is shown what was said; it ends well when the rounds are used up, with the last words', async () => {
+  test('round-robin: in order, each sees what was said; ends well after its rounds, with the last words', async () => {
     const [a, b] = [scripted('a1', 'a2'), scripted('b1', 'b2')]
     const { outcome, events, ended, run } = await held(
       table({ agents: [worker('a', a), worker('b', b)], speaker: 'round-robin', maxRounds: 3 }),
@@ -54,14 +54,14 @@ describe('who speaks', () => {
     expect(() => table({ agents: [a, b, a], speaker: 'random' })).toThrow(/"a" sits at it twice/)
   })
 
-  test('10 rounds if nobody says', async () => {
+  test('10 rounds by default', async () => {
     expect((await held(table({ agents: [worker('a')], speaker: 'round-robin' }))).ended).toEqual({
       why: 'rounds',
       rounds: 10,
     })
   })
 
-  test('random: nobody twice in a row unless alone or allowed to; the same run has the same order, another run another', async () => {
+  test('random: no speaker twice in a row unless alone or allowed; order is fixed per run', async () => {
     const agents = ['a', 'b', 'c'].map((name) => worker(name))
     const root = table({ agents, speaker: 'random', maxRounds: 40 })
     const runtime = await runtimeOf([root])
@@ -81,7 +81,7 @@ describe('who speaks', () => {
     expect(spoke.some((name, i) => name === spoke[i - 1])).toBe(true)
   })
 
-  test('auto: a model chooses by descriptions and what was said, gives an instruction, and says that it is over', async () => {
+  test('auto: a model chooses by descriptions and talk, gives an instruction, and ends it', async () => {
     const model = scripted(
       json({ speaker: 'writer', instruction: 'Write two lines.' }),
       json({ speaker: 'critic' }),
@@ -129,7 +129,7 @@ describe('who speaks', () => {
     })
   })
 
-  test('auto: a name that is none is corrected; a model that cannot choose has it go in turn, with a fact that says why', async () => {
+  test('auto: an unknown name is corrected; a model that cannot choose falls back to turns, with a fact', async () => {
     const corrected = scripted(json({ speaker: 'ghost' }), json({ speaker: 'b' }), json({ done: true }))
     expect(
       (await held(table({ agents: [worker('a'), worker('b')], speaker: 'auto', model: corrected }))).spoke,
@@ -161,7 +161,7 @@ describe('who speaks', () => {
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model.bad-request' } })
   })
 
-  test('a function: pure or asynchronous, asked once per round and recorded; what it is shown is its own; nothing ends it', async () => {
+  test('a function: sync or async, once per round and recorded, with its own copy; undefined does not end it', async () => {
     const seen: Table[] = []
     const a = scripted('a1')
     const { outcome, events } = await held(
@@ -278,7 +278,7 @@ describe('how it ends', () => {
     expect(strict.ended).toEqual({ why: 'failure', rounds: 1 })
   })
 
-  test('where nobody gets anywhere it does not go on for ever: as many failures in a row as there are members end it', async () => {
+  test('without progress it ends: after as many failures in a row as members', async () => {
     const { outcome, ended } = await held(
       table({
         agents: ['a', 'b', 'c'].map((name) => worker(name, scripted(fatal('down')))),
@@ -305,13 +305,13 @@ describe('how it ends', () => {
     expect(outcome.status).toBe('failed')
   })
 
-  test('a member has nobody to hand control to', async () => {
+  test('a member has no transfer target', async () => {
     const hands = code('a', () => transferTo('b'))
     const { outcome } = await held(table({ agents: [hands, worker('b')], speaker: 'round-robin', onFailure: 'end' }))
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'transfer.refused' } })
   })
 
-  test('summary: an agent is shown the conversation and makes the answer; a function makes it as a recorded step', async () => {
+  test('summary: an agent sees the conversation and answers; a function is a recorded step', async () => {
     const chronicler = scripted('minutes')
     const byAgent = await held(
       table({
@@ -485,7 +485,7 @@ describe('an agent like every other', () => {
     expect(withoutSystem(model.prompts[0])).toEqual([user('task'), user('Open the round.')])
   })
 
-  test('outputKey, and instructions from whoever leads it', async () => {
+  test('outputKey, and instructions from its leader', async () => {
     const root = sequential({
       name: 'line',
       agents: [

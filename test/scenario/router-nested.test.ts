@@ -74,7 +74,7 @@ describe('a router under a router', () => {
     ])
   })
 
-  test('collaboration 43: Mid may hand control up if it returns on request, and to a sibling if routes say so', async () => {
+  test('collaboration 43: Mid may transfer up if it returns on request, and to a sibling if routes say so', async () => {
     const mid = scripted(xfer('W'), xfer('Other'))
     const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [worker('W')] })
     const top = router({
@@ -183,7 +183,7 @@ test('collaboration 50: each activation begins once and ends once: Sup twice, W 
 })
 
 describe('asked outside, and gone on in another process', () => {
-  test('collaboration 34: nothing is handed back while a worker waits; its last words come after the answer, and then control', async () => {
+  test('collaboration 34: no hand back while a worker waits; its last words follow the answer, then control', async () => {
     const done: Json[] = []
     const sup = router({ name: 'Sup', model: leadTo('W'), workers: [payer(done)] })
     const before = await runtimeOf([sup], { store: store() })
@@ -239,7 +239,7 @@ describe('asked outside, and gone on in another process', () => {
     },
   )
 
-  test('collaboration 46: while one branch asks the other ends; then only the first goes on, and the lead sees both', async () => {
+  test('collaboration 46: while one branch asks the other ends; then the first goes on, and the lead sees both', async () => {
     const done: Json[] = []
     const [b, lead] = [scripted('b result'), leadTo('All')]
     const all = parallel({ name: 'All', description: 'Both.', agents: [payer(done, 'A'), worker('B', b)] })
@@ -312,7 +312,7 @@ describe('who stays active in a session', () => {
   const desk = (sticky: boolean, lead: Scripted, w: Scripted) =>
     router({ name: 'Desk', model: lead, workers: [worker('W', w)], transfer: { returns: 'on-request' }, sticky })
 
-  test('sticky: the next run begins with whoever answered, and knows what was said; back with the lead, the lead begins', async () => {
+  test('sticky: the next run begins with the last speaker, who knows the talk; back with the lead, the lead', async () => {
     const [lead, w] = [
       scripted(xfer('W'), 'lead answers', 'lead again'),
       scripted('w answers', 'w again', xfer('Desk')),

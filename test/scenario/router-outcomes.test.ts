@@ -160,7 +160,7 @@ describe('an order as a worker', () => {
     })
   })
 
-  test('collaboration 42: isolated: its first step is shown what came from outside and nothing else; the second that and the first', async () => {
+  test('collaboration 42: isolated: the first step sees outside input only; the second also the first', async () => {
     const [a, b, lead] = [scripted('a result'), scripted('b result'), leadTo('W', 'Flow')]
     const sup = router({
       name: 'Sup',
@@ -225,7 +225,7 @@ test('code leads as a model does, also over several workers, and its steps are i
   expect(moves).toEqual(['Sup > W1 by code', 'W1 > Sup by rule', 'Sup > W2 by code', 'W2 > Sup by rule'])
 })
 
-test('a tool of the lead may hand over by its result; to nobody known, the model is told', async () => {
+test('a lead’s tool may transfer by its result; for an unknown target the model is told', async () => {
   const go = (to: string) =>
     tool({ name: 'go', effect: 'read', execute: () => 'went', action: { transfer: to, task: 'count' } })
   const [lead, w] = [scripted(calls(['go', {}]), 'final'), scripted('12')]
@@ -264,7 +264,7 @@ test('what a worker answers in the place of the router must be what the router p
   })
 })
 
-test('collaboration 51: what an exit ends the run with is the answer of the run; what a router further in promises is not asked of it', async () => {
+test('collaboration 51: an exit’s output is the run’s answer, free of an inner router’s schema', async () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
   const top = (scope: 'run' | 'supervisor', own?: typeof output) => {
     const mid = router({

@@ -139,7 +139,7 @@ test('a router that names itself can have another name', async () => {
   })
 })
 
-test('a worker with an input of its own is given the task as that input; whoever transfers is told its form', async () => {
+test('a worker with a typed input gets the task as that input; the transferring agent is told its form', async () => {
   const typed = agent({
     name: 'typed',
     description: 'Knows cities.',
@@ -154,7 +154,7 @@ test('a worker with an input of its own is given the task as that input; whoever
   expect(withoutSystem(lead.prompts[2]).at(-1)!.content).toBe('For context: [typed] said: it is Riga.')
 })
 
-test('a lead is told of a worker that said nothing, whatever its form', async () => {
+test('a lead is told of a silent worker in any form', async () => {
   const quiet = (name: string): Agent => agent({ name, description: 'q', run: () => null })
   for (const w of [quiet('w'), parallel({ name: 'w', description: 'w', agents: [quiet('a'), quiet('b')] })]) {
     const lead = scripted(xfer('w'), 'final')

@@ -21,7 +21,7 @@ const retold = (from: string, to: string): Message[] => [
   user(`For context: [${from}] \`transfer_to_agent\` tool returned result: successfully transferred to agent [${to}].`),
 ]
 
-test('collaboration 38: the whole trace: order, paths, what was said, and every input of every model, message by message', async () => {
+test('collaboration 38: the whole trace: order, paths, words, and every model input, message by message', async () => {
   const echo = tool({ name: 'echo', effect: 'read', execute: () => 'echoed' })
   const lead = scripted(xfer('W1', 's1'), xfer('W2', 's2'), xfer('W1', 's3'), 'final')
   const m1 = scripted({ text: 'thinking', ...calls(['echo', {}, 'w1']) }, 'w1 result', 'w1 second result')
@@ -109,7 +109,7 @@ describe('control comes back', () => {
     ['code', code('Ada', () => 'done'), 'done'],
     ['code whose output is no text', code('Ada', () => ({ n: 1 })), '{"n":1}'],
   ])(
-    'collaboration 31: %s says "done"; a call with JSON arguments and a fresh id and its result follow, as its own',
+    'collaboration 31: %s says "done"; a JSON call with a fresh id and its result follow, as its own',
     async (_what, ada, answer) => {
       const boss = router({ name: 'Boss', model: leadTo('Ada', 'Ada'), workers: [ada] })
       const { run, outcome } = await played(boss)
@@ -130,21 +130,18 @@ describe('control comes back', () => {
     ['code', code('W', () => null)],
     ['a model agent', worker('W', scripted(''))],
     ['an empty order', sequential({ name: 'W', description: 'Nothing.', agents: [] })],
-  ])(
-    'collaboration 32: a worker that says nothing (%s) gives control back as well, and the lead is told so',
-    async (_what, w) => {
-      const lead = leadTo('W')
-      const { outcome, heard, paths } = await played(router({ name: 'Sup', model: lead, workers: [w] }))
-      expect(outcome).toMatchObject({ output: 'final' })
-      expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
-      expect(heard.slice(2).filter((each) => !each.endsWith('says: '))).toEqual([
-        'W Sup/W says: transfer_to_agent({"agent_name":"Sup"})',
-        'W Sup/W transfer_to_agent: "successfully transferred to agent [Sup]" > Sup',
-        'Sup Sup/W/Sup says: final',
-      ])
-      expect(withoutSystem(lead.prompts[1])).toEqual([user('task'), user('[worker "W" finished without an answer]')])
-    },
-  )
+  ])('collaboration 32: a silent worker (%s) gives control back too, and the lead is told so', async (_what, w) => {
+    const lead = leadTo('W')
+    const { outcome, heard, paths } = await played(router({ name: 'Sup', model: lead, workers: [w] }))
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
+    expect(heard.slice(2).filter((each) => !each.endsWith('says: '))).toEqual([
+      'W Sup/W says: transfer_to_agent({"agent_name":"Sup"})',
+      'W Sup/W transfer_to_agent: "successfully transferred to agent [Sup]" > Sup',
+      'Sup Sup/W/Sup says: final',
+    ])
+    expect(withoutSystem(lead.prompts[1])).toEqual([user('task'), user('[worker "W" finished without an answer]')])
+  })
 
   test.each<[string, Agent, string]>([
     ['by code', code('W', () => exit('bye')), 'Sup/W'],
@@ -168,19 +165,16 @@ describe('control comes back', () => {
       router({ name: 'W', description: 'Leads.', run: () => transferTo('D'), workers: [code('D', () => exit('bye'))] }),
       'Sup/W/D',
     ],
-  ])(
-    'collaboration 33: a worker that exits (%s) ends the run: no way back, nobody is asked again',
-    async (_what, w, last) => {
-      const lead = leadTo('W')
-      const { outcome, paths, moves } = await played(
-        router({ name: 'Sup', model: lead, workers: [w, worker('Next')], transfer: { followedBy: ['Next'] } }),
-      )
-      expect(outcome).toMatchObject({ status: 'completed', output: 'bye' })
-      expect(paths.at(-1)).toBe(last)
-      expect(moves.filter((move) => move.endsWith('by rule'))).toEqual([])
-      expect(lead.prompts).toHaveLength(1)
-    },
-  )
+  ])('collaboration 33: a worker that exits (%s) ends the run, without a way back', async (_what, w, last) => {
+    const lead = leadTo('W')
+    const { outcome, paths, moves } = await played(
+      router({ name: 'Sup', model: lead, workers: [w, worker('Next')], transfer: { followedBy: ['Next'] } }),
+    )
+    expect(outcome).toMatchObject({ status: 'completed', output: 'bye' })
+    expect(paths.at(-1)).toBe(last)
+    expect(moves.filter((move) => move.endsWith('by rule'))).toEqual([])
+    expect(lead.prompts).toHaveLength(1)
+  })
 
   test('a break outside of a loop is nothing', async () => {
     const { outcome, paths } = await played(
@@ -190,7 +184,7 @@ describe('control comes back', () => {
     expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/Sup'])
   })
 
-  test('collaboration 36: who is chosen by a worker that may choose nobody does not count; the rule does', async () => {
+  test('collaboration 36: a choice by a worker without targets does not count; the rule does', async () => {
     const other = scripted('never')
     const lead = leadTo('W')
     const w = code('W', (_ctx, _brief, talk) =>
@@ -215,7 +209,7 @@ describe('who follows by rule', () => {
       routes: { Sup: ['W', 'X', 'Y', 'Z'] },
     })
 
-  test('collaboration 35: two pairs in their order; both run in that order, each once, and then control comes back', async () => {
+  test('collaboration 35: two pairs run in order, once each, and then control comes back', async () => {
     const { outcome, paths, moves, heard } = await played(follow({ W: { followedBy: ['X', 'Y'] } }))
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths).toEqual(['Sup', 'Sup/W', 'Sup/W/X', 'Sup/W/X/Y', 'Sup/W/X/Y/Sup'])
@@ -247,7 +241,7 @@ describe('who follows by rule', () => {
     expect((await played(sup)).paths.at(-1)).toBe(last)
   })
 
-  test('collaboration 35: a follower that fails is content for the lead, and the rules that are left are void', async () => {
+  test('collaboration 35: a follower’s failure is content for the lead, and remaining rules are void', async () => {
     const lead = leadTo('W')
     const bad = code('X', () => {
       throw new Error('no paper')

@@ -23,7 +23,7 @@ const boss = agent({
 const bornWith = async (run: Parameters<typeof eventsOf>[0]): Promise<unknown> =>
   (await eventsOf(run)).flatMap((event) => (event.type === 'activation.started' ? [event.input] : []))[0]
 
-test('the defaults are recorded when a run begins, for a root that is code and for one that thinks, and hold for everybody below', async () => {
+test('defaults are recorded at the start, for code and model roots, and hold for all below', async () => {
   const thinker = agent({ name: 'thinker', model: () => 'ok' })
   const runtime = await runtimeOf([boss, thinker])
   const code = await runtime.start(boss, 'go')
@@ -39,7 +39,7 @@ test('the defaults are recorded when a run begins, for a root that is code and f
   })
 })
 
-test('model calls of the whole tree end where the default ends; who meets it says whose it is and how it is lifted', async () => {
+test('model calls of the tree end at the default; the failure names it and how to lift it', async () => {
   const runtime = await runtimeOf([boss], { limits: { turns: 25 } })
   const run = await runtime.start(boss, 'go')
   const outcome = await run.outcome()
@@ -101,7 +101,7 @@ test('a plan with more tasks than are allowed is refused before it is read; a st
   })
 })
 
-test('the same start is the same run, also where the defaults have changed since; limits that are given stay part of it', async () => {
+test('an equal start is the same run, even if defaults changed; given limits stay part of it', async () => {
   const file = store()
   const idle = agent({ name: 'idle', run: () => 'ok' })
   const first = await runtimeOf([idle], { store: file, limits: { turns: 7 } })

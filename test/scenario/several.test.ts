@@ -44,7 +44,7 @@ const brief = (all: SeveralResult<Json>['all']): string[] =>
   all.map(({ worker: name, outcome }) => `${name} ${outcome.status}`)
 
 describe('code gives one brief to several', () => {
-  test('the first answer is kept, the others are stopped, and everybody is accounted for', async () => {
+  test('the first answer is kept, the others are stopped, and every worker is accounted for', async () => {
     const slow = shut('slow')
     const other = shut('other')
     const quick = worker('quick', scripted({ text: 'quick', usage: { input: 3, output: 2 } }))
@@ -101,7 +101,7 @@ describe('code gives one brief to several', () => {
     expect(brief(result().all)).toEqual(['late cancelled', 'b completed', 'bad failed', 'c completed'])
   })
 
-  test('the majority: whoever says the same, also in other white space and another order of names', async () => {
+  test('the majority: equal answers, also in other white space or key order', async () => {
     const slow = shut('slow')
     const typed = (name: string, output: Json) => agent({ name, description: 'Votes.', run: () => output as never })
     const { root, result } = asking([typed('a', { x: 1, y: 2 }), slow.agent, typed('b', { y: 2, x: 1 })], {
@@ -118,7 +118,7 @@ describe('code gives one brief to several', () => {
     expect(text.result()).toMatchObject({ status: 'decided', output: 'yes' })
   })
 
-  test('undecided as soon as it cannot be decided any more; nobody is waited for in vain', async () => {
+  test('undecided as soon as it is certain, without waiting in vain', async () => {
     const never = shut('never')
     const votes = asking([says('a', 'yes'), says('b', 'no'), fails('c'), never.agent], { keep: 'majority' })
     const run = await (await runtimeOf([votes.root])).start(votes.root, 'hi')
@@ -202,7 +202,7 @@ describe('code gives one brief to several', () => {
     expect(brief(stopped.result().all)).toEqual(['held cancelled', 'bad failed'])
   })
 
-  test('a cancel reaches everybody', async () => {
+  test('a cancel reaches all workers', async () => {
     const [a, b] = [shut('a'), shut('b')]
     const { root } = asking([a.agent, b.agent], { keep: 'first' })
     const run = await (await runtimeOf([root])).start(root, 'hi')
@@ -269,7 +269,7 @@ describe('a model gives one brief to several', () => {
     expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'cancelled', 'cancelled'])
   })
 
-  test('undecided is told with what everybody said', async () => {
+  test('undecided is reported with all answers', async () => {
     const model = scripted(
       calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go', keep: 'majority' }]),
       'final',
@@ -285,7 +285,7 @@ describe('a model gives one brief to several', () => {
     [{ workers: ['a'], instructions: '' }, /"instructions" is empty/],
     [{ workers: ['a', 'b'], instructions: 'x', keep: 5 }, /wants 5 answers/],
     [{ workers: ['a', 'b'], instructions: 'x', keep: 'best' }, /keep must be/],
-  ] as const)('%j is told, and nobody works', async (input, words) => {
+  ] as const)('%j is reported, and no worker runs', async (input, words) => {
     const model = scripted(calls(['delegate_to_several', input]), 'final')
     const leader = team(model, [says('a', 'A'), says('b', 'B')])
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
@@ -294,7 +294,7 @@ describe('a model gives one brief to several', () => {
     expect((await run.view()).activations).toHaveLength(1)
   })
 
-  test('it is not offered where nobody said so', async () => {
+  test('it is offered only where enabled', async () => {
     const model = scripted('final')
     const leader = team(model, [says('a', 'A')], {})
     await (await runtimeOf([leader])).run(leader, 'hi')

@@ -21,7 +21,7 @@ async function person(runtime: Runtime): Promise<void> {
 }
 
 describe('a team that dies', () => {
-  test('K5: with tools in the background, one of them approved, a worker that inherits it, and hooks of the start', async () => {
+  test('K5: with background tools, an approval, an inheriting worker, and start hooks', async () => {
     const look = tool({ name: 'look', background: true, effect: 'read', execute: () => 'seen' })
     const publish = tool({ name: 'publish', background: true, sensitive: true, execute: () => 'published' })
     const isOpen = (text: unknown): boolean => JSON.stringify(text).includes('works in the background')

@@ -109,7 +109,7 @@ describe('around delegations', () => {
     ])
   })
 
-  test('one that fails refuses, or has said nothing where the start says so; the journal tells it from an own one', async () => {
+  test('a failing one refuses, or is ignored if the start says so; the journal tells it from an own one', async () => {
     const hooks: Hooks = {
       fails: () => {
         throw new Error('no')
@@ -195,7 +195,7 @@ describe('after turns', () => {
     expect(scored).toEqual(['own', 'own', 'second', 'own', 'second,strict', 'own', 'second,strict'])
   })
 
-  test('they reach whoever leads a router, and whom a reflection wraps', async () => {
+  test('they reach a router’s leader and a reflection’s agent', async () => {
     const turns: string[] = []
     const hooks: Hooks = { note: ({ agent: name, turn }: Iteration) => void turns.push(`${name} ${turn}`) }
     const lead = scripted({ calls: [{ name: 'transfer_to_agent', input: { agent_name: 'w1' } }] }, 'led')
@@ -347,7 +347,7 @@ describe('what is refused', () => {
     })
     expect(await runtime.runs()).toEqual([])
   })
-  test('hooks of a runtime that are none, or have the name of something else', async () => {
+  test('invalid runtime hooks, or those with a taken name', async () => {
     await expect(
       runtimeOf([plain], { hooks: { brief: () => 1, 'a.b': () => 1, c: 1 as never } }),
     ).rejects.toMatchObject({

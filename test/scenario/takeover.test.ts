@@ -15,7 +15,7 @@ import { delegates, runtimeOf, scripted, store, told } from './team.ts'
 const at = async (run: Run | Run<unknown>, name: string): Promise<string> =>
   (await run.view()).activations.findLast((each) => each.agent === name && each.outcome === undefined)!.activation
 
-test('team C72: of a run without a planned team no plan is edited; it says so at once, nothing is changed, and it is handed back without one', async () => {
+test('team C72: a plan edit for a run without a planned team is refused at once and changes nothing', async () => {
   const held = hanging('done')
   const root = slow('held', held)
   const run = await (await runtimeOf([root])).start(root, 'task')
@@ -32,7 +32,7 @@ test('team C72: of a run without a planned team no plan is edited; it says so at
   await run.cancel()
 })
 
-test('K8: a run that a human has waits as soon as nothing is in flight any more, and goes on with what there was', async () => {
+test('K8: a taken-over run waits once nothing is in flight, and then goes on from there', async () => {
   const held = hanging('done')
   const root = slow('held', held)
   const run = await (await runtimeOf([root])).start(root, 'task')
@@ -45,9 +45,9 @@ test('K8: a run that a human has waits as soon as nothing is in flight any more,
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
 })
 
-describe('one step is done by hand while a human has the run, and nobody can tell', () => {
+describe('a step finished by hand during a takeover looks like any other', () => {
   test.each(shapes.slice(1))(
-    'team C73: in %s: whoever works is stopped, the others go on with the result, everybody is asked as often as without',
+    'team C73: in %s: the worker is stopped, others use the result, with the same number of calls',
     async (_name, scene) => {
       const held = hanging('never said')
       const { root, others, output } = scene(held)
@@ -68,7 +68,7 @@ describe('one step is done by hand while a human has the run, and nobody can tel
     },
   )
 
-  test('team C73: a delegation two levels down: its leader is told the output as if the worker had said it; its row says whose it is', async () => {
+  test('team C73: two levels down: its leader gets the output as from the worker; its row names the author', async () => {
     const held = hanging('never said')
     const [top, mid] = [
       scripted(delegates(['mid', 'x', 'c1']), 'final'),
@@ -130,7 +130,7 @@ describe('one step is done by hand while a human has the run, and nobody can tel
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
   })
 
-  test('team C73: a planned team inside a worker: one task at work and one that nobody has begun are done by hand', async () => {
+  test('team C73: a planned team inside a worker: a running and a pending task are finished by hand', async () => {
     const held = hanging('never said')
     const crew = team({
       name: 'crew',
@@ -184,7 +184,7 @@ describe('a run as a whole', () => {
     expect(held.seen.times).toBe(1)
   })
 
-  test('team C74: cancelled while a human has it: what undoes the work is done, in the reverse order of its ends, each once', async () => {
+  test('team C74: cancelled during a takeover: work is undone once each, in reverse order of its ends', async () => {
     const undone: string[] = []
     const held = hanging('never said')
     const lead = agent({

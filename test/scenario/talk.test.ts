@@ -18,7 +18,7 @@ const sour = (thrown: Error) =>
     },
   })
 
-test('whoever comes after code that says something and throws is shown what it said, and how it ended', async () => {
+test('the agent after code that speaks and throws sees its words, and how it ended', async () => {
   const lead = scripted(to('sour'), 'done')
   const Sup = router({ name: 'Sup', model: lead, workers: [sour(new Error('broken'))] })
   expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ output: 'done' })
@@ -27,7 +27,7 @@ test('whoever comes after code that says something and throws is shown what it s
   expect(JSON.stringify(shown.at(-1))).toContain('failed: its code failed')
 })
 
-test('it fails as it does alone: where nobody comes after it nothing is left, and a FailureError is exactly that', async () => {
+test('it fails as when alone: as the last it leaves nothing, and a FailureError passes unchanged', async () => {
   for (const thrown of [new Error('broken'), new FailureError(failure('permission.denied', 'not here', 'policy'))]) {
     const one = sour(thrown)
     const flow = sequential({ name: 'flow', agents: [one] })

@@ -121,7 +121,7 @@ describe('a team as a role of a team', () => {
     expect(two!.mailbox.accepted).toBe(1)
   })
 
-  test('one that waits for mail in vain is told so, and the other goes on; one that the outer team waits for has nobody to write', async () => {
+  test('a wait for mail in vain is told so, and the other goes on; the outer team’s task has no one to write', async () => {
     const inner = crew(
       'inner',
       {
@@ -177,7 +177,7 @@ describe('a team as a role of a team', () => {
     )
   })
 
-  test('a cancel reaches everybody of both; nobody is left at work in either view', async () => {
+  test('a cancel reaches all members of both; neither view shows one at work', async () => {
     const inner = crew('inner', { x: holds }, [task('x'), task('y', { dependencies: ['x'] })])
     const outer = crew('outer', {}, [task('z', { role: 'inner' }), task('last', { dependencies: ['z'] })], {
       roles: { inner, generalist: doer({}) },
@@ -264,7 +264,7 @@ describe('a team below others', () => {
     expect((await run.view()).teams).toHaveLength(1)
   })
 
-  test('as a tool: its answer is the tool’s result; its failure goes back to the model, with the other results', async () => {
+  test('as a tool: its answer is the result; its failure goes back to the model with the other results', async () => {
     const good = crew('good', {}, [task('x')])
     const bad = crew(
       'bad',
@@ -303,7 +303,7 @@ describe('a team below others', () => {
 })
 
 describe('humans inside', () => {
-  test('a member that waits for an approval holds no place: with one place, everybody else goes on and ends', async () => {
+  test('a member that waits for an approval holds no slot: with one slot, all others end', async () => {
     const subtasks = [
       task('hold'),
       task('b'),
@@ -319,7 +319,7 @@ describe('humans inside', () => {
     expect((await run.outcome()).status).toBe('completed')
   })
 
-  test('stop of a task that waits for a human: it has failed, whoever depends on it goes on without', async () => {
+  test('stop of a task that waits for a human: it failed, and its dependents go on without', async () => {
     const run = await start(
       crew('outer', { hold: holds, e: async (ctx) => teammate(ctx).inputs['hold']!.status }, [
         task('hold'),
@@ -338,7 +338,7 @@ describe('humans inside', () => {
     await expect(run.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
   })
 
-  test('stop: a name that two teams have at work is refused with both; an activation is enough; a task that nobody works on says so', async () => {
+  test('stop: a name at work in two teams is refused with both; an activation is enough; idle tasks say so', async () => {
     const inner = crew('inner', { x: holds, same: holds }, [
       task('x'),
       task('same'),

@@ -25,7 +25,7 @@ const control = (events: readonly { readonly type: string }[]): string[] =>
     .filter((type) => /^(exit\.requested|break\.requested|loop\.broken|agent\.transferred|tool\.refused)$/.test(type))
 
 describe('return', () => {
-  test('collaboration 116: of two in one turn the last in the list is the answer, kept under outputKey, whichever ends first; the model is not asked again', async () => {
+  test('collaboration 116: of two in one turn the last listed is the answer, in any order of their ends', async () => {
     for (const [first, second] of [
       [0, 30],
       [30, 0],
@@ -194,7 +194,7 @@ describe('a rule that decides', () => {
 describe('exit', () => {
   const leaves = (result: string) => scripted(calls(['exit', { final_result: result }, 'c1']))
 
-  test('collaboration 118: the exit tool: its text is the answer, the exit is recorded, no further model call', async () => {
+  test('collaboration 118: the exit tool: its text is the answer, recorded, without another model call', async () => {
     const model = leaves('the end')
     const A = agent({ name: 'A', model, tools: [exitTool], outputKey: 'k' })
     const run = await (await runtimeOf([A])).start(A, 'go')
@@ -279,7 +279,7 @@ describe('break and hand over', () => {
     expect(control(await eventsOf(looped))).not.toContain('loop.broken')
   })
 
-  test('a tool hands over where there is somebody, with a task; where there is nobody its model is told', async () => {
+  test('a tool transfers, with a task, where a target exists; else its model is told', async () => {
     const hand = say('hand', 'found it', { transfer: 'W1', task: 'go on from here' })
     const w1 = scripted('w1 answers')
     const W1 = agent({ name: 'W1', description: 'One.', model: w1 })
@@ -301,7 +301,7 @@ describe('break and hand over', () => {
     )
   })
 
-  test('nothing ends well what has failed: an agent as a tool whose failure is its caller’s, and a later return', async () => {
+  test('a failure never ends well: an agent as a tool that fails its caller, and a later return', async () => {
     const bad = agent({
       name: 'bad',
       description: 'Fails.',

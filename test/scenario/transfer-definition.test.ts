@@ -80,7 +80,7 @@ describe('names', () => {
     expect(await (await runtimeOf([w])).run(w, 'and elsewhere')).toMatchObject({ output: 'w answers' })
   })
 
-  test('collaboration 26: nobody to hand control to: accepted, and there is no such tool', async () => {
+  test('collaboration 26: without a target: accepted, and there is no such tool', async () => {
     const model = lead()
     const alone = router({ name: 'P', instructions: 'Answer.', model, workers: [] })
     expect(await (await runtimeOf([alone])).run(alone, 'task')).toMatchObject({ output: 'final' })
@@ -128,7 +128,7 @@ describe('names', () => {
       expect(problems).toContainEqual(expect.stringMatching(says))
   })
 
-  test('an agent that follows itself is refused; one that follows everybody does not follow itself', async () => {
+  test('an agent that follows itself is refused; one that follows all others does not follow itself', async () => {
     const made = (transfer: object) =>
       router({ name: 'P', model: leadTo('A'), workers: [worker('A'), worker('B')], transfer })
     expect(await problemsOf(() => made({ agents: { A: { followedBy: ['B', 'A'] } } }))).toEqual([
@@ -151,7 +151,7 @@ describe('names', () => {
     expect(ways(await run.view())).toEqual(['Top', 'Top/W', `Top/W/${name}`, `Top/W/${name}/Top`])
   })
 
-  test('a worker that only a rule or another worker leads to is not unreachable; one that nobody leads to is', async () => {
+  test('a worker reached only by a rule or another worker is reachable; one without any route is not', async () => {
     const workers = () => [worker('A'), worker('B'), worker('C')]
     const fine = router({
       name: 'P',
@@ -277,7 +277,7 @@ describe('how long', () => {
     expect(await hops(run)).toHaveLength(5)
   })
 
-  test('collaboration 29: there is a limit of 50 if nobody says one, and 0 is none at all', async () => {
+  test('collaboration 29: the limit is 50 by default, and 0 means none at all', async () => {
     const desk = bouncing(undefined, 'Yours.')
     const runtime = await runtimeOf([desk])
     const run = await runtime.start(desk, 'task')
@@ -306,7 +306,7 @@ describe('how long', () => {
     })
   })
 
-  test('collaboration 29: a limit of a router further in counts its own transfers only, and is content for the one above', async () => {
+  test('collaboration 29: an inner router’s limit counts its own transfers and is content for the outer one', async () => {
     const mid = router({
       name: 'Mid',
       description: 'Leads.',
@@ -324,7 +324,7 @@ describe('how long', () => {
     })
   })
 
-  test('collaboration 29: a transfer that a limit further in has refused counts for nobody', async () => {
+  test('collaboration 29: a transfer refused by an inner limit counts for no router', async () => {
     const mid = router({
       name: 'Mid',
       description: 'M',
@@ -350,7 +350,7 @@ describe('how long', () => {
     expect(await hops(run)).toEqual(['Top > A by model'])
   })
 
-  test('collaboration 29: below a call there is what is left of the limit, however many transfers were made before it', async () => {
+  test('collaboration 29: below a call the rest of the limit is left, after any earlier transfers', async () => {
     const inner = router({
       name: 'Inner',
       description: 'Leads.',
@@ -368,7 +368,7 @@ describe('how long', () => {
   })
 })
 
-test('collaboration 30: an agent that is handed control begins below the run, and not below the model call of the one that chose it', async () => {
+test('collaboration 30: an agent with control begins below the run, not below the choosing model call', async () => {
   const desk = router({
     name: 'Sup',
     model: scripted(xfer('W1'), xfer('W2'), 'final'),

@@ -25,7 +25,7 @@ function deskOf(
 }
 
 describe('with other calls in one turn', () => {
-  test('collaboration 22: control moves when the slow tool beside it has ended, and the next one sees its result', async () => {
+  test('collaboration 22: control moves when the slow tool beside it ended, and the next agent sees its result', async () => {
     const slow = tool({ name: 'slow', effect: 'read', execute: async () => (await pause(30), 'slow result') })
     const c = scripted('c answers')
     for (const turn of [

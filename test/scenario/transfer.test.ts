@@ -32,7 +32,7 @@ function deskOf(
 }
 
 describe('who is offered', () => {
-  test('collaboration 13: P is told of its workers, in their order; a worker that may return is told of P alone', async () => {
+  test('collaboration 13: P knows its workers, in order; a worker that may return knows P alone', async () => {
     const [lead, c1] = [scripted(xfer('C1')), scripted('c1 answers')]
     await (await runtimeOf([deskOf(lead, c1)])).run('P', 'task')
     expect(lead.tools[0]).toMatchObject([
@@ -56,7 +56,7 @@ describe('who is offered', () => {
   test.each([
     ['gives control back by rule', 'always'],
     ['never gives it back', 'never'],
-  ] as const)('collaboration 14: a worker that %s is told of nobody and has no such tool', async (_what, returns) => {
+  ] as const)('collaboration 14: a worker that %s knows no target and has no such tool', async (_what, returns) => {
     const c1 = scripted('c1 answers')
     const plain = agent({ name: 'C1', description: 'One.', instructions: 'Be brief.', model: c1 })
     const lead = router({ name: 'P', model: scripted(xfer('C1'), 'final'), workers: [plain], transfer: { returns } })
@@ -70,7 +70,7 @@ describe('who is offered', () => {
     expect(c1.tools).toEqual([[]])
   })
 
-  test('collaboration 14: nor is one that may not use the tool: no text, no tool, and a call of it is refused', async () => {
+  test('collaboration 14: an agent that may not use the tool has no text or tool for it; a call is refused', async () => {
     const lead = scripted(xfer('C1'), 'I do it myself')
     const c1 = scripted('c1 answers')
     const desk = deskOf(lead, c1)
@@ -116,7 +116,7 @@ describe('who is offered', () => {
 })
 
 describe('handing over', () => {
-  test('collaboration 15, 16: call, result, then the other; it is shown what was asked and who called, and P is not asked again', async () => {
+  test('collaboration 15, 16: call, result, then the other, who sees question and caller; P is not called again', async () => {
     const lead = scripted(xfer('C', 'p1'))
     const c = scripted('c answers')
     const child = agent({ name: 'C', description: 'One.', instructions: 'You are C.', model: c })
@@ -180,7 +180,7 @@ describe('handing over', () => {
     )
   })
 
-  test('a task reaches whoever works inside the one who is handed it', async () => {
+  test('a task reaches the agents inside the one that gets control', async () => {
     const [w, mid] = [scripted('w answers'), scripted(xfer('W'), 'mid answers')]
     const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [worker('W', w)] })
     const top = router({
@@ -214,7 +214,7 @@ describe('handing over', () => {
     expect(toolsOf(c2)).toEqual([])
   })
 
-  test('collaboration 17: a worker that hands control back is seen by P with all it said; the path is P, C, P', async () => {
+  test('collaboration 17: P sees all words of a worker that hands back; the path is P, C, P', async () => {
     const lead = scripted(xfer('C1', 'p1'), 'final')
     const c1 = scripted({ text: 'I cannot.', ...xfer('P', 'c1') })
     const desk = deskOf(lead, c1, undefined, { returns: 'on-request', transfers: 'shown' })
@@ -339,7 +339,7 @@ describe('refused before anything is claimed', () => {
     },
   )
 
-  test('collaboration 18: a worker that is code and names nobody known is content for P', async () => {
+  test('collaboration 18: a code worker that names an unknown target is content for P', async () => {
     const lead = scripted(xfer('C'), 'final')
     const lost = agent({ name: 'C', description: 'Lost.', run: () => transferTo('Nobody') })
     const desk = router({ name: 'P', model: lead, workers: [lost], transfer: { returns: 'on-request' } })

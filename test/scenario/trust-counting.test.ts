@@ -45,7 +45,7 @@ describe('what counts', () => {
       oversight: { approval: { timeoutMs: 60_000 } },
     })
 
-  test('team C83: a required task that a human rejects fails the run, and does not count for trust: a human has said no', async () => {
+  test('team C83: a required task rejected by a human fails the run and does not count for trust', async () => {
     const { runtime, run } = await begin(crew(true))
     const [asked] = (await waiting(run)).waiting
     await run.decide({ approvalId: asked!.id, decision: 'reject', approver: 'ann', comment: 'not like this' })
@@ -117,7 +117,7 @@ describe('modes that follow from a level, where something is done', () => {
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
   })
 
-  test('team C94: many runs at once and a serious incident between: each ends once in the record, and no level is lost', async () => {
+  test('team C94: many runs and a serious incident at once: each ends once in the record, no level is lost', async () => {
     const runtime = await runtimeOf([plain('quick', () => 'done'), human({ name: 'person' })])
     await level(runtime, 'expert')
     const waits = await Promise.all(

@@ -218,7 +218,7 @@ describe('what is said from outside', () => {
     expect(await runtime.trust('analysts')).toMatchObject({ level: 'proficient' })
   })
 
-  test('a word about a name that nobody has is a slip, unless it says that it is meant', async () => {
+  test('an incident for an unknown name is a slip, unless it says that it is meant', async () => {
     const runtime = await runtimeOf([analyst])
     const slip = {
       code: 'trust.invalid',
@@ -241,7 +241,7 @@ describe('what is said from outside', () => {
     })
   })
 
-  test('the same incident twice is one; what is none is refused and changes nothing', async () => {
+  test('the same incident twice counts once; an invalid one is refused and changes nothing', async () => {
     const runtime = await runtimeOf([analyst])
     for (let n = 0; n < 2; n++) await runtime.incident({ trust: 'analysts', severity: 'minor', id: 'inc_1' })
     const before = await runtime.trust('analysts')

@@ -23,7 +23,7 @@ async function ran(
 }
 
 describe('a typed session value', () => {
-  test('collaboration 77: is what it is at first, and what one agent makes of it the next one reads, tools too', async () => {
+  test('collaboration 77: it has its initial value, and each agent and tool reads the one before', async () => {
     const add = tool({
       name: 'add',
       input: z.object({ step: z.string() }),
@@ -46,7 +46,7 @@ describe('a typed session value', () => {
     expect(told(model.prompts[1])).toEqual([{ steps: ['one'], done: 0 }])
   })
 
-  test('collaboration 78: whoever changes what was read, or was given to change, changes no value and no beginning', async () => {
+  test('collaboration 78: changing a read or given value changes no stored or initial value', async () => {
     const spoil = (value: { steps: string[]; done: number }): void => {
       value.done = 99
       value.steps.push('spoilt')
@@ -86,7 +86,7 @@ describe('a typed session value', () => {
     expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({ output: 100 })
   })
 
-  test('what somebody else has written in another form is an error that names the key and says why', async () => {
+  test('a value stored in another form is an error that names the key and the reason', async () => {
     const wrong = {
       code: 'input.invalid',
       retryable: false,

@@ -21,7 +21,7 @@ const systemOf = (prompt: readonly Message[] | undefined): string =>
 const invalid = (message: RegExp) =>
   expect.objectContaining({ code: 'team.invalid', message: expect.stringMatching(message) as string }) as Error
 
-test('delegation 7: a tool that is called like a verb is refused when the team is built, whatever the verb is called here', async () => {
+test('delegation 7: a tool named like a verb is refused when the team is built, under any verb names', async () => {
   const named = (name: string) => tool({ name, execute: () => 'mine' })
   const boss = (own: string, verbs?: { delegate?: string; forward?: string }) => () =>
     supervisor({
@@ -151,7 +151,7 @@ test('the names are part of the version; without any it is what it was', () => {
   expect(version({ delegate: 'assign' })).toBe(version({ delegate: 'assign' }))
 })
 
-test('delegation 11: guidance with braces, JSON and dollars survives untouched; {workers} is where the list stands, once', async () => {
+test('delegation 11: guidance with braces, JSON and dollars is untouched; {workers} is the list, once', async () => {
   const lead = scripted('final')
   const guidance =
     'Answer like {"a": {"b": 1}} or {x} or {0}; $& $1 ${y}.\n<team>\n{workers}\n</team>\nAgain {workers} is text.'
@@ -171,7 +171,7 @@ test('delegation 11: guidance with braces, JSON and dollars survives untouched; 
   )
 })
 
-test('delegation 11: without a place for it the list follows the guidance; with guidance alone there is nothing else', async () => {
+test('delegation 11: without {workers} the list follows the guidance; guidance alone stays alone', async () => {
   const lead = scripted('final')
   const boss = supervisor({ name: 'boss', model: lead, guidance: 'Lead {"them"}:', workers: [worker('w')] })
   await (await runtimeOf([boss])).run(boss, 'go')

@@ -278,7 +278,7 @@ describe('an end by a hook', () => {
     },
   )
 
-  test('a session knows who answered, whatever the form of the answer', async () => {
+  test('a session knows its speaker, for any form of answer', async () => {
     for (const text of ['{"n":8}', '{ "n": 8 }', '```json\n{"n":8}\n```']) {
       const lead = scripted(xfer('w'), 'second')
       const w = agent({ name: 'w', description: 'w', output: { type: 'object' }, model: scripted(text) })
@@ -366,7 +366,7 @@ describe('a stream', () => {
     expect([early, parts > 0]).toEqual([[], true])
   })
 
-  test('its text misses nothing, whenever it is read and however fast the models are; leaving it cancels nothing', async () => {
+  test('its text is complete at any time and model speed; leaving it cancels nothing', async () => {
     const top = root()
     const stream = (await runtimeOf([top])).stream(top, 'go')
     const left = stream.text

@@ -48,7 +48,7 @@ async function approve(run: Run): Promise<void> {
 const allDone = ['lookup beaks', 'lookup wings', 'publish ravens']
 
 describe.each(wires)('$name', (wire) => {
-  test('a team works in parallel, asks a human inside a worker, and answers; nobody watches', async () => {
+  test('a team works in parallel, asks a human inside a worker, and answers, unwatched', async () => {
     const deeds: Deeds = []
     const runtime = await runtimeOf([teamOn(wire, deeds)], { store: store() })
     const run = await runtime.start('lead', 'A report on ravens, please.')

@@ -154,7 +154,7 @@ describe('a model agent asks', () => {
 })
 
 describe('code asks', () => {
-  test('and is told whether it was answered; where nobody takes questions it is told so at once', async () => {
+  test('and is told whether it was answered; without a leader that takes questions, at once', async () => {
     const model = leads(delegates(['w', 'paint it']))
     await asked(boss(model, [asker()]))
     expect(results(model)).toEqual(['told: blue'])
@@ -212,7 +212,7 @@ describe('code asks', () => {
     expect(results(model)).toEqual([['re 1', 're 2', 're 3']])
   })
 
-  test('from a tool that is orchestration, and from a member of a flow below: they ask whoever gave the work', async () => {
+  test('from an orchestration tool and from a flow member below: they ask their leader', async () => {
     const model = leads(delegates(['line', 'go'], ['w', 'go']))
     const help = tool({ name: 'help', run: async (ctx) => (await askSupervisor(ctx, 'how?')).text })
     const w = agent({
@@ -337,7 +337,7 @@ describe('code of the leader answers', () => {
     expect((await asked(root)).outcome).toMatchObject({ output: ['told: re which colour?', 'told: re which colour?'] })
   })
 
-  test('a leader that is code: no answer and a throw are refusals; options that are none are refused', async () => {
+  test('a code leader: no answer and a throw are refusals; invalid options are refused', async () => {
     const root = (onQuestion: () => never | undefined): Agent =>
       agent({
         name: 'boss',
@@ -361,7 +361,7 @@ describe('code of the leader answers', () => {
     })
   })
 
-  test('a supervisor that is code answers by onQuestion; without it nobody does', async () => {
+  test('a code supervisor answers by onQuestion; without it no answer is given', async () => {
     const root = (delegation: Delegation): Agent =>
       supervisor({
         name: 'boss',
@@ -379,7 +379,7 @@ describe('code of the leader answers', () => {
 })
 
 describe('bounds', () => {
-  test('three questions of one delegation, everybody’s in it counted; what is beyond is refused and the work goes on', async () => {
+  test('three questions per delegation, all agents counted; more are refused and the work goes on', async () => {
     const own = curiousModel('1', '2', '3', '4')
     const model = leads(delegates(['w', 'go']))
     const { outcome, events } = await asked(boss(model, [worker('w', own)]))
@@ -432,7 +432,7 @@ describe('bounds', () => {
     expect(model.prompts).toHaveLength(1)
   })
 
-  test('questions hold up nobody: a sibling ends, and is told in its place, while the leader thinks about an answer', async () => {
+  test('a question blocks no sibling: it ends and is told in place while the leader thinks', async () => {
     const order: string[] = []
     const model = leads(delegates(['w', 'go'], ['v', 'go']))
     const v = code('v', async (ctx) => step(ctx, 'work', () => (order.push('v'), 'v done')))
@@ -459,7 +459,7 @@ describe('bounds', () => {
     expect(results(model)).toEqual(['told: blue', 'told: blue'])
   })
 
-  test('a background worker asks, too; a cancelled leader leaves nobody hanging', async () => {
+  test('a background worker asks, too; a cancelled leader leaves no question hanging', async () => {
     const script = [delegates(['w', 'go'])]
     const model = scripted((request) => (isAside(request) ? 'blue' : (script.shift() ?? 'done')))
     await asked(boss(model, [asker()], { questions: true, background: ['w'] }))
@@ -493,7 +493,7 @@ describe('bounds', () => {
   })
 })
 
-test('a router’s workers may ask whoever gave the router its work', async () => {
+test('a router’s workers may ask the router’s leader', async () => {
   const desk = router({
     name: 'desk',
     description: 'Routes.',

@@ -26,7 +26,7 @@ function held(first: Parameters<typeof scripted>[0], second: Parameters<typeof s
   ]
 }
 
-test('collaboration 73: a branch that exits stops none beside it; when all have ended, nobody works after them', async () => {
+test('collaboration 73: a branch that exits stops no other; when all have ended, no later agent works', async () => {
   const slow = scripted('B result')
   const flow = sequential({
     name: 'S',
@@ -40,7 +40,7 @@ test('collaboration 73: a branch that exits stops none beside it; when all have 
   expect(slow.prompts).toHaveLength(3)
 })
 
-test('collaboration 73: of two exits the first as they are declared counts, whichever was earlier', async () => {
+test('collaboration 73: of two exits the first declared counts, in any order of time', async () => {
   const [a, b] = held('A result', 'B result')
   const ending = (one: Agent) =>
     sequential({ name: `${one.name}Ends`, agents: [one, says(`${one.name}2`, exit(`${one.name} ends it`))] })
@@ -50,7 +50,7 @@ test('collaboration 73: of two exits the first as they are declared counts, whic
   expect(outcome).toMatchObject({ output: 'A ends it' })
 })
 
-test('collaboration 74, 11: a branch that throws: the others are heard, the failure says where, and nobody works after them', async () => {
+test('collaboration 74, 11: a branch that throws: others are heard, the failure says where, the flow ends', async () => {
   const sour = agent({
     name: 'A',
     run: () => {
@@ -73,7 +73,7 @@ test('collaboration 74, 11: a branch that throws: the others are heard, the fail
   )
 })
 
-test('collaboration 74: of several failures it is the first as they are declared, whichever was earlier', async () => {
+test('collaboration 74: of several failures the first declared counts, in any order of time', async () => {
   const { outcome } = await played(parallel({ name: 'P', agents: held(fatal('A is broken'), fatal('B is broken')) }))
   expect(outcome).toMatchObject({
     status: 'failed',
@@ -81,7 +81,7 @@ test('collaboration 74: of several failures it is the first as they are declared
   })
 })
 
-test('collaboration 74: what the others said before it failed is not lost to whoever is told of the failure', async () => {
+test('collaboration 74: other branches’ words before a failure reach the one who is told of it', async () => {
   const lead = scripted(xfer('P'), 'final')
   const both = parallel({
     name: 'P',
@@ -110,7 +110,7 @@ test('its output is the list of theirs in the order of declaration; the same age
   expect(paths).toEqual(['P', 'P/A', 'P/B', 'P/A'])
 })
 
-test('one agent twice: each branch is blind to the other, and whoever follows sees both', async () => {
+test('one agent twice: neither branch sees the other, and the next agent sees both', async () => {
   const prompts: unknown[] = []
   const twice = worker(
     'A',

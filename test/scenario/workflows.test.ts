@@ -11,7 +11,7 @@ import { actions, breaks, echo, fails, played, says } from './played.ts'
 import { calls, fatal, scripted } from './team.ts'
 
 describe('sequential', () => {
-  test('after an exit nobody works, however deep it was and whatever is around it', async () => {
+  test('after an exit no agent works, at any depth and in any flow', async () => {
     const deep = sequential({ name: 'S2', agents: [says('A', exit('enough')), worker('B')] })
     const flow = sequential({
       name: 'S',
@@ -92,7 +92,7 @@ describe('sequential', () => {
     ])
   })
 
-  test('its output is that of its last step, whatever it is', async () => {
+  test('its output is that of its last step', async () => {
     const { outcome } = await played(sequential({ name: 'S', agents: [worker('A'), says('B', { n: [1] })] }))
     expect(outcome).toMatchObject({ status: 'completed', output: { n: [1] } })
   })
@@ -106,7 +106,7 @@ describe('loop', () => {
       )
   })
 
-  test('collaboration 66: without end it goes on until somebody breaks it, or a limit is reached', async () => {
+  test('collaboration 66: without an end it repeats until a break or a limit', async () => {
     const until = agent({
       name: 'until',
       run: (_ctx, _brief, { history }) => (history.length > 12 ? breakLoop('enough') : `round ${history.length}`),
@@ -120,7 +120,7 @@ describe('loop', () => {
     expect(limited).toMatchObject({ status: 'limited', limit: 'turns' })
   })
 
-  test('collaboration 67: a break in the second of three iterations: nobody works after it, and it is said who asked', async () => {
+  test('collaboration 67: after a break in the second of three iterations no agent works; it names its author', async () => {
     const result = await played(
       loop({ name: 'L', agents: [says('A', 'first', breakLoop('second')), worker('B')], maxIterations: 3 }),
     )
@@ -147,7 +147,7 @@ describe('loop', () => {
     expect(heard.filter((line) => line.endsWith('loop-broken'))).toHaveLength(1) // several breaks end it once
   })
 
-  test('collaboration 69: a sequential in between passes the break on: its later steps work, those of the loop do not', async () => {
+  test('collaboration 69: an inner sequential passes the break on: its later steps work, the loop’s do not', async () => {
     const line = sequential({ name: 'Seq', agents: [says('A', breakLoop('A breaks')), worker('B')] })
     const result = await played(loop({ name: 'L', agents: [line, worker('C')], maxIterations: 3 }))
     expect(result.outcome).toMatchObject({ output: 'B result' })
@@ -180,7 +180,7 @@ describe('loop', () => {
     ])
   })
 
-  test('collaboration 70: the outer loop goes on also if the inner one failed after the break, and somebody took care of it', async () => {
+  test('collaboration 70: the outer loop goes on, also if the inner one failed after the break and was handled', async () => {
     const inner = loop({
       name: 'Inner',
       description: 'Works.',
@@ -275,7 +275,7 @@ describe('loop', () => {
 })
 
 describe('all three', () => {
-  test('collaboration 75: without anybody in them they end at once, and whoever follows works', async () => {
+  test('collaboration 75: an empty one ends at once, and the next agent works', async () => {
     const empty = [
       [sequential({ name: 'E1', agents: [] }), null],
       [loop({ name: 'E2', agents: [], maxIterations: Infinity }), null],

@@ -77,7 +77,7 @@ async function busy(world: World, workers: readonly ChildProcess[]): Promise<Chi
   return workers.find((worker) => worker.pid === pid)!
 }
 
-test('K2: of three workers one is killed: its runs are another one’s within a second or so, and nothing is lost or recorded twice', async () => {
+test('K2: of three workers one is killed: its runs move within a second, nothing is lost or doubled', async () => {
   const { world, client } = await begun()
   await using _ = world
   const workers = await Promise.all([worker(world, 3_000), worker(world, 3_000), worker(world, 3_000)])
@@ -103,7 +103,7 @@ test('K2: of three workers one is killed: its runs are another one’s within a 
   await client.close()
 }, 60_000)
 
-test('K2: a worker that stands still is taken for dead when its lease is over; when it goes on it writes nothing of what is another one’s', async () => {
+test('K2: a frozen worker counts as dead after its lease; when it wakes it writes nothing of moved runs', async () => {
   const { world, client } = await begun()
   await using _ = world
   const workers = [await worker(world, 1_000), await worker(world, 1_000)]

@@ -33,7 +33,7 @@ async function errorOf(store: PostgresStore, work: () => unknown): Promise<Reeve
 }
 
 describe('the schema', () => {
-  test('is made once, by whichever of several processes comes first', async () => {
+  test('is made once, by the first of several processes', async () => {
     await using world = await World.fresh()
     await world.sql('drop schema $s')
     const stores = Array.from({ length: 6 }, () => world.store())
@@ -80,7 +80,7 @@ describe('the schema', () => {
     expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.newer')
   })
 
-  test('is not made by who only looks: a database without tables is an empty store, until another process makes them', async () => {
+  test('is not made by a reader: without tables the store is empty, until another process makes them', async () => {
     await using world = await World.fresh()
     await world.sql('drop schema $s')
     const looker = world.store()
@@ -169,7 +169,7 @@ describe('the schema', () => {
     }
   })
 
-  test('a name that is none is refused before anything is asked', () => {
+  test('an invalid name is refused before anything is asked', () => {
     for (const schema of ['', 'a b', 'A', '1a', 'pg_x', 'a"b', 'x'.repeat(64)])
       expect(() => new PostgresStore({ postgres: 'postgres://h/d', schema })).toThrow(
         expect.objectContaining({ code: 'config.invalid' }),
@@ -188,7 +188,7 @@ describe('a server', () => {
     expect(await world.sql('select 1 from pg_tables where schemaname = $1', [world.schema])).toEqual([])
   })
 
-  test('that is a standby is refused when the store is opened, also where the tables are; once it is promoted it is a server like any other', async () => {
+  test('a standby is refused when the store is opened; once promoted it is a server like any other', async () => {
     const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=30']
     await using primary = await stoppablePostgres(settings)
     const before = new PostgresStore({ postgres: primary.url, onWarning: () => {} })
@@ -457,7 +457,7 @@ describe('a commit', () => {
     expect(await done).toMatchObject({ fenced: [], position: 2 })
   })
 
-  test('of two processes that post to each other’s runs: both are written, whatever their order (K2)', async () => {
+  test('two processes that post to each other’s runs: both rows are written, in any order (K2)', async () => {
     await using world = await World.fresh()
     const [a, b] = [await world.process(), await world.process()]
     await a.begin(one)
@@ -486,7 +486,7 @@ describe('a commit', () => {
     }
   })
 
-  test('that conflicts in the middle is tried again: nobody hears of a deadlock', async () => {
+  test('a conflict is retried: no caller sees a deadlock', async () => {
     await using world = await World.fresh()
     const a = await world.process()
     await a.commit((draft) => draft.begin(one).begin(two))
@@ -625,7 +625,7 @@ describe('an inbox', () => {
     return keys
   }
 
-  test('a row that is on its way holds up the next one, also where who posts it has no run of its own: none is passed over (K2)', async () => {
+  test('a row in flight holds up the next, also from a process without a run: none is passed over (K2)', async () => {
     await using world = await World.fresh()
     const [holder, poster] = [await world.process(), await world.process()]
     await holder.begin(one)
@@ -778,7 +778,7 @@ describe('a lease', () => {
     expect((await a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('s')))).fenced).toEqual([])
   }, 60_000)
 
-  test('a session that is lost for longer is taken for the end of its process, which looks again before anything leaves (K2)', async () => {
+  test('a session lost for longer counts as its process’s end, which checks before anything leaves (K2)', async () => {
     await using world = await World.fresh()
     await using wire = await Wire.to(world.place.server)
     const a = await world.process({ leaseMs: 60_000, postgres: wire.url })

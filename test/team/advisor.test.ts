@@ -58,7 +58,7 @@ describe('how much alike two questions are', () => {
 })
 
 describe('advice of an earlier case', () => {
-  test('team C59: a question that differs in case, a success rate of 0.9: its strategy and tasks, confidence 0.9, which decides', () => {
+  test('team C59: a question in another case, success rate 0.9: its strategy and tasks decide', () => {
     const found = advice([past('analyze data', 9, 10)], 'Analyze Data', { random: never })
     expect(found).toEqual({
       strategy: 'sequential',
@@ -165,7 +165,7 @@ describe('advice without an earlier case', () => {
     )
   })
 
-  test('team R-12: below 0.3 of accuracy always parallel, above 0.8 always sequential, whatever else was found', () => {
+  test('team R-12: below 0.3 of accuracy always parallel, above 0.8 always sequential', () => {
     expect(advice([past('q', 1, 1)], 'q', { accuracy: 0.29 }).strategy).toBe('parallel')
     expect(advice([past('q', 1, 1, 'hybrid')], 'q', { accuracy: 0.3 }).strategy).toBe('hybrid')
     expect(advice([past('q', 1, 1, 'hybrid')], 'q', { accuracy: 0.81 }).strategy).toBe('sequential')
@@ -190,7 +190,7 @@ describe('advice without an earlier case', () => {
     expect(advice([], 'q', { strategies: known, random: always(0.999), explore: 1 }).strategy).toBe('sequential')
   })
 
-  test('team R-12: strategies that nobody knows, and names that every object has, are passed over', () => {
+  test('team R-12: unknown strategies, and names that every object has, are ignored', () => {
     const known = { hierarchical: record(9, 9), hybrid: record(1, 1) }
     expect(advice([], 'q', { strategies: known }).strategy).toBe('hybrid')
     expect(
@@ -199,7 +199,7 @@ describe('advice without an earlier case', () => {
     ).toBe('parallel')
   })
 
-  test('team C64: the same numbers give the same advice, about one in ten tries, and the memory is not changed', () => {
+  test('team C64: equal numbers give equal advice, one try in ten or so, and memory is unchanged', () => {
     const known = Object.freeze({ parallel: Object.freeze(record(50, 50)) })
     const draw = (run: number): string =>
       advice([], 'q', { strategies: known, random: () => seededRandom(`act_run-${run}`, 0) }).strategy

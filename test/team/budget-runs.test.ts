@@ -72,7 +72,7 @@ describe('team C99: reserved before it begins', () => {
     ['1000', { estimate: { tokens: 4_000 } }],
   )
 
-  test('hard: two have 4,000 of 10,000 each; the third waits, and is refused once it cannot fit any more: not begun, a failure; what was used beyond the estimate shows', async () => {
+  test('hard: two have 4,000 of 10,000 each; the third waits, and is refused once it cannot fit', async () => {
     const stage = await staged(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
     await stage.until(0.5)
     expect((await stage.run.view()).teams[0]!.budget).toMatchObject({ reserved: { tokens: 8_000 }, waiting: ['c'] })
@@ -116,7 +116,7 @@ describe('team C99: reserved before it begins', () => {
     expect(about(events, 'budget.crossed')).toMatchObject([{ of: 'tokens', percent: 50, spent: 6_000, limit: 10_000 }])
   })
 
-  test('what only waits for others to use less than was set aside for them waits, holds no permit, and begins as soon as it fits', async () => {
+  test('a task that waits for freed reservations holds no permit and begins as soon as it fits', async () => {
     const four = tasks(
       ['1000', { estimate: { tokens: 4_000 } }],
       ['1000', { estimate: { tokens: 4_000 } }],
@@ -153,7 +153,7 @@ describe('team C99: reserved before it begins', () => {
     expect(early.find(([, what]) => what.startsWith('c '))).toEqual([1, 'c failed: budget.exceeded'])
   })
 
-  test('a cancel, an edit and an end of the rest reach whoever waits', async () => {
+  test('a cancel, an edit and an end of the rest reach waiting tasks', async () => {
     const cancelled = await staged(of({ tokens: 10_000 }, plan))
     await cancelled.until(0.5)
     await cancelled.run.cancel('enough')
@@ -176,7 +176,7 @@ describe('team C99: reserved before it begins', () => {
     expect(about(events, 'task.started').map(({ task }) => task)).toEqual(['a', 'b'])
   })
 
-  test('in a pause nobody begins for whom there is room by now', async () => {
+  test('in a pause no task begins, even with room', async () => {
     const stage = await staged(
       of({ tokens: 9_500 }, tasks(['10', { estimate: { tokens: 9_000 } }], ['10', { estimate: { tokens: 9_000 } }])),
     )
@@ -249,7 +249,7 @@ describe('team C99: reserved before it begins', () => {
     expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 800 }, reserved: { tokens: 0 } })
   })
 
-  test('a call of which nobody knows counts at the estimate, and shows as unknown', async () => {
+  test('a call of unknown usage counts at the estimate, and shows as unknown', async () => {
     const stage = await staged(of({ tokens: 1_000_000, perTask: { tokens: 300 } }, tasks(['?'], ['100'])))
     const { events } = await stage.end()
     expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 400 }, unknown: 1 })
@@ -275,7 +275,7 @@ describe('team C99: reserved before it begins', () => {
   })
 })
 
-describe('whoever holds room waits for a task that waits for it', () => {
+describe('a holder of the room waits for a task that waits for that room', () => {
   /** Does what its task says: waits for mail of somebody, recruits, or just works. */
   const doing = agent({
     name: 'doing',
@@ -307,7 +307,7 @@ describe('whoever holds room waits for a task that waits for it', () => {
   const outputs = (outcome: Awaited<ReturnType<typeof played>>['outcome']): unknown =>
     outcome.results?.tasks.map(({ status, output, failure }) => output ?? failure?.code ?? status)
 
-  test('nobody else could end: the task is refused, with the circle, and the other is told', async () => {
+  test('no other can end: the task is refused, with the circle, and the other is told', async () => {
     const { outcome, events, lines } = await played(
       crew({ tokens: 5_000 }, ['hears generalist_2', 'writes generalist_1']),
     )
@@ -316,7 +316,7 @@ describe('whoever holds room waits for a task that waits for it', () => {
     expect(lines.at(-1)![0]).toBe(0)
   })
 
-  test('somebody else may end yet: it waits for that, and begins', async () => {
+  test('another may still end: it waits for that, and begins', async () => {
     const { outcome, events } = await played(
       crew({ tokens: 9_000 }, ['hears generalist_3', 'works', 'writes generalist_1']),
     )
@@ -335,7 +335,7 @@ describe('whoever holds room waits for a task that waits for it', () => {
     ])
   })
 
-  test('a recruit is not taken in on what whoever asks for it holds, but on what others hold', async () => {
+  test('a recruit cannot use its requester’s reservation, only the others’', async () => {
     const alone = await played(crew({ tokens: 5_000 }, ['recruits 2000']))
     expect(outputs(alone.outcome)).toEqual([expect.stringContaining('has no room for 2000 more')])
     const others = await played(crew({ tokens: 9_000 }, ['recruits 2000', 'works']))
@@ -401,7 +401,7 @@ describe('used up', () => {
     }
   })
 
-  test('a budget of 0: nobody begins, and nobody is asked for an answer of nothing', async () => {
+  test('a budget of 0: no task begins, and no synthesis of nothing', async () => {
     const { outcome, events } = await played(of({ tokens: 0 }, tasks(['10'], ['10'])))
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.no-results' } })
     expect(ends(events)).toEqual(['a skipped (the budget is used up)', 'b skipped (the budget is used up)'])
@@ -463,7 +463,7 @@ describe('used up', () => {
     ['nobody knows how much', '?', 3],
     ['less than that', '10', 5],
   ] as const)(
-    'where nobody has estimated, the limit of the tree keeps models from being called beyond it; a call that uses %s leaves what it leaves',
+    'without estimates the tree’s limit stops further model calls; a call that uses %s leaves the rest',
     async (_what, uses, expected) => {
       const [seen, out] = [{ calls: 0, most: 0 }, new Set<unknown>()]
       const call: Model['call'] = async (request) => {
@@ -541,7 +541,7 @@ describe('a human is asked', () => {
     },
   )
 
-  test('used up altogether: one question, whoever waits; without more the rest is skipped', async () => {
+  test('used up altogether: one question for all waiting; without more the rest is skipped', async () => {
     const stage = await staged(of(budget, tasks(['5000'], ['10'], ['10']), { concurrency: 1 }))
     await stage.until(10)
     await answered(stage, 0)
@@ -576,7 +576,7 @@ describe('a human is asked', () => {
     expect(about(events, 'interrupt.raised')).toHaveLength(2)
   })
 
-  test('a question that nobody needs any more is withdrawn, and a cancel ends it', async () => {
+  test('a needless question is withdrawn, and a cancel ends it', async () => {
     const dying = agent({
       name: 'dying',
       description: 'Fails.',
@@ -599,7 +599,7 @@ describe('a human is asked', () => {
   })
 })
 
-test('dollars without a price are refused at build, whatever the mode', async () => {
+test('dollars without a price are refused at build, in any mode', async () => {
   for (const budget of [{ usd: 1 }, { usd: 1, mode: 'soft' }, { usd: 1, onExhausted: 'ask' }] as const) {
     const { price: _price, ...free } = model()
     const made = of(budget, tasks(['1']), {}, agent({ name: 'asked', description: 'Answers.', model: free }))

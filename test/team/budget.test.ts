@@ -56,7 +56,7 @@ describe('team C99: what is set aside and what is spent', () => {
   })
 })
 
-describe('what nobody knows', () => {
+describe('unknown values', () => {
   test('counts at the estimate, and is shown', () => {
     const budget = new TeamBudget({ tokens: 100, usd: 1 })
     budget.reserve('a', { tokens: 40, usd: 0.4 })

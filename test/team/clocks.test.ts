@@ -29,7 +29,7 @@ const crew = team({
 })
 
 test.each([['pause'], ['takeover']])(
-  'K8: an hour of %s is nobody else’s time: neither a task nor those who wait for it run out of it',
+  'K8: an hour of %s is no other’s time: neither a task nor its dependents time out',
   async (how) => {
     const stage = await staged(crew)
     const { run } = stage
@@ -48,7 +48,7 @@ test.each([['pause'], ['takeover']])(
   },
 )
 
-test('K8: what was worked before and after a pause still counts: ten minutes of work are up ten minutes of pause later', async () => {
+test('K8: work before and after a pause adds up: ten minutes of work last ten minutes plus the pause', async () => {
   const idle = agent({
     name: 'idle',
     description: 'Never ends.',

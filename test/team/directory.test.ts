@@ -51,7 +51,7 @@ describe('ids', () => {
     expect(directory.newId('x'.repeat(1_000), false)).toBe(`${'x'.repeat(48)}_1`)
   })
 
-  test('an id that a plan uses for a task, or that somebody has, is passed over', () => {
+  test('an id used by a plan’s task or by a member is skipped', () => {
     const directory = new Directory()
     directory.join(someone('analyst_1'))
     expect(directory.newId('analyst', false, (id) => id === 'analyst_2')).toBe('analyst_3')
@@ -59,7 +59,7 @@ describe('ids', () => {
 })
 
 describe('who is there', () => {
-  test('team C14: a role is found without regard to case and white space around it; nobody is an empty list; what is returned is a copy', () => {
+  test('team C14: roles ignore case and outer white space; an unknown one is an empty list; results are copies', () => {
     const directory = new Directory()
     for (const [member, role] of [
       ['a', 'analyst'],
@@ -83,7 +83,7 @@ describe('who is there', () => {
     expect(directory.get('a')?.role).toBe('analyst')
   })
 
-  test('counts everybody who was ever there, or who still is', () => {
+  test('counts all members ever, or those still there', () => {
     const directory = new Directory()
     for (const member of ['a', 'b', 'c']) directory.join(someone(member))
     directory.move('a', 'running')
@@ -113,7 +113,7 @@ describe('who is there', () => {
     skipped: [],
   }
   test.each(['completed', 'failed', 'retired', 'cancelled', 'skipped'] as const)(
-    'team C15: nobody comes back from %s',
+    'team C15: no member comes back from %s',
     (end) => {
       const directory = new Directory()
       directory.join(someone('a'))
@@ -124,7 +124,7 @@ describe('who is there', () => {
     },
   )
 
-  test('whoever has not begun cannot complete, and cannot pause', () => {
+  test('a member that has not begun cannot complete or pause', () => {
     const directory = new Directory()
     directory.join(someone('a'))
     directory.move('a', 'completed')
@@ -134,7 +134,7 @@ describe('who is there', () => {
     expect(directory.get('nobody')).toBeUndefined()
   })
 
-  test('whoever is to leave after its task has retired then, however that ended', () => {
+  test('a member to leave after its task retires at its end, however it ended', () => {
     const directory = new Directory()
     for (const [member, end] of [
       ['a', 'completed'],
@@ -155,7 +155,7 @@ describe('who is there', () => {
 describe('in a run', () => {
   const told = (entries: readonly TeamEntry[]): Json => entries.map(({ member, status }) => `${member} ${status}`)
 
-  test('team C13: everybody of the plan is listed as pending before anybody begins, and moves on with its task', async () => {
+  test('team C13: all planned members are listed as pending before any begins, and move with their tasks', async () => {
     const { outcome } = await played(
       team({
         name: 'analysts',
@@ -187,7 +187,7 @@ describe('in a run', () => {
     ])
   })
 
-  test('team C15: whoever has failed three times is listed with that, and with why; by role, with its times', async () => {
+  test('team C15: a member that failed three times is listed with count and reason; by role, with times', async () => {
     let list: readonly TeamEntry[] = []
     await played(
       team({

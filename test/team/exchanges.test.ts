@@ -28,7 +28,7 @@ describe('exchanges', () => {
     })
   })
 
-  test('whoever writes unasked, however much, goes round with nobody', () => {
+  test('unasked mail, of any amount, is no circle', () => {
     const exchanges = new Exchanges(10)
     for (let i = 0; i < 10_000; i++) expect(exchanges.wrote('a', 'b', 'same')).toBeUndefined()
   })
@@ -41,7 +41,7 @@ describe('exchanges', () => {
     }
   })
 
-  test('whoever is refused cannot go on by asking again; what goes round is news once, until something moves', () => {
+  test('a refused circle stays refused, and is news once, until something moves', () => {
     const exchanges = new Exchanges(10)
     pingPong(exchanges, 11, String)
     for (let i = 0; i < 5; i++)

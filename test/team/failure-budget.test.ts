@@ -35,7 +35,7 @@ test('team C48: percent are whole, so no fraction is lost: 29 % of 100 tasks are
   expect(maxFailuresOf(1_000_000_000, 29)).toBe(290_000_001)
 })
 
-test('team C47: presets; `maxFailures` decides whatever is tolerated', () => {
+test('team C47: presets; `maxFailures` overrides the tolerance', () => {
   expect(tolerances).toEqual({ research: 50, data_analysis: 20, critical: 0 })
   expect(failureBudgetOf(8, 'research')).toEqual({ maxFailures: 5, never: false, percent: 50 })
   expect(failureBudgetOf(8, 'data_analysis')).toEqual({ maxFailures: 2, never: false, percent: 20 })

@@ -163,7 +163,7 @@ describe('an output that says of itself that it did not succeed', () => {
   })
 })
 
-test('team C54: a rate limit that names 7 s is tried again after 7 s; one that names less, after the backoff', async () => {
+test('team C54: a rate limit that names 7 s is retried after 7 s; one that names less, after the backoff', async () => {
   let tried = 0
   const limited = async (): Promise<Json> => {
     const retryAfterMs = [7_000, 500][tried++]
@@ -195,7 +195,7 @@ describe('team C46: how much may fail', () => {
     )
   })
 
-  test('team C47: of 8, four go on (exactly half), the fifth gives up; the preset `critical` gives up at the first', async () => {
+  test('team C47: of 8, four failures go on (exactly half), the fifth gives up; `critical` at the first', async () => {
     const eight = tasks('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
     const status = async (count: number, tolerance: AnyTeamOptions['tolerance']): Promise<string> =>
       outcomeOf(
@@ -243,7 +243,7 @@ describe('team C46: how much may fail', () => {
     ])
   })
 
-  test('team C50: at 100 percent, all of three fail: not given up by their number, and nobody is asked for an answer of nothing', async () => {
+  test('team C50: at 100 percent all three fail: no give-up by number, and no synthesis of nothing', async () => {
     let asked = 0
     const synthesize = (): Json => ++asked
     const { outcome, lines } = await played(
@@ -269,7 +269,7 @@ describe('team C46: how much may fail', () => {
 })
 
 describe('team C52: given up while others work', () => {
-  test('they are stopped through their signal and cancelled; what was done stays; one end; nobody begins', async () => {
+  test('they stop by their signal, cancelled; done work stays; one end; no task begins', async () => {
     const stopped: string[] = []
     const long =
       (name: string) =>
@@ -318,7 +318,7 @@ describe('team C52: given up while others work', () => {
     ])
   })
 
-  test('whoever was done when it was given up has succeeded', async () => {
+  test('work done by the give-up has succeeded', async () => {
     // both end in the same moment; the first fails and gives the plan up
     const late = async (ctx: Context): Promise<Json> => {
       await sleep(ctx, 1_000)

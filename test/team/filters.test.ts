@@ -122,7 +122,7 @@ describe('what is left out', () => {
 })
 
 describe('lines that say nothing', () => {
-  test('team C57: a line that says that nothing was to be had is dropped, unless it has a figure, a price, an address', () => {
+  test('team C57: a line that says nothing was found is dropped, unless it has a figure, a price, an address', () => {
     const text = [
       'Cats sleep.',
       'Unable to access the site',
@@ -179,7 +179,7 @@ describe('lines that say nothing', () => {
     expect(isUninformative(line)).toBe(false)
   })
 
-  test('team R-11: 199 characters are a short line, 200 are not; a character is one whatever its bytes', () => {
+  test('team R-11: 199 characters are a short line, 200 are not; characters, not bytes, count', () => {
     const line = (length: number, by = 'x'): string => `Unable to access the site ${by.repeat(length - 26)}`
     expect([line(199), line(200)].map(isUninformative)).toEqual([true, false])
     expect([line(199, '😀'), line(200, '😀')].map(isUninformative)).toEqual([true, false])

@@ -69,7 +69,7 @@ test('looks once after each end, in the order in which they came, at copies of e
   expect(resultOf(outcome, 'a')?.output).toBe('a')
 })
 
-test('recruits: the team does not end while it is asked, nor before the recruit is done; its recruits are bounded by the size alone', async () => {
+test('recruits: the team waits for its answer and the recruit; only the team size bounds its recruits', async () => {
   const four = Array.from({ length: 5 }, (_, i): LeadOrder => ({
     recruit: { description: `extra ${i}`, role: 'scout' },
   }))
@@ -94,7 +94,7 @@ test('a recruit for the sake of a task: those that depend on it wait for the rec
   expect(about(lines, /^c begins/)).toEqual([[10, 'c begins']])
 })
 
-test('retires: whoever is at work is stopped, and somebody new does the task', async () => {
+test('retires: a working member is stopped, and a new one does the task', async () => {
   const lead = after('a', { retire: { member: 'generalist_2', mode: 'force', reason: 'too slow' } })
   const { outcome, events } = await played(led(lead, [task('a'), task('b')], { a: 1, b: 5 }))
   expect(resultOf(outcome, 'b')).toMatchObject({ status: 'succeeded', member: 'generalist_3' })
@@ -140,7 +140,7 @@ test('adds tasks to the plan: they may depend on those that are there, and are p
   expect(outcome).toMatchObject({ results: { coverage: { succeeded: 4, planned: 4 } } })
 })
 
-test('tasks that cannot be are not added, none of them, and everything that is wrong with them is recorded; the work goes on', async () => {
+test('if one task is impossible none is added, all problems are recorded, and the work goes on', async () => {
   const lead = after(
     'a',
     {
@@ -237,7 +237,7 @@ test('goes on recruiting as long as it likes, and the team ends when it does not
   ])
 })
 
-test('team R-2: what has ended waits for nothing: a lead adds another round of review, whose remarks were read by what it depends on', async () => {
+test('team R-2: ended tasks wait for nothing: a lead adds a review of what depended on it', async () => {
   const rounds = [task('review', { produces: ['remarks'] }), task('draft', { consumes: ['remarks'] })]
   const again = task('again', { dependencies: ['draft'], produces: ['remarks'] })
   const { outcome } = await played(led(after('draft', { add: [again] }), rounds, { review: 1, draft: 1, again: 1 }))

@@ -68,7 +68,7 @@ describe('what is taken', () => {
     expect(of(events, 'mail.accepted').map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('content may be anything that is JSON; none at all is refused, and so is an address that is none; nothing of it has a number', async () => {
+  test('content may be any JSON; no content or an invalid address is refused, without a number', async () => {
     const wrong = [
       { to: 'b_1' },
       { content: 1 },
@@ -104,7 +104,7 @@ describe('what is taken', () => {
     expect(of(events, 'mail.accepted').map(({ seq }) => seq)).toEqual(right.map((_each, i) => i + 1))
   })
 
-  test('everybody means everybody else, whoever is there: also who has not begun, not who has ended', async () => {
+  test('everyone means all others present: also pending ones, not ended ones', async () => {
     const { events } = await played(
       members(
         {
@@ -121,7 +121,7 @@ describe('what is taken', () => {
     expect(of(events, 'mail.accepted')).toMatchObject([{ recipients: ['c_1', 'd_1'] }])
   })
 
-  test('a role is everybody of it, the sender too; names of roles and members are nobody’s properties', async () => {
+  test('a role is all its members, the sender too; names like object properties are safe', async () => {
     const { outcome } = await played(
       members(
         {
@@ -148,7 +148,7 @@ describe('what is taken', () => {
     expect(outputOf(outcome, 'one')).toEqual([[['constructor_1', 'constructor_2'], [], []], [1], 0])
   })
 
-  test('a quota is of messages that were taken, each of them one, to however many; outside and lead have none', async () => {
+  test('a quota counts accepted messages, each once for any number of receivers; outside and lead have none', async () => {
     const stage = await staged(
       members(
         {
@@ -173,7 +173,7 @@ describe('what is taken', () => {
 })
 
 describe('waiting', () => {
-  test('whoever waits holds no place: with one place, the other sends what is waited for; a wait that ends by itself ends in its second', async () => {
+  test('a waiting member holds no slot: with one slot the other sends; a timed wait ends on time', async () => {
     const { outcome, lines } = await played(
       members(
         {
@@ -252,7 +252,7 @@ describe('waiting', () => {
     expect(outputOf(outcome, 'a')).toEqual([['c'], [], ['b']])
   })
 
-  test('of somebody who was made to leave: no mail can come, and whoever waits hears it at once', async () => {
+  test('of a retired member: no mail can come, and its waiter hears it at once', async () => {
     const { outcome, lines } = await played(
       members({
         a: async (ctx) => teammate(ctx).nextMail({ from: 'b_1' }).then(contents, deadlock),
@@ -310,7 +310,7 @@ describe('a policy that leaves mail to a human', () => {
     expect(outputOf(outcome, 'a')).toBe(true)
   })
 
-  test('who only posts waits for nothing, and keeps its place; what it has posted is read when it was approved, by whoever is still there', async () => {
+  test('a posting member waits for nothing; approved mail is read by those still there', async () => {
     const stage = await staged(
       members(
         {
@@ -332,7 +332,7 @@ describe('a policy that leaves mail to a human', () => {
     expect(outputOf(outcome, 'b')).toEqual(['may I?'])
   })
 
-  test('a no is a refusal with the words of whoever said it', async () => {
+  test('a no is a refusal with the decider’s words', async () => {
     const stage = await staged(
       members({ a: async (ctx) => json(await teammate(ctx).send({ to: 'b_1', content: 1 })), b: 1 }, asks),
     )

@@ -16,7 +16,7 @@ const readsAt = (seconds: number) => async (ctx: Context) => {
 }
 
 describe('from outside', () => {
-  test('whoever writes from outside is the operator, whatever they call themselves', async () => {
+  test('a writer from outside is always the operator', async () => {
     const stage = await staged(members({ a: readsAt(1), b: readsAt(1) }))
     expect(
       await stage.run.post({ to: 'a_1', content: { look: 'here' }, kind: 'request', correlationId: 'x', by: 'b_1' }),
@@ -77,7 +77,7 @@ describe('from outside', () => {
     expect(outputOf(outcome, 'a')).toMatchObject([{ from: 'operator', content: 'while paused' }])
   })
 
-  test('mail that is none is refused at the door, with everything that is wrong; so are words by which Reeve speaks to leaders', async () => {
+  test('invalid mail is refused at the call with all problems; so are Reeve’s own words to leaders', async () => {
     const stage = await staged(members({ a: 1 }))
     const wrong = { to: ' ', content: { n: NaN }, kind: '', bcc: 'x' } as never
     const refused = await stage.run.post(wrong).catch((thrown: unknown) => thrown)
@@ -98,7 +98,7 @@ describe('from outside', () => {
     expect(of(events, 'message.received')).toEqual([])
   })
 
-  test('too large, or for nobody: the journal has the answer', async () => {
+  test('too large, or without a receiver: the journal has the answer', async () => {
     const stage = await staged(members({ a: 1 }, { maxBytes: 8 }))
     for (const content of ['123456', '1234567'])
       expect(await stage.run.post({ to: 'a_1', content, by: 'ann' })).toBe('accepted')
@@ -113,7 +113,7 @@ describe('from outside', () => {
 })
 
 describe('those who come later', () => {
-  test('mail to a role that nobody has waits for the first recruit of it', async () => {
+  test('mail to an empty role waits for its first recruit', async () => {
     const { outcome, events } = await played(
       members(
         {

@@ -128,7 +128,7 @@ test('a wait that was called off in time ends with what there is', async () => {
   expect(output).toMatchObject({ status: 'completed', output: [7] })
 })
 
-test('who waits is told once, for anybody where they wait for several, and as bounded where one wait ends by itself', () => {
+test('a wait is told once, for any sender where several are awaited, and as bounded where one times out', () => {
   const sent: Json[] = []
   const ctx = {
     scope: () => ctx,

@@ -13,7 +13,7 @@ const contents = (mail: readonly Mail[]): Json => mail.map(({ seq, from, content
 const json = (value: unknown): Json => value as Json
 
 describe('sending', () => {
-  test('team C26: a bound of 10 holds in a run: the newest 5 of 11, six dropped, one truncation, told to whoever sent it', async () => {
+  test('team C26: a bound of 10 in a run: the newest 5 of 11, six dropped, one truncation told to the sender', async () => {
     const { events, outcome } = await played(
       members(
         {
@@ -42,7 +42,7 @@ describe('sending', () => {
     expect(outputOf(outcome, 'b')).toEqual(Array.from({ length: 10 }, (_, i) => [i + 7, 'a_1', i + 7]))
   })
 
-  test('team C27: ten thousand messages delay nobody: whoever computes meanwhile ends in the second in which it would have ended', async () => {
+  test('team C27: ten thousand messages delay no computing member by a second', async () => {
     const { events, lines } = await played(
       members({
         a: async (ctx) => {
@@ -74,7 +74,7 @@ describe('sending', () => {
     })
   }, 60_000)
 
-  test('team C28: a role is all of it, everybody is everybody but the sender', async () => {
+  test('team C28: a role is all of it, everyone is all but the sender', async () => {
     const reads = async (ctx: Context): Promise<Json> => {
       await sleep(ctx, 1_000)
       return contents(await teammate(ctx).inbox())
@@ -107,7 +107,7 @@ describe('sending', () => {
     expect(outputOf(outcome, 'd')).toEqual([[2, 'writer_1', 'all']])
   })
 
-  test('mail to nobody, and to those who have ended, is taken, is in no inbox, and the journal says so', async () => {
+  test('mail to unknown or ended members is taken, reaches no inbox, and the journal says so', async () => {
     const { events, outcome } = await played(
       members({
         a: async (ctx) => {
@@ -132,7 +132,7 @@ describe('sending', () => {
     ])
   })
 
-  test('a mebibyte of content fits, one byte more does not; what is no mail is refused with everything that is wrong with it', async () => {
+  test('a mebibyte of content fits, a byte more does not; invalid mail is refused with all problems', async () => {
     const { events, outcome } = await played(
       members({
         a: async (ctx) => {
@@ -175,7 +175,7 @@ describe('sending', () => {
     ])
   })
 
-  test('a quota holds for each member over all its attempts; refused mail does not count, nor does that of people outside', async () => {
+  test('a quota covers all attempts of a member; refused mail and outside mail do not count', async () => {
     const stage = await staged(
       members(
         {
@@ -282,7 +282,7 @@ describe('reading', () => {
     expect(order(lines)).toEqual(order((await told(false)).lines))
   })
 
-  test('whoever waits is woken by the first mail, of a sender by theirs alone; the rest stays unread', async () => {
+  test('a waiter wakes on the first mail, of a named sender on theirs alone; the rest stays unread', async () => {
     const { outcome } = await played(
       members({
         a: async (ctx) => {
@@ -332,7 +332,7 @@ describe('reading', () => {
     expect(lines).toContainEqual([5, 'a succeeded'])
   })
 
-  test('mail that comes in the second in which the wait ends is had once, whoever was first', async () => {
+  test('mail in the second in which the wait ends arrives once, in either order', async () => {
     const { outcome } = await played(
       members({
         a: async (ctx) => {
@@ -376,7 +376,7 @@ describe('reading', () => {
     expect(outputOf(outcome, 'a')).toEqual([[[2, 'b_1', 'b']], [[1, 'c_1', 'c']]])
   })
 
-  test('a time that is none is refused', async () => {
+  test('an invalid time is refused', async () => {
     const { outcome } = await played(
       members(
         { a: async (ctx) => json(await teammate(ctx).nextMail({ withinMs: NaN })), b: 1 },
@@ -394,7 +394,7 @@ describe('reading', () => {
     })
   })
 
-  test('whoever waits for mail holds no place', async () => {
+  test('a wait for mail holds no slot', async () => {
     const { lines } = await played(
       members(
         {

@@ -21,7 +21,7 @@ const from = (first: number, last: number): number[] => Array.from({ length: las
 const truncationsOf = (posts: readonly Posted[]) => posts.flatMap((each) => (each.accepted ? each.truncations : []))
 
 describe('the bound of the whole mailbox', () => {
-  test('team C26: of 10 messages the eleventh leaves the newest 5, itself among them: 6 dropped, one truncation; 5 more are 10, and no other', () => {
+  test('team C26: of 11 the newest 5 stay: 6 dropped, one truncation; 5 more make 10, without another', () => {
     const mailbox = box({ maxMessages: 10 }, 'a')
     const posted = many(mailbox, 11)
     expect(truncationsOf(posted)).toEqual([{ from: 7, dropped: 6, total: 6 }])
@@ -75,7 +75,7 @@ describe('the bound of the whole mailbox', () => {
     expect(seqs(mailbox.read('a'))).toEqual([5])
   })
 
-  test('nothing is lost below the bound, whatever the burst', () => {
+  test('nothing is lost below the bound, in any burst', () => {
     const mailbox = box({ maxMessages: 5_000, maxPerRecipient: 5_000 }, 'a')
     expect(truncationsOf(many(mailbox, 5_000))).toEqual([])
     expect(seqs(mailbox.read('a'))).toEqual(from(1, 5_000))
@@ -144,7 +144,7 @@ describe('inboxes', () => {
     expect(seqs(mailbox.read('critic_1'))).toEqual([1, 2, 3])
   })
 
-  test('what waits is given up with the mailbox, and bounded by the inbox of whoever comes', () => {
+  test('waiting mail is returned with the mailbox, and bounded by its receiver’s inbox', () => {
     const mailbox = box({ maxMessages: 6, maxPerRecipient: 2 }, 'a')
     for (let i = 0; i < 7; i++) post(mailbox, [], 'x', 'a', 'role:critic')
     expect(seqs(mailbox.messages)).toEqual([5, 6, 7])
@@ -155,7 +155,7 @@ describe('inboxes', () => {
     expect(seqs(mailbox.read('critic_1'))).toEqual([7])
   })
 
-  test('whoever has left gets nothing any more', () => {
+  test('a retired member gets nothing more', () => {
     const mailbox = box({}, 'a')
     many(mailbox, 2)
     expect(mailbox.leave('a')).toEqual([1, 2])
@@ -184,7 +184,7 @@ describe('two hundred thousand messages cost two hundred thousand times one', ()
     return mailbox
   }
   // Quadratic work would take minutes here: the time limit of the test is the assertion that this is not.
-  test('dropping by halves, into one inbox that nobody reads', () => {
+  test('dropping by halves, into one unread inbox', () => {
     const mailbox = filled({}, (each) => post(each))
     expect(mailbox.size('a')).toBeGreaterThanOrEqual(100)
     expect(mailbox.dropped).toBeGreaterThan(all - 1_001)
@@ -225,7 +225,7 @@ describe('who is meant', () => {
   directory.move('critic_1', 'completed')
   const meant = (to: string, sender?: string) => addresseesOf(addressOf(to)!, sender, directory)
 
-  test('team C28: a role is everybody of it, whatever its case; everybody is everybody but the sender; whoever has ended is nobody', () => {
+  test('team C28: a role is all its members, in any case; everyone is all but the sender and the ended', () => {
     expect(meant(' role: ANALYST ')).toEqual({ recipients: ['analyst_1', 'analyst_2'], waitsAs: 'role:analyst' })
     expect(meant('role:analyst', 'analyst_1').recipients).toEqual(['analyst_1', 'analyst_2'])
     expect(meant(' * ', 'analyst_2')).toEqual({ recipients: ['analyst_1', 'writer_1'] })
@@ -236,7 +236,7 @@ describe('who is meant', () => {
     expect(meant('nobody')).toEqual({ recipients: [], waitsAs: 'nobody' })
   })
 
-  test('what names nobody is no address', () => {
+  test('an empty address is invalid', () => {
     for (const to of ['', '  ', 'role:', 'Role:  ']) expect(addressOf(to)).toBeUndefined()
     expect(addressOf('rolé:x')).toEqual({ type: 'member', member: 'rolé:x' })
   })

@@ -35,7 +35,7 @@ describe('what is kept of ends', () => {
     expect(after(once, once, { ...once, status: 'cancelled' })).toEqual(after(once))
   })
 
-  test('team R-12: a question is the same but for case and white space around it; its plan is that of the last success', () => {
+  test('team R-12: questions ignore case and outer white space; the plan is that of the last success', () => {
     const memory = after(
       end({ question: 'Cats', status: 'failed', subtasks: [] }),
       end({ question: ' cats ', strategy: 'sequential', subtasks: [{ id: 'b', description: 'B' }] }),
@@ -47,7 +47,7 @@ describe('what is kept of ends', () => {
     expect(Object.keys(memory.strategies)).toEqual(['parallel', 'sequential', 'hybrid'])
   })
 
-  test('team R-12: a hundred plans at most, the one that was asked for longest ago goes; the counts of strategies stay', () => {
+  test('team R-12: at most a hundred plans, the least recently asked goes; counts of strategies stay', () => {
     const many = Array.from({ length: 100 }, (_, i) => end({ question: `q${i}` }))
     const memory = after(...many, end({ question: 'q0' }), end({ question: 'new' }))
     expect(memory.plans).toHaveLength(100)
@@ -59,7 +59,7 @@ describe('what is kept of ends', () => {
     expect(memory.strategies).toMatchObject({ parallel: { runs: 102, successes: 102 } })
   })
 
-  test('team R-12: it does not grow for ever: ends are known by run for as long as two hundred others, tasks up to 64 KiB', () => {
+  test('team R-12: bounded: ends are known for two hundred other runs, tasks up to 64 KiB', () => {
     const memory = after(...Array.from({ length: 300 }, () => end()))
     expect(memory.ends).toHaveLength(200)
     expect(memory.plans).toMatchObject([{ runs: 300, successes: 300 }])

@@ -37,7 +37,7 @@ async function paused(
   return lines.filter(([, what]) => /^\w+ (?:begins|succeeded)/.test(what))
 }
 
-test('team C65: one at a time, paused at 5 s: the first ends at 10 s, nothing begins; at 60 s the second does', async () => {
+test('team C65: one at a time, paused at 5 s: the first ends at 10 s; at 60 s the second begins', async () => {
   expect(
     await paused({ A: 10, B: 10, C: 10 }, [task('A'), task('B'), task('C')], 5, 60, { strategy: 'sequential' }),
   ).toEqual([
@@ -50,7 +50,7 @@ test('team C65: one at a time, paused at 5 s: the first ends at 10 s, nothing be
   ])
 })
 
-test('team C66: tasks that wait for a place do not begin, whoever ends', async () => {
+test('team C66: queued tasks do not begin, even when others end', async () => {
   expect(
     await paused({ A: 10, B: 20, C: 10, D: 3 }, [task('A'), task('B'), task('C'), task('D')], 5, 60, {
       concurrency: 2,
@@ -79,7 +79,7 @@ test('team C98: S2i: paused at 20 s, E ends at 33 s, F begins at 60 s and ends a
   ])
 })
 
-test('team C66: whoever is to be tried again, and whoever was recruited, begins after the pause', async () => {
+test('team C66: retries and recruits begin after the pause', async () => {
   const doings: Doings = {
     A: async (ctx) => {
       await sleep(ctx, 2_000)
@@ -101,7 +101,7 @@ test('team C66: whoever is to be tried again, and whoever was recruited, begins 
   ])
 })
 
-test('team C65: a pause that is over before anybody would begin changes nothing; a cancel while it is paused ends everything', async () => {
+test('team C65: a pause without effect changes nothing; a cancel during a pause ends everything', async () => {
   expect(await paused({ A: 10, B: 10 }, [task('A'), task('B', 'A')], 2, 8)).toEqual([
     [0, 'A begins'],
     [10, 'A succeeded'],

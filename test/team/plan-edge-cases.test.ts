@@ -66,7 +66,7 @@ describe('an empty plan', () => {
     { route: 'dag' },
     { routing: { dynamic: true } },
     { routing: { communicating: true } },
-  ] as const)('team X3: with %j, too, there is somebody who answers', async (options) => {
+  ] as const)('team X3: with %j, too, there is a member who answers', async (options) => {
     const { outcome, lines } = await played(made({ Go: 3 }, [], options))
     expect(outcome).toMatchObject({
       status: 'completed',
@@ -97,7 +97,7 @@ describe('attempts', () => {
     expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed', attempts }, { status: 'succeeded' }] } })
   })
 
-  test('team C54: whoever names more than the longest backoff is waited for as long; less does not shorten it', async () => {
+  test('team C54: a retry-after above the longest backoff is kept; less does not shorten the backoff', async () => {
     const once = (retryAfterMs: number): Doings => ({
       A: (ctx) =>
         teammate(ctx).attempt === 1 ? thrown('rate-limit', { retryable: true, retryAfterMs })() : Promise.resolve('a'),
@@ -182,7 +182,7 @@ describe('team C99: what is set aside', () => {
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
   })
 
-  test('one that is larger than the whole budget is refused alone; whoever depends on it goes by its policy', async () => {
+  test('one larger than the whole budget is refused alone; its dependents follow their policy', async () => {
     const { outcome } = await played(
       made(
         {},
@@ -208,7 +208,7 @@ describe('team C99: what is set aside', () => {
 })
 
 describe('team C21: topics that do not come', () => {
-  test('who requires an entry that was too large is skipped at once, whatever else it waits for', async () => {
+  test('a task that requires an entry that was too large is skipped at once', async () => {
     const huge = 'x'.repeat(1024 * 1024)
     const { lines } = await played(
       made({ P: async () => huge, Q: 20 }, [
@@ -233,7 +233,7 @@ describe('team C21: topics that do not come', () => {
 })
 
 describe('team R-6: inputs', () => {
-  test('are copies: whoever changes theirs changes nobody else’s; they have status, output, failure and usage', async () => {
+  test('are copies: changing one changes no other; they have status, output, failure and usage', async () => {
     const seen: Json[] = []
     const looks = async (ctx: Context): Promise<Json> => {
       const { inputs } = teammate(ctx)
@@ -258,7 +258,7 @@ describe('team R-6: inputs', () => {
 })
 
 describe('team C19: several dependencies, several policies', () => {
-  test('of one that is required and one that must not fail, whichever ends first decides', async () => {
+  test('of one required and one that must not fail, the first to end decides', async () => {
     const fails = (seconds: number) => (ctx: Context) =>
       sleep(ctx, seconds * 1_000).then(() => Promise.reject(new Error('no')))
     const plan: readonly Subtask[] = [

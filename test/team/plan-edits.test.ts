@@ -36,7 +36,7 @@ const at = async (second: number, doings: Parameters<typeof crew>[1], options?: 
 const back = (stage: Staged, plan: PlanEdit): Promise<void> => done(stage, stage.run.handBack({ plan, by: 'ann' }))
 
 describe('how much may fail, of a plan that was edited', () => {
-  test('team C72: a tolerance that is exceeded already gives the plan up at the hand back, and nothing more begins', async () => {
+  test('team C72: an exceeded tolerance gives the plan up at the hand back, and nothing more begins', async () => {
     const stage = await at(1, { A: breaks }, { tolerance: 50 })
     await back(stage, { tolerance: 0 })
     const { lines, outcome } = await stage.end()
@@ -152,7 +152,7 @@ describe('what an edit may say', () => {
     ])
   })
 
-  test('all work is done while a human has the run: it has not ended, and a task that is added then is refused or done', async () => {
+  test('all work is done during a takeover: the run is open, and an added task is refused or done', async () => {
     const stage = await at(1, { G: 5 })
     const given = (id: string) =>
       done(stage, stage.run.complete({ task: id, output: id })).then(

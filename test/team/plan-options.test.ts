@@ -92,7 +92,7 @@ test('team R-2: everything that is wrong is told at once, one sentence each', ()
   ])
 })
 
-test('team R-12: a memory and an advisor that are none are refused', () => {
+test('team R-12: an invalid memory or advisor is refused', () => {
   for (const memory of ['redis', 7, null, [], {}, { recall: () => ({}) }])
     expect(problemsOf({ memory }).join()).toContain('team "t": memory')
   for (const advisor of ['wise', 7, null, []]) expect(problemsOf({ advisor }).join()).toContain('team "t": advisor is')
@@ -164,7 +164,7 @@ test('team R-2: options within options are looked at, their names too', () => {
   expect(problemsOf({ retry: 'never' })).toEqual(['team "t": retry is the text "never"; there are none'])
 })
 
-test('team C10: nobody to plan is refused, and so is a planner that is none', () => {
+test('team C10: a missing or invalid planner is refused', () => {
   expect(problemsOf({ planner: undefined })).toEqual([
     'team "t" has neither a planner nor a model, so nobody could plan; with `fallback: true` the whole question is one task',
   ])
@@ -222,7 +222,7 @@ test('team R-3: a default role that there is not is refused where no generalist 
   expect(problemsOf({ defaultRole: 'analyst' })).toEqual([])
 })
 
-test('team R-20: a limit in dollars needs a price of whoever plans', () => {
+test('team R-20: a limit in dollars needs a price for the planner’s model', () => {
   const model = 'openai/gpt-unheard-of'
   for (const more of [{ limits: { usd: 1 } }, { budget: { usd: 1 } }])
     expect(() => team({ ...sound, planner: { model }, ...more })).toThrow(
@@ -233,7 +233,7 @@ test('team R-20: a limit in dollars needs a price of whoever plans', () => {
   expect(problemsOf({ planner: null, limits: { usd: 1 } }).join()).toContain('planner is null')
 })
 
-test('team R-2: a name, a model or tools that are none hide nothing else that is wrong', () => {
+test('team R-2: an invalid name, model or tool hides no other problem', () => {
   const wrong = {
     name: 'no name',
     model: 'nothing',

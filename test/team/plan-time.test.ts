@@ -75,7 +75,7 @@ test('team C09: six tasks wait for one of the five places', async () => {
   expect(took(await played(run, clock))).toBe(20_000)
 })
 
-test('team C81: a plan that nobody approves in time is not carried out, and nobody is said to have rejected it', async () => {
+test('team C81: a plan not approved in time is not carried out, and counts as rejected by no one', async () => {
   const { run, clock } = await started({ planner: { subtasks: tasks(1) }, approvePlan: true })
   const state = (await run.until('waiting')) as unknown as RunWaiting
   expect(state.waiting).toMatchObject([{ tool: 'plan' }])
@@ -96,7 +96,7 @@ test('team C81: a plan that nobody approves in time is not carried out, and nobo
   })
 })
 
-test('team C89: a run that is cancelled while its plan waits for approval is cancelled; nobody begins', async () => {
+test('team C89: a run cancelled while its plan waits for approval is cancelled; no task begins', async () => {
   const { run, clock } = await started({ planner: { subtasks: tasks(1) }, approvePlan: true })
   await run.until('waiting')
   await run.cancel('never mind')
@@ -105,7 +105,7 @@ test('team C89: a run that is cancelled while its plan waits for approval is can
   expect(events.some(({ event }) => event.type === 'plan.created' || event.type === 'worker.started')).toBe(false)
 })
 
-test('team C10: a run that is cancelled while somebody plans is cancelled, with a fallback too', async () => {
+test('team C10: a run cancelled during planning is cancelled, with a fallback too', async () => {
   const slow = agent({
     name: 'slow',
     description: 'Plans for hours.',

@@ -66,7 +66,7 @@ describe('who does what', () => {
     expect(plan.subtasks).toHaveLength(3)
     expect(plan).not.toHaveProperty('agentTypes')
   })
-  test('team R-3: a role that nobody knows is a warning, once for each role; without a generalist it is a problem', () => {
+  test('team R-3: an unknown role is one warning per role; without a generalist it is a problem', () => {
     expect(tasks({ id: 'a', role: 'poet' }, { id: 'b', role: 'poet' }, { id: 'c', role: 'Research' }).warnings).toEqual(
       ['nobody here is registered as "poet": the generalist does the work ("a", "b")'],
     )
@@ -95,7 +95,7 @@ describe('who does what', () => {
 })
 
 describe('what waits for what', () => {
-  test('team C07: a cycle, a dependency on itself and an unknown id are told at once, the cycle with its path', () => {
+  test('team C07: a cycle, a self-dependency and an unknown id are reported at once, the cycle with its path', () => {
     const { problems } = tasks(
       { id: 'A', dependencies: ['B'] },
       { id: 'B', dependencies: ['A'] },
@@ -132,7 +132,7 @@ describe('what waits for what', () => {
       'tasks wait for each other: x > y > z > x',
     ])
   })
-  test('team R-2: topics make cycles, too: whoever consumes waits for whoever produces', () => {
+  test('team R-2: topics make cycles too: consumers wait for producers', () => {
     expect(tasks({ id: 'a', produces: ['t'], dependencies: ['b'] }, { id: 'b', consumes: ['t'] }).problems).toEqual([
       'tasks wait for each other: a > b > a',
     ])
@@ -141,7 +141,7 @@ describe('what waits for what', () => {
     ).toEqual(['tasks wait for each other: a > b > a'])
     expect(tasks({ id: 'a', produces: ['t'] }, { id: 'b', consumes: ['t'] }).problems).toEqual([])
   })
-  test('team C08: a topic that nobody else produces is a warning', () => {
+  test('team C08: a topic without another producer is a warning', () => {
     const { problems, warnings } = tasks(
       { id: 'a', consumes: ['facts'] },
       { id: 'b', produces: ['own'], consumes: ['own'] },
@@ -196,7 +196,7 @@ describe('what waits for what', () => {
     expect(problems.length).toBeGreaterThan(0)
     expect(problems.length).toBeLessThanOrEqual(20)
   }, 5_000)
-  test('team R-2: cycles begin with what comes first, and self-edges are none', () => {
+  test('team R-2: cycles begin with their first task, and self-edges are none', () => {
     expect(cyclesOf(new Map([['a', ['a']]]))).toEqual([])
     expect(cyclesOf(new Map([['a', []], ['b', ['c']], ['c', ['b', 'gone']]]))).toEqual([['b', 'c', 'b']]) // prettier-ignore
     expect(cyclesOf(new Map())).toEqual([])
@@ -204,7 +204,7 @@ describe('what waits for what', () => {
 })
 
 describe('the fields of a plan', () => {
-  test('team R-2: fields that there are not: told with what was meant; refused in plans that somebody has written down', () => {
+  test('team R-2: unknown fields are reported with a suggestion; in fixed plans they are refused', () => {
     const wrong = {
       steps: 1,
       subtasks: [
@@ -233,7 +233,7 @@ describe('the fields of a plan', () => {
       ]),
     )
   })
-  test('team R-2: a fixed plan, and that of a function, with such a field is refused before anybody begins', async () => {
+  test('team R-2: a plan of code or a function with such a field is refused before any task begins', async () => {
     const subtasks = [{ id: 'a', description: 'A' }, { id: 'b', description: 'B', depends_on: ['a'] }] // prettier-ignore
     for (const planner of [{ subtasks }, () => ({ subtasks })]) {
       const { outcome } = await played(team({ name: 't', roles: { generalist: worker }, planner }))
@@ -383,7 +383,7 @@ describe('the fields of a plan', () => {
       undefined,
     ])
   })
-  test('team R-2b: a limit that is none is ignored, and never becomes 1', () => {
+  test('team R-2b: an invalid limit is ignored, and never becomes 1', () => {
     for (const concurrencyLimit of [0, -1, 2.5, NaN, Infinity, '3', true]) {
       const { plan, warnings, problems } = look({ subtasks: [], concurrencyLimit })
       expect(plan.concurrencyLimit).toBeUndefined()
@@ -394,7 +394,7 @@ describe('the fields of a plan', () => {
     expect(look({ subtasks: [] }).plan.concurrencyLimit).toBeUndefined()
     expect(look({ subtasks: [], concurrencyLimit: 3 }).plan.concurrencyLimit).toBe(3)
   })
-  test('team R-2: a strategy that nobody knows is hybrid, with a warning', () => {
+  test('team R-2: an unknown strategy is hybrid, with a warning', () => {
     expect(look({ subtasks: [], strategy: 'swarm' })).toMatchObject({
       plan: { strategy: 'hybrid' },
       warnings: ['nobody knows the strategy "swarm": "hybrid" is taken'],
@@ -402,7 +402,7 @@ describe('the fields of a plan', () => {
     expect(look({ subtasks: [], strategy: ' Sequential ' }).plan.strategy).toBe('sequential')
     expect(look({ subtasks: [] }).plan).not.toHaveProperty('strategy')
   })
-  test('team 1.2: the names of Shannon are understood; ours go before them; what models invent is passed over', () => {
+  test('team 1.2: Shannon’s names are understood, ours take precedence, invented fields are ignored', () => {
     const { plan, problems, warnings } = look({
       mode: 'standard',
       complexity_score: 0.7,
@@ -494,7 +494,7 @@ describe('the plan in an answer', () => {
 })
 
 describe('what a planner is told', () => {
-  test('team R-12: what the past says stands in the question, as hints; without advice it is the question alone', () => {
+  test('team R-12: advice stands in the question, as hints; without it the question is alone', () => {
     expect(toldQuestion({ question: 'Why?', roles: [] })).toBe('Why?')
     expect(toldQuestion({ question: { n: 1 }, roles: [] })).toBe('{"n":1}')
     const told = toldQuestion({
@@ -524,7 +524,7 @@ describe('what a planner is told', () => {
     expect(rules).toContain('- generalist: Works.')
     expect(rules).toContain('- typist: Takes a number. Its tasks need an input that fits {"type":"object"')
   })
-  test('team R-2: every field that a model is shown is read, and whatever it answers is looked at in one place', () => {
+  test('team R-2: every field that a model is shown is read, and its answer is checked in one place', () => {
     const { properties } = (planSchema.json['properties'] as { subtasks: { items: { properties: object } } }).subtasks
       .items
     const values = { critical: true, toolParameters: { q: 1 }, input: { n: 1 }, estimate: { tokens: 1 } } as Record<

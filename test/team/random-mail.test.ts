@@ -37,8 +37,8 @@ async function playedBy(seed: number): Promise<{
 
 const first = Number(process.env['EXAM_FROM'] ?? 0)
 const count = Number(process.env['EXAM_COUNT'] ?? 40)
-describe('whatever members do', () => {
-  test(`C101: ${count} random teams: every run ends; mail is numbered, kept and read once; nobody comes back; nobody is one too many`, async () => {
+describe('all members’ actions', () => {
+  test(`C101: ${count} random teams: runs end, mail is numbered, kept, read once; no one returns or exceeds`, async () => {
     const wrong: string[] = []
     for (let seed = first; seed < first + count; seed++) {
       try {
@@ -51,7 +51,7 @@ describe('whatever members do', () => {
     expect(wrong).toEqual([])
   }, 600_000)
 
-  test('C101: over a store that answers late, fails and loses news, the same holds, and every journal replays to itself', async () => {
+  test('C101: over a slow, failing, forgetful store the same holds, and every journal replays to itself', async () => {
     const wrong: string[] = []
     for (let seed = first; seed < first + count / 4; seed++) {
       const seen: Seen[] = []

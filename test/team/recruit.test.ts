@@ -132,7 +132,7 @@ describe('who is admitted', () => {
     expect(factsOf(others, 'teammate.joined')[1]).toMatchObject({ role: 'scout', member: 'dynamic_scout_1' })
   })
 
-  test('team C36: a wish that cannot be meant is refused with everything that is wrong with it, and nobody comes', async () => {
+  test('team C36: an invalid recruit request is refused with all its problems, and no one joins', async () => {
     const wrong: unknown[] = [
       { description: '' },
       { description: ' \n ' },
@@ -168,7 +168,7 @@ describe('who is admitted', () => {
     expect(factsOf(events, 'recruit.decided')).toHaveLength(wrong.length)
   })
 
-  test('a role that nobody knows is refused where there is no generalist', async () => {
+  test('an unknown role without a generalist is refused', async () => {
     const boss = asks({ description: 'x', role: 'pilot' }, { description: 'y', role: 'SCOUT' })
     const crewOf = team({
       name: 'crew',
@@ -185,7 +185,7 @@ describe('who is admitted', () => {
 })
 
 describe('how often', () => {
-  test('team C41: the same request is one wish with one answer, whoever repeats it and whatever it says then', async () => {
+  test('team C41: a repeated request id is one request with one answer, whatever it says', async () => {
     const one = { description: 'one', role: 'scout', requestId: 'r1' }
     const { outcome, events } = await played(
       crew([task('boss'), task('later')], {
@@ -273,7 +273,7 @@ describe('how many', () => {
     expect(admitted(late)).toEqual(['team_size'])
   })
 
-  test('team C38: where only those are counted who are there, somebody comes as soon as one has ended', async () => {
+  test('team C38: if only present members count, a recruit joins as soon as one has ended', async () => {
     const boss = async (ctx: Context): Promise<Json> => {
       const first = await asks({ description: 'a' }, { description: 'b' })(ctx)
       await sleep(ctx, 10_000) // t1 ends at 9
@@ -288,13 +288,13 @@ describe('how many', () => {
     ])
   })
 
-  test('team C39: a plan is never cut: all twelve work, and nobody is taken in besides', async () => {
+  test('team C39: a plan is never cut: all twelve work, without a recruit', async () => {
     const { outcome } = await played(crew([task('boss'), ...many(11)], { boss: asks({ description: 'extra' }) }))
     expect(admitted(outputOf(outcome, 'boss'))).toEqual(['team_size'])
     expect(outcome).toMatchObject({ results: { coverage: { succeeded: 12, planned: 12 } } })
   })
 
-  test('a team of no size at all takes nobody in, and its plan is carried out', async () => {
+  test('a team of size zero takes no recruits, and its plan is carried out', async () => {
     const { outcome } = await played(crew([task('boss')], { boss: asks({ description: 'extra' }) }, { maxTeamSize: 1 }))
     expect(admitted(outputOf(outcome, 'boss'))).toEqual(['team_size'])
     expect(outcome.status).toBe('completed')
@@ -357,7 +357,7 @@ describe('who waits for a recruit', () => {
   const ends = (lines: readonly Line[]): readonly Line[] =>
     lines.filter(([, what]) => /^(next begins|next s|dynamic.*(suc|can)|the run)/.test(what))
 
-  test('team C43: whoever depends on the member who asked, by default: it begins with the result of both', async () => {
+  test('team C43: the requester’s dependents, by default: they begin with both results', async () => {
     const { lines } = await played(crew(plan, doings({})))
     expect(ends(lines)).toEqual([
       [20, 'dynamic_generalist_1 succeeded'],
@@ -380,7 +380,7 @@ describe('who waits for a recruit', () => {
     expect(outcome).toMatchObject({ output: expect.stringContaining('help') as string })
   })
 
-  test('team C43: `none`: nobody; it is called off when the rest is done, and is no part of the answer', async () => {
+  test('team C43: `none`: no waiter; it is cancelled when the rest is done, and is no part of the answer', async () => {
     const { lines, outcome } = await played(crew(plan, doings({ join: 'none' })))
     expect(ends(lines)).toEqual([
       [5, 'next begins'],
@@ -402,7 +402,7 @@ describe('who waits for a recruit', () => {
     expect(ends(lines)[0]).toEqual([5, 'next begins'])
   })
 
-  test('a recruit that fails is told to whoever waits for it, and they go on', async () => {
+  test('a failed recruit is told to its waiters, and they go on', async () => {
     const help = async (): Promise<Json> => {
       throw new Error('no luck')
     }
@@ -462,7 +462,7 @@ describe('the policy', () => {
     ['says nothing that can be read', () => 'perhaps' as never, 'perhaps'],
     ['says nothing', () => undefined as never, ''],
   ]
-  test.each(nos)('team C37: one that %s has said no; nobody joins', async (_what, policy, why) => {
+  test.each(nos)('team C37: a policy that %s refuses; no one joins', async (_what, policy, why) => {
     const { outcome, events } = await played(crew([task('boss')], ask, { recruit: { policy } }))
     expect(outputOf(outcome, 'boss')).toMatchObject([
       { admitted: false, reason: 'policy', message: expect.stringContaining(why) as string },
@@ -471,7 +471,7 @@ describe('the policy', () => {
     expect(outcome.status).toBe('completed')
   })
 
-  test('team C40: is asked anew for each wish, with everything there is to know; what it does to the question changes nothing', async () => {
+  test('team C40: is asked for each request, with all facts; changing the question changes nothing', async () => {
     const questions: PolicyQuestion[] = []
     const policy = (question: PolicyQuestion): 'allow' | 'deny' => {
       questions.push({ ...question })
@@ -627,7 +627,7 @@ describe('a human is asked where the policy leaves it to one', () => {
     ])
   })
 
-  test('the run is cancelled meanwhile: nobody comes, and nobody has to decide any more', async () => {
+  test('a cancel during the decision: no one joins, and no decision is needed', async () => {
     const stage = await asked()
     await stage.run.cancel('enough')
     const { outcome, events } = await stage.end()

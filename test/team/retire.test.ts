@@ -46,7 +46,7 @@ const leaving = [{ member: 'a_1', reason: 'too slow' }]
 const forced = [{ member: 'a_1', mode: 'force', reason: 'too slow' }]
 
 describe('gracefully', () => {
-  test('team C44: whoever is at work ends its task, and has retired then', async () => {
+  test('team C44: a working member ends its task and then has retired', async () => {
     const boss = async (ctx: Context): Promise<Json> => {
       await sleep(ctx, 2_000)
       await teammate(ctx).retire(leaving[0]!)
@@ -78,7 +78,7 @@ describe('gracefully', () => {
     expect(told(outcome).team).toEqual(['a_1 retired', 'boss_1 running'])
   })
 
-  test('whoever fails in the end has retired, too; the failure counts', async () => {
+  test('a member that fails in the end has retired, too; the failure counts', async () => {
     const a = async (): Promise<Json> => {
       throw new Error('no luck')
     }
@@ -95,7 +95,7 @@ describe('gracefully', () => {
     expect(outcome).toMatchObject({ results: { coverage: { succeeded: 1, planned: 2 } } })
   })
 
-  test('whoever has not begun leaves at once, and somebody new of its role has its task; also twice', async () => {
+  test('a pending member leaves at once and a new one of its role has its task; also twice', async () => {
     const boss = retires(1, [{ member: 'b_1' }, { member: 'b_2' }])
     const { outcome, lines, events } = await played(
       crew([task('a'), task('b', { dependencies: ['a'] }), task('boss')], { a: 5, b: 5, boss }),
@@ -119,7 +119,7 @@ describe('gracefully', () => {
     ])
   })
 
-  test('whoever has not begun, and is not replaced, leaves a failed task', async () => {
+  test('a pending member without a replacement leaves a failed task', async () => {
     const boss = retires(1, [{ member: 'b_1', reassign: false }])
     const { outcome, lines } = await played(
       crew([task('a'), task('b', { dependencies: ['a'] }), task('boss')], { a: 5, b: 5, boss }),
@@ -162,7 +162,7 @@ describe('gracefully', () => {
 })
 
 describe('by force', () => {
-  test('team C44: is stopped now; somebody new does the task; no failure, and no attempt lost', async () => {
+  test('team C44: stopped now; a new member does the task; no failure, and no attempt lost', async () => {
     const { outcome, lines, events } = await played(
       crew([task('a'), task('boss')], { a: 10, boss: retires(4, forced) }, { tolerance: 0, retry: { attempts: 1 } }),
     )
@@ -180,7 +180,7 @@ describe('by force', () => {
     expect(told(outcome).team).toEqual(['a_1 retired', 'boss_1 running', 'a_2 completed'])
   })
 
-  test('a second time there is nobody new, and the task has failed', async () => {
+  test('the second time there is no replacement, and the task has failed', async () => {
     const boss = retires(4, [...forced], 3)
     const again = retires(6, [{ member: 'a_2', mode: 'force' }], 3)
     const { outcome, lines } = await played(crew([task('a'), task('boss'), task('again')], { a: 10, boss, again }))
@@ -199,7 +199,7 @@ describe('by force', () => {
     expect(outcome).toMatchObject({ results: { coverage: { succeeded: 2, planned: 3 } } })
   })
 
-  test('whoever is not replaced leaves a failed task, which counts', async () => {
+  test('a member without a replacement leaves a failed task, which counts', async () => {
     const boss = retires(4, [{ ...forced[0], reassign: false }])
     const { outcome } = await played(crew([task('a'), task('boss')], { a: 10, boss }, { tolerance: 0 }))
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.too-many-failures' } })
@@ -222,7 +222,7 @@ describe('by force', () => {
     expect(resultOf(outcome, 'a')).toMatchObject({ status: 'failed', attempts: 3 })
   })
 
-  test('between two attempts: somebody new makes the next one, at its time', async () => {
+  test('between two attempts: the new member makes the next one, on time', async () => {
     let tries = 0
     const a = async (ctx: Context): Promise<Json> => {
       const { member } = teammate(ctx)
@@ -239,7 +239,7 @@ describe('by force', () => {
     expect(resultOf(outcome, 'a')).toMatchObject({ status: 'succeeded', output: 'a_2', attempts: 2 })
   })
 
-  test('whoever is done before its stop arrives is done, and nobody does it again', async () => {
+  test('a member done before its stop arrives is done, and its task is not repeated', async () => {
     // both end in the same second: the wish is heard first, the end comes before the stop
     const a = async (ctx: Context): Promise<Json> => {
       ctx.onCancel('undo', async () => undefined)
@@ -252,7 +252,7 @@ describe('by force', () => {
     expect(factsOf(events, 'task.started').filter((each) => each.task === 'a')).toHaveLength(member === 'a_1' ? 1 : 2)
   })
 
-  test('what it produced is there under its task, whoever it is; dependents have one result', async () => {
+  test('its results stand under its task, for any member; dependents have one result', async () => {
     const b = async (ctx: Context): Promise<Json> => teammate(ctx).inputs as unknown as Json
     const { outcome } = await played(
       crew([task('a'), task('b', { dependencies: ['a'] }), task('boss')], { a: 10, b, boss: retires(4, forced) }),
@@ -261,7 +261,7 @@ describe('by force', () => {
     expect(Object.keys(resultOf(outcome, 'b').output as object)).toEqual(['a'])
   })
 
-  test('a recruit likewise: somebody new of its role, under the same task', async () => {
+  test('a recruit likewise: a new one of its role, under the same task', async () => {
     const boss = async (ctx: Context): Promise<Json> => {
       await teammate(ctx).recruit({ description: 'help', role: 'scout' })
       await sleep(ctx, 2_000)
@@ -282,7 +282,7 @@ describe('by force', () => {
     })
   })
 
-  test('with a permit of one: the one who comes waits for it like everybody else', async () => {
+  test('with one permit: the new member waits for it like any other', async () => {
     const { lines } = await played(
       crew([task('a'), task('b'), task('boss')], { a: 10, b: 1, boss: retires(4, forced, 1) }, { concurrency: 2 }),
     )
@@ -295,7 +295,7 @@ describe('by force', () => {
   })
 })
 
-describe('nobody leaves', () => {
+describe('without retirements', () => {
   test('team C44: who is not there, has ended, or cannot be meant', async () => {
     const wishes = [
       { member: 'nobody' },
@@ -368,7 +368,7 @@ describe('nobody leaves', () => {
   })
 })
 
-test('ids are never used twice, whoever comes and goes', async () => {
+test('ids are never reused', async () => {
   const boss = async (ctx: Context): Promise<Json> => {
     const me = teammate(ctx)
     for (let i = 0; i < 3; i++) {

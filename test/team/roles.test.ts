@@ -9,7 +9,7 @@ const rule = (): string => 'done'
 const plan = { subtasks: [{ id: 'a', description: 'A' }] }
 const book = (roles: Roles, model?: typeof rule): RoleBook => new RoleBook('t', roles, model, undefined)
 
-test('team R-3: a role is found whatever its case and the white space around it', () => {
+test('team R-3: a role is found in any case, with any outer white space', () => {
   const roles = book({ Analyst: worker('ann'), generalist: worker('gen') })
   expect(roles.find(' analyst ')).toMatchObject({
     role: 'analyst',
@@ -20,7 +20,7 @@ test('team R-3: a role is found whatever its case and the white space around it'
   expect(roles.find('ANALYST')?.agent.name).toBe('ann')
 })
 
-test('team R-3: a role that nobody knows keeps its name, and the generalist does its work', () => {
+test('team R-3: an unknown role keeps its name, and the generalist does its work', () => {
   const roles = book({ generalist: { agent: worker('gen'), instructions: 'Be brief.' } })
   expect(roles.find('pricing_analyst')).toMatchObject({
     role: 'pricing_analyst',
@@ -57,7 +57,7 @@ test('team 1.3: a team with a model has five roles of its own, which it may repl
   expect(roles.find('analyst')?.agent.name).toBe('t_analyst')
 })
 
-test('team R-3: names that share everything but case are refused, and every problem of every role is told at once', () => {
+test('team R-3: names that differ only in case are refused, with all problems of all roles', () => {
   const given = {
     Writer: worker('w'),
     writer: worker('v'),
@@ -89,7 +89,7 @@ test('team R-3: names that share everything but case are refused, and every prob
     expect(() => team({ name: 't', roles: roles as never, planner: plan })).toThrow('roles is')
 })
 
-test('team R-3: nobody to work is refused', () => {
+test('team R-3: a team without workers is refused', () => {
   expect(() => team({ name: 't', planner: plan })).toThrow('no roles and no model')
   expect(() => team({ name: 't', roles: {}, planner: plan })).toThrow('no roles and no model')
 })
@@ -105,13 +105,13 @@ test('team R-3: those who work for the model of two teams have different names, 
   expect(names('one')[0]).toBe('one_generalist')
 })
 
-test('team exercise 3: a role stands for whoever asks for it: registered, another word, else the generalist', () => {
+test('team exercise 3: a role resolves for its requester: registered, another word, else the generalist', () => {
   const roles = book({ data_engineer: worker('d'), generalist: worker('g') })
   expect(roles.find('Data_Engineer')?.agent.name).toBe('d')
   expect(roles.find('lawyer')).toMatchObject({ standsIn: true, agent: { name: 'g' } })
 })
 
-test('team 1.3: a question as a whole goes to the default role, the generalist, else to the first role there is', () => {
+test('team 1.3: a whole question goes to the default role, else the generalist, else the first role', () => {
   expect(book({ a: worker('a'), generalist: worker('g') }).forWhole(undefined, 'Q')).toEqual({ role: 'generalist' })
   expect(book({ a: worker('a'), b: worker('b') }).forWhole('b', 'Q')).toEqual({ role: 'b' })
   expect(book({ a: worker('a'), b: worker('b') }).forWhole(undefined, 'Q')).toEqual({ role: 'a' })

@@ -36,7 +36,7 @@ test('team C05: two tasks without tools are not simple, however easy they are', 
   expect(route(plan(tasks(2), 0))).toBe('dag')
 })
 
-test('team X3: without tasks it is simple, whatever the complexity', () => {
+test('team X3: without tasks it is simple, at any complexity', () => {
   for (const complexity of [0, 0.3, 0.9, 1]) expect(route(plan([], complexity))).toBe('simple')
 })
 
@@ -72,7 +72,7 @@ test('team R-1: the bounds can be moved', () => {
   expect(route(plan(tasks(200), 0.5), { teamAbove: 200 })).toBe('dag')
 })
 
-test('team X5: a task needs tools with a tool, a dependency, a topic on either side, or parameters; empty lists are nothing', () => {
+test('team X5: a tool, dependency, topic or parameters make a task need tools; empty lists do not', () => {
   const task = (more: Partial<Subtask>): Subtask => ({ id: 'a', description: 'A', ...more })
   for (const more of [
     { tools: ['x'] },

@@ -61,8 +61,8 @@ const fromE = (second: number, used = 'A B C D E F'): readonly Line[] => [
 ]
 const whole = { status: 'completed', results: { coverage: { succeeded: 6, planned: 6 }, partial: false } }
 
-describe('nobody is recruited', () => {
-  test('team C18: S1: whoever waits for nobody begins together, in the order of the plan; ends of one second come in that order', async () => {
+describe('without recruits', () => {
+  test('team C18: S1: tasks without dependencies begin together, in plan order; ends of one second, too', async () => {
     const { lines, outcome } = await played(analysts())
     expect(lines).toEqual([
       ...begun(),
@@ -94,7 +94,7 @@ describe('nobody is recruited', () => {
     expect(outcome).toMatchObject(whole)
   })
 
-  test('team C97: S1g: four of six fail: given up at the fourth, E and F never begin, and what there is comes with the failure', async () => {
+  test('team C97: S1g: four of six fail: given up at the fourth, E and F never begin, results come with it', async () => {
     const { lines, outcome } = await played(
       analysts({ A: fails, B: fails, C: fails, D: fails }, { retry: { backoffMs: 0 } }),
     )
@@ -226,7 +226,7 @@ describe('C recruits at 10 s', () => {
     for (let n = 1; n < 100; n++) expect((await played(analysts({ C: recruits() }))).lines).toEqual(first)
   }, 60_000)
 
-  test('team C43: S1b: nobody waits for the recruit: E at 18 s, 43 s, and its result is there all the same', async () => {
+  test('team C43: S1b: none waits for the recruit: E at 18 s, 43 s, and its result is there all the same', async () => {
     const { lines, outcome } = await played(analysts({ C: recruits('none') }))
     expect(lines).toEqual([
       ...begun(),
@@ -250,7 +250,7 @@ describe('C recruits at 10 s', () => {
     expect(outcome).toMatchObject(whole)
   })
 
-  test('team C16: S1c: four at once: the recruit is on the team at 10 s and begins with the permit of B at 12 s; 47 s', async () => {
+  test('team C16: S1c: four at once: the recruit joins at 10 s and takes the permit of B at 12 s; 47 s', async () => {
     const stage = await staged(analysts({ C: recruits() }, { concurrency: 4 }))
     await stage.until(11)
     const list = (await stage.run.view()).teams[0]!.members
@@ -276,7 +276,7 @@ describe('C recruits at 10 s', () => {
     ['S1e: the policy says no', { policy: ({ action }) => (action === 'recruit' ? 'deny' : 'allow') }, 'policy'],
   ]
   for (const [name, options, reason] of refused)
-    test(`team C97: ${name}: nobody comes, for this reason, and it takes 43 s`, async () => {
+    test(`team C97: ${name}: no one joins, for this reason, and it takes 43 s`, async () => {
       const { lines, outcome } = await played(analysts({ C: recruits() }, options))
       expect(lines).toEqual([
         ...begun(),

@@ -108,7 +108,7 @@ async function says(
 const at = (second: number): number => manualStart + second * 1_000
 
 describe('publishing the report', () => {
-  test('team C98: S2: at 0 exactly the sensitive action is marked, with a high risk; what is asked at 43 says why, what it acts on and until when', async () => {
+  test('team C98: S2: at 0 exactly the sensitive action is marked high risk; at 43 it is asked with its reason', async () => {
     const stage = await staged(market().team)
     await stage.until(42)
     const [planned] = (await stage.run.view()).teams
@@ -152,7 +152,7 @@ describe('publishing the report', () => {
     expect(published()).toBe(1)
   })
 
-  test('team C98: S2b: rejected with a comment, the run fails with the reason and the comment, and has the report', async () => {
+  test('team C98: S2b: rejected with a comment, the run fails with reason and comment, and keeps the report', async () => {
     const { team: analysts, published } = market()
     const stage = await staged(analysts)
     await says(stage, 163, 'reject', 'the numbers are old')
@@ -195,7 +195,7 @@ describe('publishing the report', () => {
     expect(published()).toBe(0)
   })
 
-  test('team C98: S2d: without an answer it has timed out at 1843; a deadline that would approve is refused before anybody begins', async () => {
+  test('team C98: S2d: unanswered, it times out at 1843; an approving deadline is refused before any start', async () => {
     const { team: analysts, published } = market()
     const { lines, outcome } = await played(analysts)
     // a decision at 1843 would have counted
@@ -225,7 +225,7 @@ describe('publishing the report', () => {
     expect(published()).toBe(0)
   })
 
-  test('team C98: S2f: sent back at 100, the report is written again with the feedback, and what is asked then is new', async () => {
+  test('team C98: S2f: sent back at 100, the report is rewritten with the feedback and asked anew', async () => {
     const { team: analysts, briefs, published } = market()
     const stage = await staged(analysts)
     const first = await says(stage, 100, 'retry', 'shorter, please')
@@ -283,7 +283,7 @@ describe('publishing the report', () => {
     expect(outcome.status).toBe('completed')
   })
 
-  test('team C98: S2h: on the loop what always requires an approval is asked; without that mark it is only noted', async () => {
+  test('team C98: S2h: on the loop what always requires an approval is asked; unmarked it is only noted', async () => {
     const oversight = { mode: 'on-the-loop' } as const
     const marked = await staged(market({ requiresApproval: true }, { oversight }).team)
     await marked.until(50)

@@ -33,7 +33,7 @@ test('team C21: nothing moves for 360 s: it has failed, once, is not tried again
   })
 })
 
-test('whoever ends in the last moment is in time', async () => {
+test('an end in the last moment is in time', async () => {
   const { lines } = await played(crew([task('a'), after('b', 'a')], { a: 360 }))
   expect(of(lines, 'b')).toEqual([
     [360, 'b is unblocked'],
@@ -110,7 +110,7 @@ test('0: however long; and a time of its own', async () => {
   expect(of(short.lines, 'b')).toEqual([[0.001, `b ${timedOut}`]])
 })
 
-test('a timeout counts as a failed task, whatever its policy: at zero tolerance it ends the plan', async () => {
+test('a timeout counts as a failed task under any policy: at zero tolerance it ends the plan', async () => {
   for (const policy of ['tolerate', 'require', 'fail'] as const) {
     const { lines, outcome } = await played(
       crew([task('a'), after('b', 'a')], { a: 1_000 }, { tolerance: 0, dependencies: { policy } }),
@@ -125,7 +125,7 @@ test('a timeout counts as a failed task, whatever its policy: at zero tolerance 
   }
 })
 
-test('several are out of time at once: each fails, in the order of the plan; those who wait for them go on from there', async () => {
+test('several time out at once: each fails, in plan order, and their dependents go on from there', async () => {
   const tasks = [after('z', 'b'), task('a'), after('b', 'a'), after('c', 'a')]
   const { lines } = await played(crew(tasks, { a: 1_000 }))
   expect(lines.filter(([second]) => second === 360)).toEqual([
@@ -179,7 +179,7 @@ test('two humans at once stop it once: their waits are not added up', async () =
   expect(of(lines, 'b')).toEqual([[1_360, `b ${timedOut}`]])
 })
 
-test('one timer for everybody, however many wait and however often something moves', async () => {
+test('one timer for all, however many wait or move', async () => {
   const many = Array.from({ length: 50 }, (_, i) => task(`t${i}`))
   const tasks = [...many, ...['x', 'y', 'z'].map((id) => after(id, ...many.map((each) => each.id)))]
   const { events } = await played(crew(tasks, Object.fromEntries(many.map(({ id }) => [id, 60])), { concurrency: 2 }))

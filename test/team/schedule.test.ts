@@ -30,7 +30,7 @@ describe('permits and order', () => {
     expect(lines.at(-1)).toEqual([20, 'the run completed'])
   })
 
-  test('team C16: a permit that is free is taken at once, whoever else still works', async () => {
+  test('team C16: a free permit is taken at once, while others work', async () => {
     const tasks = many(4)
     const { lines } = await played(crew(tasks, { t1: 3, t2: 10, t3: 4, t4: 1 }, { concurrency: 2 }))
     expect(course(lines)).toEqual([
@@ -45,7 +45,7 @@ describe('permits and order', () => {
     ])
   })
 
-  test('team C17: one at a time, and the first waits for the last: the last goes first, and nobody waits for ever', async () => {
+  test('team C17: one at a time, and the first waits for the last: the last goes first, without a deadlock', async () => {
     const tasks = [after('first', 'last'), task('between'), task('last')]
     const { lines } = await played(crew(tasks, all(1, tasks), { concurrency: 1 }))
     expect(course(lines)).toEqual([
@@ -91,7 +91,7 @@ describe('permits and order', () => {
     ])
   })
 
-  test('team C18: also after the run has left memory, and of those some have a past to go through and some have none', async () => {
+  test('team C18: also after the run left memory, for tasks with and without history', async () => {
     const naps = async (ctx: Context): Promise<string> => {
       for (let i = 0; i < 5; i++) await sleep(ctx.scope('nap'), 600_000)
       return 'rested'
@@ -101,7 +101,7 @@ describe('permits and order', () => {
     expect(course(lines).slice(4)).toEqual(tasks.map(({ id }) => [3_000, `${id} succeeded`]))
   })
 
-  test('team C85: whoever waits for a human holds no permit, and has it again at once', async () => {
+  test('team C85: a member that waits for a human holds no permit, and has it again at once', async () => {
     const asks = async (ctx: Context): Promise<Json> => {
       const answer = await interrupt(ctx, 'well?')
       await sleep(ctx, 4_000)
@@ -173,7 +173,7 @@ describe('permits and order', () => {
   })
 
   for (const count of [200, 2_000])
-    test(`a plan of ${count} tasks, all of them before the last, and one failed among them, is carried out in its order`, async () => {
+    test(`a plan of ${count} tasks, all before the last, one failed, is carried out in its order`, async () => {
       const tasks = [...many(count - 1), after('all', ...many(count - 1).map(({ id }) => id))]
       const { lines, outcome } = await played(crew(tasks, { t7: fails }, { tolerance: 100 }))
       const begin = course(lines).filter(([, what]) => what.endsWith('begins'))
@@ -273,7 +273,7 @@ describe('dependencies that did not succeed', () => {
     expect(lines.filter(([, what]) => what.includes('dependency-failed'))).toHaveLength(4)
   })
 
-  test('team C19: policies by id: the required one is gone, so it is skipped at once, though another still works', async () => {
+  test('team C19: policies by id: the required one is gone, so it is skipped at once, though another works', async () => {
     const tasks = [task('a'), task('b'), { ...after('c', 'b', 'a'), onMissing: { a: 'require' as const } }]
     const { lines } = await played(crew(tasks, { a: fails, b: 30 }))
     expect(course(lines)).toContainEqual([0, 'c skipped: "a", which it depends on, did not succeed'])
@@ -299,7 +299,7 @@ describe('what a dependent is given', () => {
     return 'seen'
   }
 
-  test('team C19: by task: what came of those it depends on, and of nobody else; what is missing says why', async () => {
+  test('team C19: by task: the results of its own dependencies only; missing ones say why', async () => {
     seen.length = 0
     const tasks = [task('a'), task('b'), task('c'), after('d', 'c', 'a')]
     await played(
@@ -315,7 +315,7 @@ describe('what a dependent is given', () => {
     )
   })
 
-  test('copies: who changes what it was given changes nothing, for others, for the next attempt, or for the result', async () => {
+  test('copies: changing an input changes nothing for others, for the next attempt, or for the result', async () => {
     seen.length = 0
     let tried = 0
     const spoils = async (ctx: Context, brief: string): Promise<string> => {
@@ -339,7 +339,7 @@ describe('what a dependent is given', () => {
     expect(outcome).toMatchObject({ results: { tasks: [{ output: { list: [1, 2] } }, { attempts: 2 }, {}] } })
   })
 
-  test('with `passAll`: of everybody who has ended, also of those who failed; not of those who still work', async () => {
+  test('with `passAll`: of all ended tasks, failed ones too; not of working ones', async () => {
     seen.length = 0
     const tasks = [task('a'), task('b'), task('slow'), after('c', 'a'), task('last')]
     const doings = { a: 1, b: fails, slow: 60, c: looks, last: looks }

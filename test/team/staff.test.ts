@@ -59,7 +59,7 @@ const after =
 const helps = { help: 2, more: 2 }
 
 describe('who may come', () => {
-  test('team C38: the last place is one: of two who ask at once, one comes, in the order of their words; a duplicate is asked for after there is room', async () => {
+  test('team C38: the last slot goes to the first of two requests; duplicates are checked after room', async () => {
     const { outcome } = await played(
       crew(
         {
@@ -87,7 +87,7 @@ describe('who may come', () => {
     expect(resultOf(outcome, 'a').output).toEqual(said)
   })
 
-  test('nobody’s recruits count but one’s own: whoever asks from outside in a member’s name takes nothing from it', async () => {
+  test('only own recruits count: an outside request in a member’s name uses none of its allowance', async () => {
     const stage = await staged(
       crew({ a: after(5, wishes({ description: 'mine' })), x: 1, y: 1, z: 1, mine: 1 }, {}, [task('a')]),
     )
@@ -97,7 +97,7 @@ describe('who may come', () => {
     expect(resultOf(outcome, 'a').output).toEqual(['dynamic_generalist_4'])
   })
 
-  test('a recruit of a recruit of a recruit is one too deep; what the dependents of the first task wait for is all of them', async () => {
+  test('a recruit of a recruit of a recruit is too deep; the first task’s dependents wait for all', async () => {
     const { outcome, lines } = await played(
       crew(
         {
@@ -118,7 +118,7 @@ describe('who may come', () => {
     expect(lines).toContainEqual([2, 'last begins'])
   })
 
-  test('with a parent whose dependents work already: nobody waits but the answer; with one that ended long ago, those who have not begun do', async () => {
+  test('a parent with working dependents: only the answer waits; one that ended: its pending dependents do', async () => {
     const { outcome, lines } = await played(
       crew(
         {
@@ -137,7 +137,7 @@ describe('who may come', () => {
     expect(resultOf(outcome, 'later').output).toEqual(['p', 'now', 'dynamic_generalist_1'])
   })
 
-  test('a role may be called anything: ids are plain, unique, and nobody’s properties', async () => {
+  test('a role may have any name: ids are plain, unique, and no object properties', async () => {
     const names = [
       '__proto__',
       'constructor',
@@ -168,7 +168,7 @@ describe('who may come', () => {
     for (const id of ids) expect(resultOf(outcome, id).status).toBe('succeeded')
   })
 
-  test('one that failed is no duplicate: the same wish again is somebody new', async () => {
+  test('a failed recruit is no duplicate: the same request again is a new member', async () => {
     const { outcome } = await played(
       crew(
         {
@@ -185,7 +185,7 @@ describe('who may come', () => {
     expect(resultOf(outcome, 'a').output).toEqual([['dynamic_generalist_1'], ['dynamic_generalist_2']])
   })
 
-  test('once the plan is given up nobody comes: closed', async () => {
+  test('after the give-up no one joins: closed', async () => {
     const stage = await staged(
       crew({ a: () => Promise.reject(new Error('bad')), b: 5 }, { retry: { backoffMs: 0 }, tolerance: 0 }, [
         task('a'),
@@ -205,7 +205,7 @@ describe('who leaves', () => {
       const said: Retired = await teammate(ctx).retire({ member, ...more })
       return said.retired || said.reason
     }
-  test('by its own wish: gracefully it ends its task; by force somebody new has it', async () => {
+  test('by its own request: gracefully it ends its task; by force a new member has it', async () => {
     const { outcome, events } = await played(
       crew({
         a: async (ctx) => [await leaves('generalist_1')(ctx), await leaves('generalist_1')(ctx)],
@@ -222,7 +222,7 @@ describe('who leaves', () => {
     expect(of(events, 'teammate.retired')).toHaveLength(2)
   })
 
-  test('one that waits for its dependencies: somebody new waits for them, and is given them', async () => {
+  test('one that waits for its dependencies: the new member waits for them, and gets them', async () => {
     const { outcome, lines } = await played(
       crew(
         {
@@ -238,7 +238,7 @@ describe('who leaves', () => {
     expect(lines).toContainEqual([3, 'last begins'])
   })
 
-  test('between two attempts: by force somebody new has all that is left of them; no attempt is used up', async () => {
+  test('between two attempts: by force a new member has the remaining ones; no attempt is used up', async () => {
     let tries = 0
     const { outcome } = await played(
       crew(
@@ -278,7 +278,7 @@ describe('who leaves', () => {
     expect(resultOf(outcome, 'b')).toMatchObject({ status: 'failed' })
   })
 
-  test('a recruit by force: somebody new is a recruit, too, with the same task; those who wait for it go on waiting', async () => {
+  test('a recruit by force: its successor is a recruit too, with the same task and dependents', async () => {
     const { outcome, lines } = await played(
       crew(
         {
@@ -302,7 +302,7 @@ describe('who leaves', () => {
     expect(lines).toContainEqual([6, 'last begins'])
   })
 
-  test('R-9: whoever looks sees everybody, in the order in which they joined, each where it is; a copy each time', async () => {
+  test('R-9: a listing shows all in join order, each with its state; a copy each time', async () => {
     const stage = await staged(
       crew(
         {
@@ -353,7 +353,7 @@ describe('the lead', () => {
     expect(of(events, 'mail.accepted')).toMatchObject([{ from: 'lead' }])
   })
 
-  test('adds to what has ended already: those who depend on it begin at once, with its result; the whole waits for them', async () => {
+  test('adds to ended tasks: dependents begin at once, with the result; the whole waits for them', async () => {
     const { outcome, lines } = await played(
       ledBy(
         first(() => [{ add: [task('x', { dependencies: ['a'] })] }]),
@@ -368,7 +368,7 @@ describe('the lead', () => {
     expect(outcome).toMatchObject({ results: { coverage: { succeeded: 2, planned: 2 } } })
   })
 
-  test('retires and recruits as anybody does: within the same bounds, and refused with the same words', async () => {
+  test('retires and recruits like a member: within the same bounds, refused with the same words', async () => {
     const { outcome, events } = await played(
       ledBy(
         first(() => [

@@ -58,7 +58,7 @@ describe('pausing a planned team', () => {
     expect(outcome.status).toBe('completed')
   })
 
-  test('team C65: paused at 5 and resumed at 60, task 1 ends at 10 and task 2 begins at 60; a second pause keeps the first reason; every command is in the list', async () => {
+  test('team C65: paused at 5, resumed at 60: task 1 ends at 10, task 2 begins at 60; the first reason stays', async () => {
     const three = ['one', 'two', 'three'].map((id) => task(id))
     const stage = await staged(crew(three, { one: 10, two: 10, three: 10 }, { strategy: 'sequential' }))
     await stage.run.resume('early')
@@ -102,7 +102,7 @@ describe('pausing a planned team', () => {
     })
   })
 
-  test('team C66: paused while two of four work, nobody of those queued begins, though permits are free', async () => {
+  test('team C66: paused while two of four work, no queued task begins, though permits are free', async () => {
     const four = ['one', 'two', 'three', 'four'].map((id) => task(id))
     const stage = await staged(crew(four, { one: 10, two: 20, three: 10, four: 10 }, { concurrency: 2 }))
     await stage.until(5)
@@ -139,7 +139,7 @@ describe('pausing a planned team', () => {
     ])
   })
 
-  test('team C69: a second cancel changes nothing; after a completion it is an error, after a cancel it is none', async () => {
+  test('team C69: a second cancel changes nothing; after a completion it is an error, after a cancel not', async () => {
     const stage = await staged(market())
     await stage.until(5)
     await stage.run.cancel('enough', 'ann')
@@ -158,7 +158,7 @@ describe('pausing a planned team', () => {
 })
 
 describe('taking a planned team over', () => {
-  test('team C98: S2j taken over at 20 and handed back at 100: the result of E is kept, F works from 100 to 110', async () => {
+  test('team C98: S2j taken over at 20, handed back at 100: E’s result is kept, F works from 100 to 110', async () => {
     const { stage, context, run } = await taken(20)
     expect(context).toMatchObject({
       takenOver: true,
@@ -227,7 +227,7 @@ describe('taking a planned team over', () => {
     await stage.end()
   })
 
-  test('team C71: the first owner keeps it; a resume is refused; a hand back without a takeover is refused; after the end all are', async () => {
+  test('team C71: the first owner stays; resume, and a hand back without takeover or after the end, fail', async () => {
     const { stage, run } = await taken(20)
     expect(await done(stage, run.takeOver({ by: 'bob' }))).toMatchObject({ takenOver: false, owner: 'ann' })
     await expect(run.resume('bob')).rejects.toMatchObject({ code: 'run.taken-over' })
@@ -275,7 +275,7 @@ describe('taking a planned team over', () => {
 })
 
 describe('editing the plan of a team that was taken over', () => {
-  test('team C72: a plan with a circle is refused, all problems at once, and the human still has the run; a valid one is carried out', async () => {
+  test('team C72: a plan with a cycle is refused with all problems, the human keeps the run; a valid one runs', async () => {
     const { stage, run } = await taken(20)
     await stage.until(40)
     const circle = {
@@ -355,7 +355,7 @@ describe('editing the plan of a team that was taken over', () => {
     expect(team!.members.filter(({ task: of }) => of === 'F').map(({ status }) => status)).toEqual(['skipped'])
   })
 
-  test('team C73: a task that nobody has begun is done by hand: F is not run, its result is used, and says whose it is', async () => {
+  test('team C73: a pending task finished by hand: F does not run, its result is used with its author', async () => {
     const { stage, run } = await taken(20)
     await done(stage, run.complete({ task: 'F', output: 'my report', by: 'ann' }))
     expect(await run.takeoverContext()).toMatchObject({ pending: [], results: { F: 'my report' } })
@@ -377,7 +377,7 @@ describe('editing the plan of a team that was taken over', () => {
     })
   })
 
-  test('team C73: a task that somebody works on is done by hand: they are stopped, and who depends on it goes on with the result', async () => {
+  test('team C73: a working task finished by hand: it is stopped, and its dependents use the result', async () => {
     const seen: string[] = []
     const watching = async (_ctx: unknown, brief: string): Promise<Json> => (seen.push(brief), 'f')
     const stage = await staged(crew(analysis, { ...seconds, F: watching }))
@@ -420,7 +420,7 @@ describe('editing the plan of a team that was taken over', () => {
     expect(outcome.results?.tasks.find((each) => each.task === 'F')).toMatchObject({ output: 'by hand', by: 'ann' })
   })
 
-  test('a run is finished by hand: its output is the one that was given, whoever works is stopped', async () => {
+  test('a run finished by hand: its output is the given one, and working members are stopped', async () => {
     const { stage, run } = await taken(20)
     await run.finish({ output: 'the whole report', by: 'ann', reason: 'I knew it' })
     const { outcome, lines } = await stage.end()

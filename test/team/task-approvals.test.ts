@@ -73,7 +73,7 @@ describe('while the run is held', () => {
     expect([outcome.status, published()]).toEqual(['completed', 1])
   })
 
-  test('R-13: a deadline goes on in a pause: nobody is in time after it, nothing begins, and it is no human’s no', async () => {
+  test('R-13: a deadline passes in a pause: later decisions are late, nothing begins, and it is no human no', async () => {
     const { team: root, published } = market()
     const stage = await staged(root)
     await stage.until(30)
@@ -105,7 +105,7 @@ describe('while the run is held', () => {
     expect([outcome.status, published()]).toEqual(['completed', 1])
   })
 
-  test('C73: what is asked about may be done by hand meanwhile: the question is withdrawn, and nobody does it again', async () => {
+  test('C73: an asked task finished by hand: the question is withdrawn, and the task is not repeated', async () => {
     const { team: root, published } = market()
     const stage = await staged(root)
     await stage.until(30)
@@ -157,7 +157,7 @@ describe('a deadline', () => {
     expect(lines).toContainEqual([1_825.001, 'publish skipped: nobody approved of it in time'])
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
   })
-  test('of 0 ms: nobody is waited for', async () => {
+  test('of 0 ms: passes without a wait', async () => {
     const { team: root } = market({}, { approval: { timeoutMs: 0 } })
     const { outcome, lines } = await played(root)
     expect(
@@ -167,7 +167,7 @@ describe('a deadline', () => {
     ).toBe(true)
     expect(outcome).toMatchObject({ failure: { code: 'task.unanswered' } })
   })
-  test('C82: of low risk may approve: it begins, and nobody is said to have done it', async () => {
+  test('C82: of low risk may approve: it begins, with no approver named', async () => {
     const { team: root, published } = market(
       { oversight: { mode: 'in-command', approval: { onTimeout: 'approve', timeoutMs: 5_000 } } },
       { action: 'print', risk: 'low' },
@@ -215,7 +215,7 @@ describe('what is sent back', () => {
     return { root, briefs }
   }
 
-  test('R-16: all that it acts on is done again, with the feedback; who has begun with what there was goes on; nothing counts as a failure', async () => {
+  test('R-16: all that depends on it is redone with the feedback; begun tasks go on; nothing counts as failure', async () => {
     const { root, briefs } = wide()
     const stage = await staged(root)
     const first = await says(stage, 20, 'publish', 'retry', { comment: 'in blue' })
@@ -287,7 +287,7 @@ describe('what is sent back', () => {
     expect(outcome.status).toBe('completed')
   })
 
-  test('C87: three times, each with a new question, then there is no such choice; nobody can say it any more', async () => {
+  test('C87: three times, each with a new question, then the choice is gone and refused', async () => {
     const { team: root, briefs } = market()
     const stage = await staged(root)
     const ids: string[] = []
@@ -360,7 +360,7 @@ describe('what is edited', () => {
 })
 
 describe('a plan in command', () => {
-  test('C78: the plan and each of its six tasks is approved, in the order of the plan, before anybody begins', async () => {
+  test('C78: the plan and its six tasks are approved in plan order before any begins', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f']
     const root = crew(
       ids.map((id) => task(id)),
@@ -379,7 +379,7 @@ describe('a plan in command', () => {
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 6 } } })
     expect(lines.filter(([, what]) => what.endsWith('begins')).map(([when]) => when)).toEqual([10, 10, 11, 11, 12, 12])
   })
-  test('R-16: required ones, one of them rejected: the others are not asked about any more, and nobody begins', async () => {
+  test('R-16: required ones, one rejected: the others are not asked about any more, and none begins', async () => {
     const root = crew(
       ['a', 'b', 'c'].map((id) => task(id)),
       {},
@@ -524,7 +524,7 @@ describe('failures in a row', () => {
 })
 
 describe('what says how closely one task is looked at', () => {
-  test('R-15: the mode of a task is a mode, and nothing else: what its team says of words and thresholds stays', async () => {
+  test('R-15: a task’s mode is only a mode: the team’s words and thresholds stay', async () => {
     const oversight = {
       mode: 'on-the-loop',
       escalate: { match: 'word', exceptions: ['payload_check'], costAboveUsd: 5, confidenceBelow: false },
@@ -589,7 +589,7 @@ describe('what says how closely one task is looked at', () => {
 })
 
 describe('nothing is recorded', () => {
-  test('where nobody oversees anything, whatever tasks say of what they do', async () => {
+  test('without oversight, whatever tasks say they do', async () => {
     const root = crew([
       task('a', { action: 'publish', risk: 'critical', estimate: { usd: 9 } }),
       task('b', { required: false }),

@@ -62,7 +62,7 @@ describe('entries', () => {
 })
 
 describe('who waits for a topic', () => {
-  test('team C22: listed before whoever produces it, it begins right after the entry, in the same moment', async () => {
+  test('team C22: listed before its producer, it begins right after the entry, in the same moment', async () => {
     seen.length = 0
     const { lines } = await played(
       crew([task('c', { consumes: ['news'] }), task('p', { produces: ['news'] })], { c: looks, p: 7 }),
@@ -77,7 +77,7 @@ describe('who waits for a topic', () => {
     expect(seen).toEqual([['c\n\n## Topic: news (p)\np', ['p'], []]])
   })
 
-  test('team C22: what is published in the middle of work sets it free while the producer works on; the output is no second entry', async () => {
+  test('team C22: a topic published during work frees its consumer; the output is no second entry', async () => {
     seen.length = 0
     const tasks = [task('c', { consumes: ['news'] }), task('p', { produces: ['news'] })]
     const { lines } = await played(crew(tasks, { c: looks, p: publishes('news', { n: 1 }, 3, 20) }))
@@ -129,7 +129,7 @@ describe('who waits for a topic', () => {
     ['fail', [[4, 'c failed: task.dependency-failed']]],
   ] as const
   for (const [policy, end] of policies)
-    test(`team C21: whoever produces it fails: ${policy}; it never was unblocked`, async () => {
+    test(`team C21: its producer fails: ${policy}; it never was unblocked`, async () => {
       const failsAt = async (ctx: Context): Promise<never> => {
         await sleep(ctx, 4_000)
         return fails()
@@ -152,7 +152,7 @@ describe('who waits for a topic', () => {
     ])
   })
 
-  test('team C24: an output that is too large is refused as an entry; its task has succeeded all the same, and the topic is missing', async () => {
+  test('team C24: an output too large for an entry is refused; its task succeeded, the topic is missing', async () => {
     const large = async (): Promise<string> => 'x'.repeat(1024 * 1024 + 1)
     for (const [policy, end] of policies) {
       const tasks = [task('p', { produces: ['news', 'news'] }), task('c', { consumes: ['news'], onMissing: policy })]
@@ -178,7 +178,7 @@ describe('who waits for a topic', () => {
     ])
   })
 
-  test('a task that consumes what only it produces waits for nobody', async () => {
+  test('a task that consumes only its own topic does not wait', async () => {
     const { lines } = await played(crew([task('s', { produces: ['news'], consumes: ['news'] })], { s: 1 }))
     expect(course(lines)).toEqual([
       [0, 's begins'],
@@ -187,7 +187,7 @@ describe('who waits for a topic', () => {
     ])
   })
 
-  test('nobody may publish what its task does not produce; that is said, and changes nothing', async () => {
+  test('publishing a topic that the task does not produce is reported and changes nothing', async () => {
     const tasks = [task('p', { produces: ['news'] }), task('x'), task('c', { consumes: ['news'] })]
     const { lines, outcome } = await played(crew(tasks, { p: 5, x: publishes('news', 1, 1, 0) }))
     expect(course(lines)).toContainEqual([1, 'x may not publish news: undeclared'])

@@ -52,7 +52,7 @@ test('a team that is given as a function is asked when a runtime is made, and no
   await expect(createRuntime({ agents: [top] })).rejects.toThrow(refused)
 })
 
-test('whoever joins later is looked at with everybody below', () => {
+test('a later member is checked with all below it', () => {
   const top = supervisor({ name: 'top', model, workers: [desk('a', one)] })
   expect(() => top.add(desk('b', writer('two')))).toThrow(refused)
   expect(top.team()).toEqual(['a'])

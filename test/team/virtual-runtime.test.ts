@@ -53,7 +53,7 @@ describe('runUntilIdle', () => {
     expect(await run.outcome()).toMatchObject({ output: 'done' })
   })
 
-  test('passes deadlines if it is told to: nobody answers', async () => {
+  test('passes deadlines on request, unanswered', async () => {
     const { runtime, clock, runUntilIdle } = await virtual(payer)
     const run = await runtime.start(payer, 'go')
     expect((await runUntilIdle({ pastDeadlines: true })).waiting).toEqual([])
@@ -61,7 +61,7 @@ describe('runUntilIdle', () => {
     expect(clock.now()).toBeGreaterThan(manualStart + 29 * 60_000)
   })
 
-  test('what sleeps beside somebody who is asked goes on', async () => {
+  test('a sleeper beside an asked human goes on', async () => {
     const both = parallel({ name: 'both', agents: [asker, sleeper(day)] })
     const { runtime, clock, runUntilIdle } = await virtual(both)
     await runtime.start(both, 'go')
@@ -70,7 +70,7 @@ describe('runUntilIdle', () => {
     expect(clock.now()).toBe(manualStart + day)
   })
 
-  test('time passes for attempts that fail and for effects that sleep on the clock; one that really works is waited for', async () => {
+  test('time passes for failing attempts and clock sleeps; real work is awaited', async () => {
     const { runtime, clock, runUntilIdle } = await virtual(
       agent({
         name: 'worker',
@@ -117,7 +117,7 @@ describe('runUntilIdle', () => {
     expect(await heard.outcome()).toMatchObject({ output: 'message' })
   })
 
-  test('ends after so much time where nobody else does', async () => {
+  test('ends after a set time without another end', async () => {
     const ticker = agent({
       name: 'ticker',
       run: async (ctx) => {

@@ -8,7 +8,7 @@ const all = (name: string, ...of: string[]): Waiter => ({ name, needs: 'all', of
 const any = (name: string, ...of: string[]): Waiter => ({ name, needs: 'any', of })
 
 describe('the wait-for graph', () => {
-  test('nobody waits: nobody is stuck', () => {
+  test('without waits none is stuck', () => {
     expect(stuckAmong([])).toBeUndefined()
     expect(stuckAmong([moves('a'), all('b', 'a'), all('c', 'b')])).toBeUndefined()
   })
@@ -24,7 +24,7 @@ describe('the wait-for graph', () => {
     })
   })
 
-  test('mail from anybody: stuck only if nobody at all can move', () => {
+  test('mail from any sender: stuck only if no member can move', () => {
     expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), moves('c')])).toBeUndefined()
     expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), all('c', 'a')])).toEqual({
       names: ['a', 'b', 'c'],
@@ -39,12 +39,12 @@ describe('the wait-for graph', () => {
     })
   })
 
-  test('a wait for somebody who has ended: over for tasks, in vain for mail', () => {
+  test('a wait for an ended member: over for tasks, in vain for mail', () => {
     expect(stuckAmong([all('a', 'gone')])).toBeUndefined()
     expect(stuckAmong([any('a', 'gone')])).toEqual({ names: ['a'], cycle: ['a'] })
   })
 
-  test('whoever is stuck waits for somebody stuck or for nobody, and whoever is not can be set going in some order', () => {
+  test('a stuck member waits for stuck ones only; the others can run in some order', () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const waiter = (name: string): fc.Arbitrary<Waiter> =>
       fc.oneof(

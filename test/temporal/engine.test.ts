@@ -140,7 +140,7 @@ describe.skipIf(whyNoTemporal() !== undefined).each(['sqlite', 'postgres'] as co
       })
     })
 
-    test('K6: two workers share the runs of a queue; one is killed with SIGKILL, and nothing is lost or recorded twice', async () => {
+    test('K6: two workers share a queue’s runs; after a SIGKILL nothing is lost or recorded twice', async () => {
       const options = await place()
       const workers = await Promise.all([worker(options), worker(options)])
       await using at = await opened(options, false)

@@ -42,7 +42,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     await server?.dispose()
   })
 
-  test('a run without a park is 12 events; a park and its answer are 12 more, and the workflow is open meanwhile', async () => {
+  test('a run without a park is 12 events; a park with its answer 12 more, with the workflow open meanwhile', async () => {
     await using one = await openMover(serverAt(server, { taskQueue: queue() }))
     one.mover.wake([run('short')])
     ;(await one.workerProcess.next()).end('ended')
@@ -104,7 +104,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
   })
 
   const sampled = process.env['REEVE_TEST_SAMPLE'] !== undefined
-  test(`a long history is continued, with ${sampled ? 300 : 2_500} wake-ups that came while no worker was there`, async () => {
+  test(`a long history is continued, with ${sampled ? 300 : 2_500} wake-ups from before any worker`, async () => {
     await using alone = await temporalServer(...(sampled ? ['limit.historyCount.suggestContinueAsNew=200'] : []))
     await using looking = new Looking(alone)
     const at = serverAt(alone)
