@@ -14,7 +14,7 @@ import { isAgent, isName, isToolAgentName, listProblems, usdCapOf, type Agent } 
  * workers, empty teams, tools that share a name, dollar limits without prices.
  */
 export function checkAgents(roots: readonly Agent[]): void {
-  refuseTeam(agentProblems(roots))
+  throwTeamProblems(agentProblems(roots))
 }
 
 /**
@@ -22,13 +22,13 @@ export function checkAgents(roots: readonly Agent[]): void {
  * name for two different agents, however deep. Of a team that is given as a function nobody knows yet who is in it: it
  * is looked at when a runtime is made.
  */
-export function refuseTree(root: Agent): void {
-  refuseTeam(root.problems())
-  refuseTeam(twiceNamed(reachable([root], ({ open }) => open !== true)))
+export function checkTree(root: Agent): void {
+  throwTeamProblems(root.problems())
+  throwTeamProblems(duplicateNames(reachableAgents([root], ({ open }) => open !== true)))
 }
 
 /** Throws what is wrong with a team or a flow, if anything is: all of it in one error. */
-export function refuseTeam(problems: readonly string[]): void {
+export function throwTeamProblems(problems: readonly string[]): void {
   if (problems.length === 0) return
   const only = problems.length === 1 ? problems[0]! : undefined
   const code =
@@ -51,7 +51,7 @@ const noPrice = 'is not known'
 
 /** What is wrong with these agents and everybody they can reach, one sentence each. */
 export function agentProblems(roots: readonly Agent[]): readonly string[] {
-  const all = reachable(roots)
+  const all = reachableAgents(roots)
   const problems = new Set<string>(listProblems(roots, 'agents'))
   for (const agent of all) {
     if (!isAgent(agent)) continue
@@ -62,22 +62,22 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     if (!isName(agent.name) && !isToolAgentName(agent.name))
       problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
   }
-  for (const problem of twiceNamed(all)) problems.add(problem)
+  for (const problem of duplicateNames(all)) problems.add(problem)
   const rounds = new Set<string>()
   // what is no agent has been named; only agents are asked for more
   for (const agent of all.filter(isAgent)) {
     for (const problem of [...priceProblems(agent), ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`)])
       problems.add(problem)
-    const round = roundBelow(agent, [])
-    if (round === undefined || rounds.has(sameRound(round))) continue
-    rounds.add(sameRound(round))
+    const round = cycleBelow(agent, [])
+    if (round === undefined || rounds.has(cycleKey(round))) continue
+    rounds.add(cycleKey(round))
     problems.add(`control would go round for ever: ${round.join(' > ')}`)
   }
   return [...problems]
 }
 
 /** Names that two different agents have, one sentence each. */
-export function twiceNamed(agents: readonly Agent[]): readonly string[] {
+export function duplicateNames(agents: readonly Agent[]): readonly string[] {
   const byName = new Map<string, Agent>()
   const problems = new Set<string>()
   for (const agent of agents.filter(isAgent)) {
@@ -92,7 +92,10 @@ export function twiceNamed(agents: readonly Agent[]): readonly string[] {
  * The agents and everybody they can reach, each once, in the order in which they are met. `asks`: whether an agent is
  * asked whom it can reach.
  */
-export function reachable(roots: readonly Agent[], asks: (agent: Agent) => boolean = () => true): readonly Agent[] {
+export function reachableAgents(
+  roots: readonly Agent[],
+  asks: (agent: Agent) => boolean = () => true,
+): readonly Agent[] {
   const met = new Set<Agent>(roots)
   for (const agent of met) if (isAgent(agent) && asks(agent)) for (const next of agent.related()) met.add(next)
   return [...met]
@@ -113,7 +116,7 @@ function priceProblems(agent: Agent): readonly string[] {
   const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
   const caps = [...own, ...given]
   return caps.flatMap(({ option, agents }) =>
-    unpricedModels(agents).map((whose) => unkept(`agent "${agent.name}": ${option}`, whose)),
+    unpricedModels(agents).map((whose) => capProblem(`agent "${agent.name}": ${option}`, whose)),
   )
 }
 
@@ -125,7 +128,7 @@ export function unpricedModels(
   roots: readonly Agent[],
   model: (agent: Agent) => Agent['model'] = (agent) => agent.model,
 ): readonly string[] {
-  return reachable(roots).flatMap((each) =>
+  return reachableAgents(roots).flatMap((each) =>
     [model(each), ...(each.otherModels ?? [])].flatMap((asked) =>
       asked === undefined || asked.price !== undefined ? [] : [`"${asked.id}" (agent "${each.name}")`],
     ),
@@ -133,22 +136,22 @@ export function unpricedModels(
 }
 
 /** What is said of a cap in US dollars that a model without a price makes void. */
-export const unkept = (cap: string, whose: string): string =>
+export const capProblem = (cap: string, whose: string): string =>
   `${cap} cannot be kept, because the price of ${whose} ${noPrice}; give it with prices`
 
 /** One text for a round, wherever it is entered. */
-function sameRound(round: readonly string[]): string {
+function cycleKey(round: readonly string[]): string {
   const names = round.slice(1)
   return names.map((_, i) => [...names.slice(i), ...names.slice(0, i)].join(' > ')).sort()[0]!
 }
 
 /** The way from an agent back to itself, through those among whom control is handed on; undefined if there is none. */
-function roundBelow(agent: Agent, above: readonly Agent[]): readonly string[] | undefined {
+function cycleBelow(agent: Agent, above: readonly Agent[]): readonly string[] | undefined {
   const members = isAgent(agent) ? (agent.members?.() ?? []) : []
   for (const member of members) {
     if (member === (above[0] ?? agent)) return [...above, agent, member].map(({ name }) => name)
     if (above.includes(member)) continue
-    const round = roundBelow(member, [...above, agent])
+    const round = cycleBelow(member, [...above, agent])
     if (round !== undefined) return round
   }
   return undefined

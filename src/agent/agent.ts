@@ -24,7 +24,7 @@ import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type Schem
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './tool/binding.ts'
 import { ActivityContext, type Activity } from './loop/activity.ts'
-import { DefinedAgent } from './base-agent.ts'
+import { DefinedAgent } from './defined-agent.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
 import {
   dataOf,
@@ -39,10 +39,10 @@ import {
 } from './facts.ts'
 import { ToolBinding } from './approval/tool-gate.ts'
 import { inputRefusal, ModelAgent, modelSetup } from './model-agent.ts'
-import { fitting } from './output.ts'
+import { checkOutput } from './output.ts'
 import { renamable } from './rename.ts'
-import { End, OwnTalk, type Talk } from './code/talk.ts'
-import { agentContext, type AgentContext } from './code/verbs.ts'
+import { CodeEnd, ActivationTalk, type Talk } from './code/handoff-context.ts'
+import { agentContext, type AgentContext } from './code/agent-context.ts'
 
 /** An agent that thinks with a model. */
 export interface ModelAgentOptions<
@@ -74,8 +74,8 @@ export interface CodeAgentOptions<
 }
 
 /** What a code agent answers: what its schema says, else what its function returns. */
-type Answer<Out, O> = [Out] extends [undefined] ? Said<Awaited<O>> : Infer<Out>
-type Said<O> = O extends End<infer Answered> ? Answered : O
+type CodeAgentOutput<Out, O> = [Out] extends [undefined] ? ReturnedOutput<Awaited<O>> : Infer<Out>
+type ReturnedOutput<O> = O extends CodeEnd<infer Answered> ? Answered : O
 
 /**
  * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a
@@ -92,7 +92,7 @@ export function agent<
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
   O = unknown,
->(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, Answer<Out, O>>
+>(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, CodeAgentOutput<Out, O>>
 export function agent(
   options:
     | ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
@@ -177,7 +177,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
   })
 }
 
-const nobodyToHandTo = (name: string, to: string): Failure =>
+const noTransferTarget = (name: string, to: string): Failure =>
   failure('transfer.refused', `"${name}" hands over to "${to}", and there is nobody to hand over to`, 'validation', {
     hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
   })
@@ -195,7 +195,7 @@ export async function runCode(
   const refused = inputRefusal(name, inputSchema, edge)
   if (refused !== undefined) return failed(refused)
   const checked = inputSchema?.check(briefValue(edge.brief))
-  const talk = new OwnTalk(name, ctx, edge)
+  const talk = new ActivationTalk(name, ctx, edge)
   const activity: Activity = { done: false }
   const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
   let returned: unknown
@@ -206,20 +206,20 @@ export async function runCode(
     if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
     return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
   }
-  const end = returned instanceof End ? returned : undefined
-  if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(name, end.action.to))
+  const end = returned instanceof CodeEnd ? returned : undefined
+  if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(noTransferTarget(name, end.action.to))
   const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
   const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
   const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
   return leavesTrail(edge) ? withTrail(outcome, activity.done ? { ...trail, did: true } : trail) : outcome
 }
 
-function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: End | undefined): Outcome {
+function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: CodeEnd | undefined): Outcome {
   if (end?.action?.type === 'transfer' && output === null) return completed('')
   const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
   if (problem !== undefined)
     return failed(failure('output.invalid', `the output of "${name}" is not JSON: ${problem}`, 'validation'))
-  const fits = fitting(output as Json, schema)
+  const fits = checkOutput(output as Json, schema)
   return fits.ok
     ? completed(fits.value)
     : failed(

@@ -13,9 +13,9 @@ export const answerLayer =
   ({ name }: Agent): Layer =>
   (next) =>
   (ctx, edge) =>
-    leavesTrail(edge) ? answered(name, next(ctx, edge)) : next(ctx, edge)
+    leavesTrail(edge) ? withOwnAnswer(name, next(ctx, edge)) : next(ctx, edge)
 
-async function answered(name: string, work: Promise<Outcome>): Promise<Outcome> {
+async function withOwnAnswer(name: string, work: Promise<Outcome>): Promise<Outcome> {
   const outcome = await work
   return hasTrail(outcome) ? outcome : withAnswer(name, outcome)
 }

@@ -55,7 +55,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
    * Which hooks of a start it asks: those after its turns (`onIterationComplete`, `isComplete`), those around its
    * delegations. Absent: none.
    */
-  readonly hooked?: readonly Hooked[]
+  readonly hooked?: readonly StartHookKind[]
   /**
    * Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are
    * defined later.
@@ -103,7 +103,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
 }
 
 /** A kind of hooks that a start may give. */
-export type Hooked = 'turns' | 'delegation'
+export type StartHookKind = 'turns' | 'delegation'
 
 /** An option that caps US dollars, by its name, and the agents whose work it caps. */
 export interface UsdCap {

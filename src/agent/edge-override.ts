@@ -11,7 +11,7 @@ import type { Edge } from '../edge/index.ts'
 import { LocalsView, type Arrival, type Context, type Locals, type StepIO, type StepOptions } from '../engine/index.ts'
 
 /** What work has cost: its model's calls and everybody below it. */
-export class Spent {
+export class WorkCost {
   readonly #models = new Set<OpId>()
   #usd: number | undefined
 
@@ -45,12 +45,12 @@ export class Spent {
   }
 }
 
-export class OwnEdge extends LocalsView {
+export class EdgeOverride extends LocalsView {
   readonly #edge: Edge
-  readonly #spent: Spent
+  readonly #spent: WorkCost
 
   /** `locals`: of the run of the code that works under this edge. */
-  constructor(ctx: Context, edge: Edge, spent: Spent, locals: Locals) {
+  constructor(ctx: Context, edge: Edge, spent: WorkCost, locals: Locals) {
     super(ctx, locals)
     this.#edge = edge
     this.#spent = spent
@@ -61,7 +61,7 @@ export class OwnEdge extends LocalsView {
   }
 
   protected override of(ctx: Context): Context {
-    return new OwnEdge(ctx, this.#edge, this.#spent, this.locals)
+    return new EdgeOverride(ctx, this.#edge, this.#spent, this.locals)
   }
 
   override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {

@@ -36,7 +36,7 @@ import { completionData, completionProblems, scorerAgents, type Completion } fro
 import { isAgent, isName, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
-import { retryCheck } from './retry.ts'
+import { retryCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
 /** What every kind of agent is told. */
@@ -291,7 +291,7 @@ export function factProblems(
       : [`${where}: description is ${described(description)}, expected a text`]),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
     ...oversightProblems(oversight, where),
-    ...assessProblems(assess, where, thinks(options)),
+    ...assessProblems(assess, where, usesModel(options)),
     ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
       ? []
       : [
@@ -301,7 +301,7 @@ export function factProblems(
 }
 
 /** Whether something of these options is a model agent: it has a model, or a base that has one. */
-const thinks = (options: object): boolean =>
+const usesModel = (options: object): boolean =>
   !('run' in options && options.run !== undefined) &&
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
@@ -312,7 +312,7 @@ export const modelAgentProblems = (options: ModelAgentFacts, where: string): str
 ]
 
 /** Agents that a model agent starts besides its tools and workers: they are registered along with it. */
-export const asidesOf = ({
+export const sideAgents = ({
   isComplete,
   compaction,
 }: { readonly [Option in 'isComplete' | 'compaction']: ModelAgentFacts[Option] | undefined }): readonly Agent[] =>

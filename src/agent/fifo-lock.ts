@@ -66,7 +66,7 @@ const longestLookMs = 600_000
 
 const firstOf = ({ lane }: LockEntry, all: readonly LockEntry[]): LockEntry | undefined =>
   all.find((each) => each.lane === lane)
-const isIn = (me: LockEntry, all: readonly LockEntry[]): boolean => all.some(({ id }) => id === me.id)
+const isQueued = (me: LockEntry, all: readonly LockEntry[]): boolean => all.some(({ id }) => id === me.id)
 
 /** A wait for a lock. `over`: it waits no longer; `wake` tells it so. */
 export interface LockWait {
@@ -84,7 +84,7 @@ export async function acquireLock(
   me: LockEntry,
   wait: LockWait = { over: false },
 ): Promise<LockEntry | undefined> {
-  let all = await join(ctx, lock, me)
+  let all = await joinQueue(ctx, lock, me)
   let isNoted = false
   let lookMs = lookAfterMs
   for (let looks = 0; ; looks++) {
@@ -94,7 +94,7 @@ export async function acquireLock(
       return first
     }
     if (first !== undefined && (await lock.isGone(ctx, first, looks))) await removeFromLock(ctx, lock, first, me)
-    else if (!isIn(me, all)) return first
+    else if (!isQueued(me, all)) return first
     else {
       if (lock.waits !== undefined && !isNoted) {
         isNoted = await lock.waits.note(ctx, me)
@@ -104,7 +104,7 @@ export async function acquireLock(
         }
       }
       // a wait that ended while something was written wakes nobody any more
-      if (!wait.over || ctx.wasAsked('wait')) await told(ctx, lock, me, lookMs, wait)
+      if (!wait.over || ctx.wasAsked('wait')) await awaitTurn(ctx, lock, me, lookMs, wait)
       if (wait.over) {
         await removeFromLock(ctx, lock, me, me)
         return undefined
@@ -113,19 +113,19 @@ export async function acquireLock(
     }
     // who is told may have been told by anybody: the line is what counts (S1)
     all = lock.read(await ctx.values.get(lock.key)).all
-    if (!isIn(me, all)) {
+    if (!isQueued(me, all)) {
       // whoever took me out has struck out my wait, too
       isNoted = false
-      all = await join(ctx, lock, me)
+      all = await joinQueue(ctx, lock, me)
     }
   }
 }
 
-async function join(ctx: Context, lock: FifoLock, me: LockEntry): Promise<readonly LockEntry[]> {
+async function joinQueue(ctx: Context, lock: FifoLock, me: LockEntry): Promise<readonly LockEntry[]> {
   const joined = await ctx.values.update(lock.key, (value) => {
     const { all, ...rest } = lock.read(value)
     const there = all.filter((each) => lock.isStale?.(each, me) !== true)
-    const stays = isIn(me, there) || (firstOf(me, there) !== undefined && lock.mayWait?.(there, me) === false)
+    const stays = isQueued(me, there) || (firstOf(me, there) !== undefined && lock.mayWait?.(there, me) === false)
     return lock.write({ ...rest, all: stays ? there : [...there, me] })
   })
   return lock.read(joined).all
@@ -145,28 +145,29 @@ export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry,
   const left = lock.read(
     await ctx.values.update(lock.key, (value) => {
       const before = lock.read(value)
-      if (!isIn(gone, before.all)) return lock.write(before)
+      if (!isQueued(gone, before.all)) return lock.write(before)
       const all = before.all.filter(({ id }) => id !== gone.id)
       return lock.write(firstOf(gone, before.all)?.id === gone.id ? { all, passedBy } : { ...before, all })
     }),
   )
   const next = firstOf(gone, left.all)
   if (next !== undefined && next.id !== me.id && left.passedBy === passedBy)
-    turnsIn(lock).send(ctx, next.at, { id: next.id })
+    turnChannel(lock).send(ctx, next.at, { id: next.id })
 }
 
 /** That it is somebody's turn. */
-interface Turn {
+interface LockTurn {
   readonly id: Json | undefined
 }
 
 /** By which those in a line are told that it is their turn. */
-const turnsIn = ({ word }: FifoLock): TypedChannel<Turn> => new TypedChannel(word, (member) => ({ id: member('id') }))
+const turnChannel = ({ word }: FifoLock): TypedChannel<LockTurn> =>
+  new TypedChannel(word, (member) => ({ id: member('id') }))
 
 /** Waits until somebody says that it is my turn, but no longer than this, and no longer than it is wanted. */
-async function told(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {
+async function awaitTurn(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {
   const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
-  const turns = turnsIn(lock)
+  const turns = turnChannel(lock)
   const heard = await new Promise<Arrival | undefined>((resolve, reject) => {
     wait.wake = () => resolve(undefined)
     ctx.next((each) => each.id === timer || isMyTurn(turns.in(each)?.body, me)).then(resolve, reject)
@@ -176,21 +177,21 @@ async function told(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wai
 }
 
 /** Without an id it is for whoever is at that address. */
-const isMyTurn = (turn: Turn | undefined, me: LockEntry): boolean =>
+const isMyTurn = (turn: LockTurn | undefined, me: LockEntry): boolean =>
   turn !== undefined && (turn.id === undefined || turn.id === me.id)
 
 /** How long the refusal of a message may take. Milliseconds. */
 const refusalMs = 1_000
 
 /** No activation looks at these: what counts is whether they are refused. */
-const looks = new TypedChannel<object>('$line.look', () => ({}))
+const probeChannel = new TypedChannel<object>('$line.look', () => ({}))
 
 /**
  * Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is
  * there never looks at it.
  */
-export async function isOver(ctx: Context, activation: ActivationId): Promise<boolean> {
-  const sent = looks.send(ctx, activation, {})
+export async function activationHasEnded(ctx: Context, activation: ActivationId): Promise<boolean> {
+  const sent = probeChannel.send(ctx, activation, {})
   const timer = ctx.ask('look', { until: new Date(ctx.now().getTime() + refusalMs) })
   const arrival = await ctx.next((each) => each.id === timer || (each.type === 'message.refused' && each.id === sent))
   if (arrival.id === timer) return false

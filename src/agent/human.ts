@@ -24,11 +24,11 @@ import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '../edg
 import type { Context } from '../engine/index.ts'
 import { inquire, type Answered } from '../oversight/index.ts'
 import { runCode } from './agent.ts'
-import { DefinedAgent } from './base-agent.ts'
+import { DefinedAgent } from './defined-agent.ts'
 import { versionOf, type Agent } from './definition.ts'
 import { dataOf, factNames, factProblems, schemaOf, type AgentFacts } from './facts.ts'
-import { fitting } from './output.ts'
-import { End, saidBy, transferTo, type Talk } from './code/talk.ts'
+import { checkOutput } from './output.ts'
+import { CodeEnd, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
 
 /** What every person is told of and asked with. */
 export interface HumanFacts<
@@ -90,7 +90,7 @@ export function humanProblems(options: AnyHuman, output: Schema | undefined, whe
   const { timeoutMs, onTimeout } = options
   const problems = knownProblems(ownChecks, options, where)
   if (!isObject(onTimeout) || onTimeout['answer'] === undefined) return problems
-  const fits = fitting(onTimeout['answer'], output)
+  const fits = checkOutput(onTimeout['answer'], output)
   if (!fits.ok) problems.push(`${where}: onTimeout.answer does not fit the output: ${fits.problem}`)
   if (timeoutMs === undefined) problems.push(`${where}: onTimeout without timeoutMs: there is no deadline`)
   return problems
@@ -102,7 +102,7 @@ export const humanData = ({ channel, timeoutMs, onTimeout }: AnyHuman): JsonObje
 })
 
 /** What a person is shown. */
-export interface Shown {
+export interface HumanPrompt {
   /** `work`: the answer is the output. `lead`: they lead a team. */
   readonly type: 'work' | 'lead'
   readonly brief: unknown
@@ -116,12 +116,12 @@ export interface Shown {
 export function askHuman(
   ctx: Context,
   options: AnyHuman,
-  shown: Shown,
+  shown: HumanPrompt,
   check: (answer: Json) => Checked<unknown>,
   late: (answer: Json) => Json = (answer) => answer,
 ): Promise<Answered> {
   const { channel, timeoutMs, onTimeout } = options
-  return inquire(ctx, questionOf(options, shown), {
+  return inquire(ctx, humanQuestion(options, shown), {
     check,
     ...(channel === undefined ? undefined : { notify: channelsOf(options) }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
@@ -129,8 +129,8 @@ export function askHuman(
   })
 }
 
-function questionOf({ prompt }: AnyHuman, { type, brief, talk, output, more }: Shown): JsonObject {
-  const history = heard(talk.history, brief as Json)
+function humanQuestion({ prompt }: AnyHuman, { type, brief, talk, output, more }: HumanPrompt): JsonObject {
+  const history = historyTexts(talk.history, brief as Json)
   const { candidates } = talk
   return {
     type,
@@ -145,7 +145,7 @@ function questionOf({ prompt }: AnyHuman, { type, brief, talk, output, more }: S
 }
 
 /** What was said before, in words. The brief itself is shown already. */
-function heard(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
+function historyTexts(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
   const said = history.flatMap(({ agent, message: { role, content } }) =>
     role === 'tool' || role === 'system' || typeof content !== 'string' || content === ''
       ? []
@@ -159,7 +159,7 @@ function heard(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
  * `{ transfer, task? }` where there is somebody to hand over to: control goes there. Undefined: the answer says nothing
  * of it.
  */
-export function handingOver(answer: Json, candidates: readonly Candidate[]): Checked<End> | undefined {
+export function transferAnswer(answer: Json, candidates: readonly Candidate[]): Checked<CodeEnd> | undefined {
   if (candidates.length === 0 || !isObject(answer) || !('transfer' in answer)) return undefined
   const { transfer: to, task, ...others } = answer
   const names = candidates.map(({ name }) => name)
@@ -200,12 +200,12 @@ export class HumanAgent extends DefinedAgent {
     return runCode(this, ctx, edge, async (own, brief, talk) => {
       const output = this.outputSchema
       const { value, by } = await askHuman(own, this.#options, { type: 'work', brief, talk, output }, (answer) => {
-        const handed = handingOver(answer, talk.candidates)
+        const handed = transferAnswer(answer, talk.candidates)
         if (handed !== undefined) return handed
-        const fits = fitting(answer, output)
+        const fits = checkOutput(answer, output)
         return fits.ok ? { ok: true, value: answer } : fits // what the schema makes of it is made once, when it is the output
       })
-      return value instanceof End ? value : saidBy(value as Json, by)
+      return value instanceof CodeEnd ? value : answerBy(value as Json, by)
     })
   }
 

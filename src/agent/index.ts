@@ -1,5 +1,5 @@
 /** One model agent: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
-export { DefinedAgent } from './base-agent.ts'
+export { DefinedAgent } from './defined-agent.ts'
 export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export type { Assess, Assessment } from './approval/assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
@@ -32,11 +32,11 @@ export {
   checkAgents,
   noWorkers,
   ownTurnsProblems,
-  reachable,
-  refuseTeam,
-  refuseTree,
-  twiceNamed,
-  unkept,
+  reachableAgents,
+  throwTeamProblems,
+  checkTree,
+  duplicateNames,
+  capProblem,
   unpricedModels,
 } from './agent-checks.ts'
 export {
@@ -48,7 +48,7 @@ export {
   usdCapOf,
   versionOf,
   type Agent,
-  type Hooked,
+  type StartHookKind,
   type InputOf,
   type NameOf,
   type OutputOf,
@@ -76,16 +76,16 @@ export {
   mostExchanges,
   newestExchanges,
   recalledMessages,
-  recalledProblem,
+  recallProblem,
   rememberedAnswer,
   type Exchange,
   type KnownExchanges,
-  type Recalled,
-  type Shelf,
-} from './exchanges.ts'
+  type RecalledMemory,
+  type ExchangeKeys,
+} from './exchange-store.ts'
 export { invalidInput, ToolBinding } from './approval/tool-gate.ts'
 export {
-  isOver,
+  activationHasEnded,
   releaseLock,
   removeFromLock,
   acquireLock,
@@ -95,23 +95,30 @@ export {
   type StoredLock,
 } from './fifo-lock.ts'
 export type { Iteration, IterationWord, OnIterationComplete } from './extensions/iteration.ts'
-export { hookNamed } from './extensions/started.ts'
+export { hookNamed } from './extensions/start-hooks.ts'
 export { judge, type JudgeOptions, type Judgement } from './extensions/judge.ts'
-export { think } from './loop/activation.ts'
+export { runModelAgent } from './loop/model-activation.ts'
 export { lastTurn } from './extensions/last-answer.ts'
 export { outputRepairs, type ModelSetup } from './loop/turn-loop.ts'
-export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './extensions/middleware.ts'
+export type {
+  ModelPrompt,
+  ActivationStart,
+  Moment,
+  MomentValues,
+  RunTool,
+  ToolResult,
+} from './extensions/middleware.ts'
 export { defaultTurns, ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
-export { fitting, outputOf } from './output.ts'
+export { checkOutput, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'
 export { outputKeyLayer } from './output-key.ts'
 export { reviewLayer } from './approval/work-review.ts'
-export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './code/talk.ts'
+export { breakLoop, CodeEnd, exit, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
 export {
   askHuman,
   channelsOf,
-  handingOver,
+  transferAnswer,
   HumanAgent,
   humanData,
   humanNames,
@@ -120,7 +127,14 @@ export {
   type HumanFacts,
   type HumanOptions,
 } from './human.ts'
-export { askSupervisor, endOf, questionsOf, type Answering, type Heard, type Reply } from './code/question.ts'
+export {
+  askSupervisor,
+  awaitWorker,
+  questionListener,
+  type QuestionAnswerer,
+  type LeaderQuestion,
+  type Reply,
+} from './code/leader-question.ts'
 export {
   isTeammate,
   teammate,
@@ -132,25 +146,25 @@ export {
   type TeamEntry,
   type Teammate,
 } from './teamwork/teammate.ts'
-export { isTeamTool } from './teamwork/tools.ts'
+export { isTeamTool } from './teamwork/team-tools.ts'
 export {
-  isTeamWord,
+  isTeamMessage,
   noteMail,
-  replyToWord,
+  replyToCommand,
   teamMessage,
   teamVerbs,
-  wordIn,
-  type EditWord,
-  type HeardWord,
-  type InboxWord,
+  commandIn,
+  type EditCommand,
+  type ReceivedCommand,
+  type InboxCommand,
   type Mail,
   type MailToSend,
   type RecruitWish,
   type RetireWish,
-  type TeamWord,
-} from './teamwork/words.ts'
+  type TeamCommand,
+} from './teamwork/team-commands.ts'
 export { tool, toolsOf } from './tool/tool.ts'
-export { askWord, computation, wordProblem, type Word } from './extensions/word.ts'
+export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './extensions/hook-call.ts'
 export type {
   ActionRule,
   AgentWork,
@@ -163,7 +177,7 @@ export type {
   ToolIO,
   ToolsLike,
 } from './tool/tool.ts'
-export { retryCheck, retryProblems } from './retry.ts'
+export { retryCheck, retryProblems } from './retry-check.ts'
 export type { ApproveAnswer, ApproveOptions } from './approval/code-approval.ts'
 export {
   agentContext,
@@ -173,7 +187,7 @@ export {
   sleep,
   startWorker,
   step,
-  takingQuestions,
+  questionGrant,
   type AgentContext,
   type DelegateOptions,
-} from './code/verbs.ts'
+} from './code/agent-context.ts'

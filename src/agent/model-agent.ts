@@ -19,14 +19,14 @@ import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
-import { DefinedAgent } from './base-agent.ts'
+import { DefinedAgent } from './defined-agent.ts'
 import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
-import { asidesOf, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
-import { think, worksInBackground } from './loop/activation.ts'
+import { sideAgents, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
+import { runModelAgent, worksInBackground } from './loop/model-activation.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
-import { instructed, revisedSetup } from './revision.ts'
+import { withMiddlewareInstructions, revisedSetup } from './model-revision.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
-import { agentContext } from './code/verbs.ts'
+import { agentContext } from './code/agent-context.ts'
 
 /** Turns of one activation of a model agent, if nobody says. */
 export const defaultTurns = 20
@@ -50,7 +50,7 @@ export function modelSetup(
     retry,
     outputSchema,
     maxTurns: turnsOf(limits) ?? defaultTurns,
-    instructions: instructed(options.instructions, middleware),
+    instructions: withMiddlewareInstructions(options.instructions, middleware),
     tools: [options, ...middleware].flatMap(({ tools }) => toolsOf(tools)),
     templating,
     middleware,
@@ -115,7 +115,7 @@ export class ModelAgent extends DefinedAgent {
       lastAnswer: setup.lastAnswer,
     })
     this.#parts = parts
-    this.#own = [...toolAgents(name, setup.tools), ...asidesOf(setup)]
+    this.#own = [...toolAgents(name, setup.tools), ...sideAgents(setup)]
   }
 
   /** The names of its tools; with those of middlewares. */
@@ -133,7 +133,7 @@ export class ModelAgent extends DefinedAgent {
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
-    return refused === undefined ? think(this.#setup(edge), ctx, edge) : Promise.resolve(failed(refused))
+    return refused === undefined ? runModelAgent(this.#setup(edge), ctx, edge) : Promise.resolve(failed(refused))
   }
 
   /** As the revision has it that holds here. */

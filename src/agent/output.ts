@@ -12,17 +12,17 @@ export function outputOf(text: string, schema: Schema | undefined): Checked<Json
   if (schema === undefined) return { ok: true, value: text }
   const found = jsonIn(text)
   if (found !== undefined) {
-    const checked = fitting(found, schema)
+    const checked = checkOutput(found, schema)
     if (checked.ok || schema.json['type'] !== 'string') return checked
   }
-  const asText = schema.json['type'] === 'string' ? fitting(text, schema) : undefined
+  const asText = schema.json['type'] === 'string' ? checkOutput(text, schema) : undefined
   return asText ?? { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 
 /**
  * Checks a value against an output schema. What a schema makes of it must be JSON again, because it is recorded. Pure.
  */
-export function fitting(value: Json, schema: Schema | undefined): Checked<Json> {
+export function checkOutput(value: Json, schema: Schema | undefined): Checked<Json> {
   if (schema === undefined) return { ok: true, value }
   const checked = schema.check(value)
   if (!checked.ok) return checked
@@ -35,5 +35,5 @@ export const correction = (problem: string): string =>
   `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`
 
 /** The failure of an agent whose answer does not have the promised form. */
-export const unfit = (agent: string, why: string): Failure =>
+export const outputMisfit = (agent: string, why: string): Failure =>
   failure('output.invalid', `the answer of "${agent}" does not have the required form, ${why}`, 'validation')

@@ -25,7 +25,7 @@ import {
   factProblems,
   DefinedAgent,
   listProblems,
-  refuseTree,
+  checkTree,
   renamable,
   versionOf,
   type Agent,
@@ -269,7 +269,7 @@ class Fixed extends DefinedAgent {
     this.#word = word
     this.#bound = bound
     this.#problems = problems
-    if (members.known) refuseTree(this)
+    if (members.known) checkTree(this)
   }
 
   members(): readonly Agent[] {

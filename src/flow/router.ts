@@ -31,7 +31,7 @@ import {
   listProblems,
   modelAgentChecks,
   mustHaveModelOrCode,
-  refuseTree,
+  checkTree,
   renamable,
   versionOf,
   type Agent,
@@ -194,7 +194,7 @@ class RouterAgent extends DefinedAgent {
     this.#options = options
     this.#lead = lead
     this.#members = members
-    if (members.known) refuseTree(this)
+    if (members.known) checkTree(this)
   }
 
   members(): readonly Agent[] {

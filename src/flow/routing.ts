@@ -22,7 +22,7 @@ import {
   type HistoryEntry,
   type Outcome,
 } from '../core/index.ts'
-import { fitting, outputOf, type Agent } from '../agent/index.ts'
+import { checkOutput, outputOf, type Agent } from '../agent/index.ts'
 import {
   denies,
   narrow,
@@ -264,7 +264,7 @@ export class Route {
     if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
     const { output } = outcome
     const fits =
-      typeof output === 'string' ? outputOf(output, this.#routing.output) : fitting(output, this.#routing.output)
+      typeof output === 'string' ? outputOf(output, this.#routing.output) : checkOutput(output, this.#routing.output)
     if (fits.ok) return completed(fits.value)
     const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
     return failed(

@@ -4,7 +4,7 @@
  * Owns: what may be registered, what is wrong with the names that a start gives, the layer by which the code of a run
  * finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
  */
-import { completionProblems, isName, type Agent, type Hooked } from '../agent/index.ts'
+import { completionProblems, isName, type Agent, type StartHookKind } from '../agent/index.ts'
 import { described, hasNames, meantInstead, own, unknownNames, type NamesOf } from '../core/index.ts'
 import type { Layer, StartDelegation, StartHooks } from '../edge/index.ts'
 import { ContextView, type Context } from '../engine/index.ts'
@@ -75,7 +75,7 @@ export function startHookProblems(
   }
   const named = (options: { readonly [option: string]: unknown }): string[] =>
     Object.entries(options).flatMap(([option, name]) => (name === undefined ? [] : problemOf(option, name)))
-  const unheard = (kind: Hooked, option: string, who: string): string[] =>
+  const unheard = (kind: StartHookKind, option: string, who: string): string[] =>
     agent.hooked?.includes(kind) === true ? [] : [`start: ${option} is for ${who}, and "${agent.name}" is none`]
   const scorers: readonly unknown[] =
     hasNames(isComplete) && Array.isArray(isComplete.scorers) ? isComplete.scorers : []

@@ -5,7 +5,7 @@
  * (agent/agent-checks.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
-import { checkAgents, isAgent, reachable, type Agent } from '../agent/index.ts'
+import { checkAgents, isAgent, reachableAgents, type Agent } from '../agent/index.ts'
 import { described, nearest, ReeveError } from '../core/index.ts'
 import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
@@ -50,7 +50,7 @@ export function registerAgents(
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents)
-    for (const agent of reachable(agents)) {
+    for (const agent of reachableAgents(agents)) {
       const versions = byName.get(agent.name) ?? new Map<string, Agent>()
       versions.delete(agent.version)
       versions.set(agent.version, agent)
@@ -107,7 +107,7 @@ export function registerAgents(
       if (found !== undefined) {
         // Rosters may have changed since they were registered, also to a worker that differs only in its functions. One
         // name means one worker in all teams, so all are looked at.
-        if (reachable([found]).some((each) => byName.get(each.name)?.get(each.version) !== each))
+        if (reachableAgents([found]).some((each) => byName.get(each.name)?.get(each.version) !== each))
           register([...new Set([...given, found])])
         return found
       }

@@ -21,7 +21,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import { isTeamWord, type Agent, type Recruited, type Retired } from '../agent/index.ts'
+import { isTeamMessage, type Agent, type Recruited, type Retired } from '../agent/index.ts'
 import { unknownRun, type Engine, type PostResult, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
@@ -329,7 +329,7 @@ function posting(access: { readonly engine: Engine; readonly run: RunId }): Run[
   async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
     if (typeof to !== 'string') return postToTeam(access, underName(to))
-    if (isStopWord(message) || isTeamWord(message))
+    if (isStopWord(message) || isTeamMessage(message))
       throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
         hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
       })

@@ -18,18 +18,18 @@ import {
   exchangeSlots,
   releaseLock,
   mostExchanges,
-  askWord,
+  callHook,
   hookNamed,
   newestExchanges,
   recalledMessages,
-  recalledProblem,
+  recallProblem,
   rememberedAnswer,
   acquireLock,
   type LockEntry,
   type Exchange,
   type FifoLock,
-  type Recalled,
-  type Shelf,
+  type RecalledMemory,
+  type ExchangeKeys,
 } from '../agent/index.ts'
 import {
   copy,
@@ -64,7 +64,7 @@ export interface SessionShown extends SessionQuery {
  * Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has
  * `hook.failed`.
  */
-export type ContextHook = (shown: SessionShown, io: StepIO) => Recalled | Promise<Recalled>
+export type ContextHook = (shown: SessionShown, io: StepIO) => RecalledMemory | Promise<RecalledMemory>
 
 /** What the runtime records with a root's edge for its layers. */
 export interface RootExtras {
@@ -82,7 +82,7 @@ export interface RootExtras {
   readonly unknown?: readonly UnknownVersion[]
 }
 
-const shelf: Shelf = { count: '$turns', slot: (nth) => `$turn.${nth % exchangeSlots}` }
+const shelf: ExchangeKeys = { count: '$turns', slot: (nth) => `$turn.${nth % exchangeSlots}` }
 
 /** Whether a run has ended, or is not there any more. */
 export type HasEnded = (run: RunId) => Promise<boolean>
@@ -111,7 +111,7 @@ export interface SessionTurn extends SessionQuery {
  */
 export interface SessionMemory {
   /** What a run is shown before its input; a text is shown as a user's. If it fails, nothing is shown. */
-  recall(query: SessionQuery, io: StepIO): Recalled | Promise<Recalled>
+  recall(query: SessionQuery, io: StepIO): RecalledMemory | Promise<RecalledMemory>
   /** Called when a run has answered. The session keeps its turns all the same. */
   save?(turn: SessionTurn, io: StepIO): unknown
 }
@@ -263,7 +263,7 @@ function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefine
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {
   const ask = (io: StepIO): unknown => memory.recall(query, io)
-  const { word } = await askWord<Exclude<Recalled, void>>(ctx, 'memory.recall', ask, recalledProblem)
+  const { word } = await callHook<Exclude<RecalledMemory, void>>(ctx, 'memory.recall', ask, recallProblem)
   return recalledMessages(word)
 }
 
@@ -276,11 +276,11 @@ async function shown(
   if (context === undefined || context === 'conversation') return given.messages
   if (context === 'brief') return []
   const hook = hookNamed<ContextHook>(ctx, context)!
-  const { word } = await askWord<Exclude<Recalled, void>>(
+  const { word } = await callHook<Exclude<RecalledMemory, void>>(
     ctx,
     'start.context',
     (io) => hook(copy(given as unknown as Json) as never, io),
-    recalledProblem,
+    recallProblem,
   )
   return recalledMessages(word)
 }
@@ -289,5 +289,5 @@ async function saved(ctx: Context, memory: SessionMemory, turn: SessionTurn): Pr
   const ask = async (io: StepIO): Promise<void> => {
     await memory.save?.(turn, io)
   }
-  await askWord(ctx, 'memory.save', ask, () => undefined)
+  await callHook(ctx, 'memory.save', ask, () => undefined)
 }

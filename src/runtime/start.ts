@@ -4,7 +4,7 @@
  * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own:
  * idempotency by run id and `run.conflict` (the engine). When a check fails nothing was started.
  */
-import { ownTurnsProblems, reachable, unkept, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
+import { ownTurnsProblems, reachableAgents, capProblem, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
 import {
   copy,
   hasNames,
@@ -191,7 +191,7 @@ export function mustHavePrices(
   measuring: readonly Agent[] = [],
 ): void {
   const model = (each: Agent): Agent['model'] => revisedModel(each, revisions[each.name])
-  const all = reachable([root])
+  const all = reachableAgents([root])
   const caps = [
     ...usdCapOf(limits, 'start: limits', [root, ...measuring]),
     ...usdCapOf(root.limits, `agent "${root.name}": limits`, measuring),
@@ -205,7 +205,7 @@ export function mustHavePrices(
         ])),
   ]
   const problems = caps.flatMap(({ option, agents }) =>
-    unpricedModels(agents, model).map((whose) => unkept(option, whose)),
+    unpricedModels(agents, model).map((whose) => capProblem(option, whose)),
   )
   if (problems.length > 0)
     throw new ReeveError('budget.no-price', problems.join('; '), {
@@ -288,7 +288,7 @@ function optionProblems(options: StartOptions, agent: Agent): string[] {
   problems.push(...statusProblems(options.defaultStatus, 'start'))
   if (options.versions !== undefined)
     problems.push(
-      ...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]),
+      ...choiceProblems(options.versions, 'start', [...new Set(reachableAgents([agent]).map(({ name }) => name))]),
     )
   if (options.context !== undefined && session === undefined)
     problems.push('start: context says what is shown of the session, and this run belongs to none')

@@ -9,7 +9,7 @@
  *
  * V1: what was published under a name is never changed. V2: the revision is there before anything points to it.
  */
-import { reachable, type Agent } from '../agent/index.ts'
+import { reachableAgents, type Agent } from '../agent/index.ts'
 import {
   canonical,
   copy,
@@ -146,7 +146,7 @@ export class Versions {
   async resolve(root: Agent, { versions: choices = {}, defaultStatus: otherwise }: Chosen): Promise<Resolved> {
     const revisions: { [agent: string]: Revision } = {}
     const unknown: UnknownVersion[] = []
-    for (const { name } of reachable([root])) {
+    for (const { name } of reachableAgents([root])) {
       const choice = own(choices, name)
       const found =
         choice === undefined ? otherwise && (await this.#current(name, otherwise)) : await this.#chosen(name, choice)

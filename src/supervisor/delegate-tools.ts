@@ -2,7 +2,7 @@
  * Verbs of a supervisor's model that give work: delegate, delegate_<name>, delegate_to_several.
  *
  * Owns: their schemas (what models see), what is checked before somebody is asked to work. Does not own: how a worker
- * is started (delegation/), the other verbs (verbs.ts). Arguments that a model invents besides are ignored: nothing
+ * is started (delegation/), the other verbs (leader-tools.ts). Arguments that a model invents besides are ignored: nothing
  * that it writes can resume, approve or widen anything.
  */
 import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
@@ -10,23 +10,28 @@ import { invalidInput, type Agent, type Binding, type CallResult, type Conversat
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuseDelegation, type Asked, type LeaderState, type Place } from './delegation/delegations.ts'
+import {
+  refuseDelegation,
+  type DelegationRequest,
+  type LeaderState,
+  type DelegationPosition,
+} from './delegation/delegations.ts'
 import type { Disposition } from './delegation/dispatch.ts'
 import { typedVerb } from './delegation/options.ts'
 import { referencesIn, refsParameter, type Reference } from './delegation/references.ts'
 import { keepProblem, type Keep } from './worker/race.ts'
-import { describe } from './roster.ts'
-import { object, text, type Team } from './verbs.ts'
+import { describeWorker } from './roster.ts'
+import { objectSchema, textSchema, type TeamAccess } from './leader-tools.ts'
 
 /**
  * What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs.
  */
-abstract class Delegating implements Binding {
+abstract class DelegationBinding implements Binding {
   readonly verb = true
   abstract readonly spec: ToolSpec
-  protected readonly team: Team
+  protected readonly team: TeamAccess
 
-  constructor(team: Team) {
+  constructor(team: TeamAccess) {
     this.team = team
   }
 
@@ -39,25 +44,30 @@ abstract class Delegating implements Binding {
     return { run: (ctx, given, state) => this.give(ctx, given, state, place) }
   }
 
-  protected abstract give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult>
+  protected abstract give(
+    ctx: Context,
+    call: ToolCall,
+    state: LeaderState,
+    place: DelegationPosition,
+  ): Promise<CallResult>
 }
 
 /** `delegate`: gives work to a worker that takes text. */
-export class DelegateBinding extends Delegating {
+export class DelegateBinding extends DelegationBinding {
   readonly spec: ToolSpec
   readonly #names: readonly string[]
 
-  constructor(team: Team, names: readonly string[]) {
+  constructor(team: TeamAccess, names: readonly string[]) {
     super(team)
     this.#names = names
     this.spec = {
       name: team.verbs.delegate,
       description:
         'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
-      parameters: object(
+      parameters: objectSchema(
         {
           worker: { type: 'string', enum: names, description: 'Who is to do it.' },
-          instructions: text('What is to be done, complete in itself.'),
+          instructions: textSchema('What is to be done, complete in itself.'),
           turns: {
             type: ['integer', 'null'],
             minimum: 1,
@@ -71,7 +81,7 @@ export class DelegateBinding extends Delegating {
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const { worker, instructions, turns, refs, background } = isObject(call.input) ? call.input : {}
     const most = turnsOf(turns)
     const results = this.team.delegations.shown === undefined ? [] : referencesIn(refs)
@@ -85,7 +95,7 @@ export class DelegateBinding extends Delegating {
     const name = worker as string
     const deferred = isDeferred(this.team.disposition(name), background)
     const brief = { instructions: instructions as string }
-    const asked: Asked = { worker: name, brief, refs: results as readonly Reference[], deferred }
+    const asked: DelegationRequest = { worker: name, brief, refs: results as readonly Reference[], deferred }
     return this.team.delegate(ctx, call, state, typeof most === 'number' ? { ...asked, turns: most } : asked, place)
   }
 }
@@ -114,8 +124,8 @@ function unknownWorker(
   call: ToolCall,
   worker: string,
   names: readonly string[],
-  team: Team,
-  { label }: Place,
+  team: TeamAccess,
+  { label }: DelegationPosition,
 ): CallResult {
   const typed = team.typed.includes(worker)
     ? ` "${worker}" takes a typed input: call ${typedVerb(worker, team.verbs)}.`
@@ -129,12 +139,12 @@ function unknownWorker(
 }
 
 /** `delegate_<name>`: gives work to the one worker that takes this input. */
-export class TypedDelegateBinding extends Delegating {
+export class TypedDelegateBinding extends DelegationBinding {
   readonly spec: ToolSpec
   readonly #worker: string
   readonly #schema: Schema | undefined
 
-  constructor(team: Team, worker: string, agent: Agent | undefined) {
+  constructor(team: TeamAccess, worker: string, agent: Agent | undefined) {
     super(team)
     this.#worker = worker
     this.#schema = agent?.inputSchema
@@ -142,16 +152,16 @@ export class TypedDelegateBinding extends Delegating {
     // models send objects only; another input travels inside one
     this.spec = {
       name: typedVerb(worker, team.verbs),
-      description: `Gives ${worker} a task and returns its answer. ${worker}: ${describe(worker, agent)}`,
-      parameters: wrapped(json)
-        ? object({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
+      description: `Gives ${worker} a task and returns its answer. ${worker}: ${describeWorker(worker, agent)}`,
+      parameters: needsWrapping(json)
+        ? objectSchema({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
         : withBackground(json, backgroundParameter(team, [worker])),
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const json = this.#schema?.json
-    const isWrapped = json !== undefined && wrapped(json)
+    const isWrapped = json !== undefined && needsWrapping(json)
     const { input: inner = null, background, ...rest } = isObject(call.input) ? call.input : {}
     const usual = this.team.disposition(this.#worker)
     const whole =
@@ -172,7 +182,7 @@ export class TypedDelegateBinding extends Delegating {
 }
 
 /** What a model may say about waiting, where somebody may work in the background. */
-function backgroundParameter(team: Team, names: readonly string[]): JsonObject {
+function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonObject {
   const may = names.filter((name) => team.disposition(name) !== undefined)
   if (may.length === 0) return {}
   const usual = may.filter((name) => team.disposition(name) === 'deferred')
@@ -212,24 +222,24 @@ const takesBackground = (json: JsonObject | undefined, mayDefer: boolean): boole
 const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject =>
   input === undefined ? rest : { input, ...rest }
 
-const wrapped = (json: JsonObject): boolean => json['type'] !== undefined && json['type'] !== 'object'
+const needsWrapping = (json: JsonObject): boolean => json['type'] !== undefined && json['type'] !== 'object'
 
 /**
  * `delegate_to_several`: gives one brief to several workers at once, and keeps the first answers or that of the
  * majority.
  */
-export class SeveralBinding extends Delegating {
+export class SeveralBinding extends DelegationBinding {
   readonly spec: ToolSpec
   readonly #names: readonly string[]
 
-  constructor(team: Team, names: readonly string[]) {
+  constructor(team: TeamAccess, names: readonly string[]) {
     super(team)
     this.#names = names
     this.spec = {
       name: team.verbs.several,
       description:
         'Gives several workers the same task at once, and returns the answers that are kept; the others are stopped. A worker may be named twice. Each sees only these instructions.',
-      parameters: object(
+      parameters: objectSchema(
         {
           workers: {
             type: 'array',
@@ -237,7 +247,7 @@ export class SeveralBinding extends Delegating {
             minItems: 2,
             description: 'Who is to do it.',
           },
-          instructions: text('What is to be done, complete in itself.'),
+          instructions: textSchema('What is to be done, complete in itself.'),
           keep: {
             type: ['string', 'integer', 'null'],
             description:
@@ -249,7 +259,7 @@ export class SeveralBinding extends Delegating {
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const { workers, instructions, keep } = isObject(call.input) ? call.input : {}
     const names = Array.isArray(workers) ? (workers as readonly Json[]) : []
     const wanted = keepOf(keep)

@@ -1,6 +1,6 @@
 /** Many model agents led by one: delegate, forward, recruit; and conversations that somebody leads. */
 export { ledger, type LedgerOptions } from './conversation/ledger.ts'
-export { human, type LeadingHumanOptions } from './human.ts'
+export { human, type LeadingHumanOptions } from './human-leader.ts'
 export { roundtable, type RoundtableOptions } from './conversation/roundtable.ts'
 export type { DelegationQuestion, WorkerQuestions } from './delegation/worker-questions.ts'
 export type {
@@ -12,7 +12,7 @@ export type {
   SpeakerRule,
   SpeakerWord,
   Table,
-} from './conversation/speaking.ts'
+} from './conversation/speaker-choice.ts'
 export {
   supervisor,
   type BasedSupervisorOptions,
@@ -20,8 +20,8 @@ export {
   type Supervisor,
   type SupervisorOptions,
 } from './supervisor.ts'
-export type { DelegationResult, OwnTeam, TeamDelegateOptions } from './leading.ts'
-export type { Lesson, LessonMemory, Similarity } from './lessons.ts'
+export type { DelegationResult, OwnTeam, TeamDelegateOptions } from './code-supervisor.ts'
+export type { Lesson, LessonMemory, Similarity } from './lesson-memory.ts'
 export { reflect, type Judged, type ReflectOptions } from './reflect.ts'
 export type { Delegation, Results, VerbNames, WorkerDelegation } from './delegation/options.ts'
 export type {
@@ -32,11 +32,16 @@ export type {
   DelegationMoment,
   DelegationStart,
   DelegationStartWord,
-} from './delegation/hooks.ts'
-export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } from './delegation/memory.ts'
+} from './delegation/delegation-hooks.ts'
+export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } from './delegation/worker-memory.ts'
 export type { References } from './delegation/references.ts'
 export type { BackgroundPlan, DelegationRetry, Disposition, Hedge } from './delegation/dispatch.ts'
-export { Watch, type WatchOptions, type WorkerEnd } from './worker/watch.ts'
+export { Watch, type WorkerWatch, type WorkerEnd } from './worker/watch.ts'
 export { pauseBeforeRetry, retryDelay, startTask, type StartedTask, type WorkerTask } from './worker/worker-task.ts'
 export type { Keep } from './worker/race.ts'
-export { delegateToSeveral, type SeveralEnd, type SeveralOptions, type SeveralResult } from './delegation/several.ts'
+export {
+  delegateToSeveral,
+  type SeveralEnd,
+  type SeveralOptions,
+  type SeveralResult,
+} from './delegation/delegate-to-several.ts'

@@ -3,7 +3,7 @@
  * best answer, and learns over runs which worker suits which request.
  *
  * Owns: the public constructor, its options and checks, the attempts. Does not own: what is learned and how it is found
- * again (lessons.ts), the agent inside, the judge.
+ * again (lesson-memory.ts), the agent inside, the judge.
  * Holds: K7 (one outcome; never an empty success), K10: a judge that is a function is a step, one that is an agent is a
  * worker, so what it uses is accounted for.
  */
@@ -30,8 +30,8 @@ import {
   factProblems,
   isAgent,
   judgedText,
-  refuseTeam,
-  refuseTree,
+  throwTeamProblems,
+  checkTree,
   renamable,
   scoreOf,
   startWorker,
@@ -58,19 +58,19 @@ import {
 import type { Context, StepIO } from '../engine/index.ts'
 import { streakOf, workerEnd } from '../oversight/index.ts'
 import { verbsOf, type VerbNames } from './delegation/options.ts'
-import { askHook } from './delegation/hooks.ts'
-import { workersIn } from './leading.ts'
+import { askHook } from './delegation/delegation-hooks.ts'
+import { delegatedWorkers } from './code-supervisor.ts'
 import {
   adviceOf,
-  complaintsOf,
+  criticismOf,
   intentOf,
-  learned,
-  recalled,
+  saveLesson,
+  recallLessons,
   type Lesson,
   type LessonMemory,
-  type Recalling,
+  type LessonScope,
   type Similarity,
-} from './lessons.ts'
+} from './lesson-memory.ts'
 
 /** What a judge that is a function is told. */
 export interface Judged {
@@ -151,9 +151,9 @@ export function reflect<A extends Agent, const Name extends string = `${NameOf<A
   options: ReflectOptions<Name>,
 ): Agent<Name, InputOf<A>, OutputOf<A>> {
   mustBeOptions(options, 'reflect', 'team.invalid')
-  refuseTeam(isAgent(agent) ? [] : [`reflect() wraps ${described(agent)}, expected an agent`])
+  throwTeamProblems(isAgent(agent) ? [] : [`reflect() wraps ${described(agent)}, expected an agent`])
   const reflection = new Reflection(agent, options)
-  refuseTree(reflection)
+  checkTree(reflection)
   return renamable(reflection, (name) => reflect(agent, { ...options, name })) as unknown as Agent<
     Name,
     InputOf<A>,
@@ -214,9 +214,9 @@ export class Reflection extends DefinedAgent {
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const { attempts = 2, passAt = 1, memory, similarity } = this.#options
-    const recalling: Recalling | undefined = memory === false ? undefined : { name: this.name, memory, similarity }
+    const recalling: LessonScope | undefined = memory === false ? undefined : { name: this.name, memory, similarity }
     const intent = intentOf(edge.flow?.task ?? briefText(edge.brief))
-    const lessons = recalling === undefined ? [] : await recalled(ctx, recalling, intent)
+    const lessons = recalling === undefined ? [] : await recallLessons(ctx, recalling, intent)
     const made: Attempt[] = []
     for (let n = 1; n <= attempts; n++) {
       const scope = ctx.scope('attempt')
@@ -228,20 +228,20 @@ export class Reflection extends DefinedAgent {
       const attempt = { outcome: withoutTrail(outcome), said }
       const workers = workersOf(this.agent, said)
       const judged = await this.#judged(scope, edge, { attempt: n, workers }, attempt.outcome)
-      if (judged === undefined) return left(edge, best(made) ?? { ...attempt, score: 0 })
+      if (judged === undefined) return endWith(edge, bestAttempt(made) ?? { ...attempt, score: 0 })
       made.push({ ...attempt, ...judged })
       const lesson: Lesson = { intent, workers, ...judged }
-      if (recalling !== undefined) await learned(scope, recalling, lesson)
+      if (recalling !== undefined) await saveLesson(scope, recalling, lesson)
       if (judged.score >= passAt) break
     }
-    return left(edge, best(made) ?? made.at(-1)!)
+    return endWith(edge, bestAttempt(made) ?? made.at(-1)!)
   }
 
   /** What an attempt is given: how workers did before in its system text, what judges said as notes. */
   #grant(edge: Edge, lessons: readonly Lesson[], last: Attempt | undefined): PermitGrant {
     const { passAt = 1 } = this.#options
     const advice = adviceOf(lessons, passAt, this.agent.team?.())
-    const complaints = last === undefined ? complaintsOf(lessons, passAt) : undefined
+    const complaints = last === undefined ? criticismOf(lessons, passAt) : undefined
     const added = [edge.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
     const notes = [
       ...(complaints === undefined ? [] : [note(complaints)]),
@@ -299,7 +299,7 @@ export class Reflection extends DefinedAgent {
           await askHook<Json>(
             ctx,
             { hook: 'judge' },
-            async (io) => (await judge(asked, io)) ?? wordless,
+            async (io) => (await judge(asked, io)) ?? noScore,
             judgementProblem,
           )
         ).word
@@ -360,7 +360,7 @@ const isFinal = ({ class: of }: Failure): boolean =>
   of === 'validation' || of === 'policy' || of === 'budget' || of === 'rejected'
 
 /** The best-scored of those that have answered something; of equals the last. */
-const best = (made: readonly Attempt[]): Attempt | undefined =>
+const bestAttempt = (made: readonly Attempt[]): Attempt | undefined =>
   made
     .filter(
       ({ outcome }) =>
@@ -369,7 +369,7 @@ const best = (made: readonly Attempt[]): Attempt | undefined =>
     .reduce<Attempt | undefined>((top, each) => (top === undefined || each.score >= top.score ? each : top), undefined)
 
 /** How the whole ends with this attempt. */
-function left(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>): Outcome {
+function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>): Outcome {
   const isNothing = outcome.status === 'completed' && (outcome.output === null || asText(outcome.output).trim() === '')
   const ended = isNothing
     ? failed(failure('output.invalid', 'no attempt has answered anything', 'validation'))
@@ -379,22 +379,22 @@ function left(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>):
 
 /** To whom it was delegated, or control was handed on, in an attempt. */
 function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string[] {
-  let setup = agent
-  while (setup instanceof Reflection) setup = setup.agent
+  let inner = agent
+  while (inner instanceof Reflection) inner = inner.agent
   const definition =
-    'definition' in setup && hasNames(setup.definition)
-      ? (setup.definition as { readonly verbs?: Partial<VerbNames> })
+    'definition' in inner && hasNames(inner.definition)
+      ? (inner.definition as { readonly verbs?: Partial<VerbNames> })
       : {}
-  const delegated = workersIn(said, verbsOf(definition.verbs))
-  const team = setup.team?.() ?? []
+  const delegated = delegatedWorkers(said, verbsOf(definition.verbs))
+  const team = inner.team?.() ?? []
   const spoke = said.flatMap((each) =>
-    each.agent !== undefined && each.agent !== setup.name && team.includes(each.agent) ? [each.agent] : [],
+    each.agent !== undefined && each.agent !== inner.name && team.includes(each.agent) ? [each.agent] : [],
   )
   return [...new Set([...delegated, ...spoke])]
 }
 
 /** What a judge that says nothing has said: no score. */
-const wordless: Json = {}
+const noScore: Json = {}
 
 const judgementProblem = (word: Json): string | undefined => {
   const found = scoreOf(word)

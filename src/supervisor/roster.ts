@@ -17,9 +17,9 @@ import {
   listOf,
   listProblems,
   noWorkers,
-  reachable,
-  refuseTeam,
-  twiceNamed,
+  reachableAgents,
+  throwTeamProblems,
+  duplicateNames,
   type Agent,
 } from '../agent/index.ts'
 
@@ -81,13 +81,13 @@ export class Roster {
 
   /** Adds a worker for runs that begin later. Throws `team.invalid`. */
   add(worker: Agent): void {
-    refuseTeam(isAgent(worker) ? [] : listProblems([worker], `${leaderNamed(this.#leader)}: add`))
+    throwTeamProblems(isAgent(worker) ? [] : listProblems([worker], `${leaderLabel(this.#leader)}: add`))
     const problems = workerProblems(this.#leader, [worker])
     if (this.workers().some((other) => other.name === worker.name))
-      problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
-    refuseTeam(problems)
+      problems.push(`${leaderLabel(this.#leader)}: two workers are called "${worker.name}"`)
+    throwTeamProblems(problems)
     const others = typeof this.reaches === 'function' ? [] : this.everybody().filter(({ name }) => name !== worker.name)
-    refuseTeam(twiceNamed(reachable([...others, worker], ({ open }) => open !== true)))
+    throwTeamProblems(duplicateNames(reachableAgents([...others, worker], ({ open }) => open !== true)))
     this.#added.set(worker.name, worker)
   }
 
@@ -104,7 +104,7 @@ export class Roster {
   problems(): readonly string[] {
     const workers = this.workers()
     const wrong = Object.entries(this.#lists()).flatMap(([name, list]) =>
-      listProblems(list, `${leaderNamed(this.#leader)}: ${name}`),
+      listProblems(list, `${leaderLabel(this.#leader)}: ${name}`),
     )
     return [
       ...wrong,
@@ -122,12 +122,12 @@ export const emptyRefusal = (leader: string): Failure =>
     hint: 'Add one with add(worker), or give workers when the supervisor is defined.',
   })
 
-const emptyTeam = (leader: string): string => `${leaderNamed(leader)} ${noWorkers}`
-const leaderNamed = (leader: string): string => `supervisor "${leader}"`
+const emptyTeam = (leader: string): string => `${leaderLabel(leader)} ${noWorkers}`
+const leaderLabel = (leader: string): string => `supervisor "${leader}"`
 
 /** What is wrong with workers as such: bad names, the same name twice, no description to choose by. */
 function workerProblems(leader: string, workers: readonly Agent[]): string[] {
-  const where = leaderNamed(leader)
+  const where = leaderLabel(leader)
   const problems: string[] = []
   const seen = new Set<string>()
   for (const worker of workers) {
@@ -146,7 +146,7 @@ function workerProblems(leader: string, workers: readonly Agent[]): string[] {
 }
 
 /** What a leader is told of a worker. Never empty. */
-export const describe = (name: string, worker: Agent | undefined): string => {
+export const describeWorker = (name: string, worker: Agent | undefined): string => {
   const said = worker?.description.trim() ?? ''
   return said === '' ? `An agent called ${name}.` : said
 }

@@ -4,8 +4,8 @@
  *
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the
  * model.
- * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over
- * from a base (base.ts), the loop (../agent).
+ * Does not own: the verbs (leader-tools.ts), one delegation (delegation/), how code leads (code-supervisor.ts), what is taken over
+ * from a base (supervisor-base.ts), the loop (../agent).
  */
 import {
   described,
@@ -27,7 +27,7 @@ import {
   modelSetup,
   modelAgentProblems,
   mustHaveModelOrCode,
-  refuseTree,
+  checkTree,
   renamable,
   schemaOf,
   ToolBinding,
@@ -44,7 +44,7 @@ import {
   type UsdCap,
 } from '../agent/index.ts'
 import type { Infer, SchemaLike } from '../edge/index.ts'
-import { basedOn, refuseBase } from './base.ts'
+import { basedOn, throwBaseProblem } from './supervisor-base.ts'
 import { codeDispatchProblems } from './delegation/dispatch.ts'
 import {
   delegationCaps,
@@ -55,10 +55,10 @@ import {
   type Delegation,
   type VerbNames,
 } from './delegation/options.ts'
-import { CodeSupervisor, type LeadingCode, type OwnTeam } from './leading.ts'
+import { CodeSupervisor, type LeaderFunction, type OwnTeam } from './code-supervisor.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
-import { TeamToolbox, type TeamPolicy } from './team-toolbox.ts'
+import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
 
 /** A leader of workers. */
 export interface Supervisor<
@@ -206,7 +206,7 @@ export function supervisor<
 >(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
 export function supervisor(given: object): Supervisor {
   mustBeOptions(given, 'supervisor', 'team.invalid')
-  return renamable(leader(given as AnyOptions), (name) =>
+  return renamable(makeLeader(given as AnySupervisorOptions), (name) =>
     supervisor({
       ...(given as CodeSupervisorOptions<string, readonly Agent[], undefined, undefined, unknown, readonly Agent[]>),
       name,
@@ -215,10 +215,10 @@ export function supervisor(given: object): Supervisor {
 }
 
 /** Everything that may be said of a supervisor, whether a model or code leads it. */
-type AnyOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> &
+type AnySupervisorOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> &
   Partial<ModelAgentFacts> &
   TeamFacts<readonly Agent[], readonly Agent[]> &
-  LeadFacts & { readonly base?: Agent; readonly run?: LeadingCode }
+  LeadFacts & { readonly base?: Agent; readonly run?: LeaderFunction }
 
 const teamNames: NamesOf<TeamFacts<readonly Agent[], readonly Agent[]>> = {
   workers: true,
@@ -232,23 +232,23 @@ const modelSupervisorOptions = { ...factNames, ...modelAgentChecks, ...teamNames
 const codeOptions = { ...factNames, ...teamNames, run: true } as const
 const anyOptions = { ...modelSupervisorOptions, base: true, run: true } as const
 
-function leader(options: AnyOptions): Supervisor {
+function makeLeader(options: AnySupervisorOptions): Supervisor {
   const where = `supervisor "${options.name}"`
   mustHaveModelOrCode(options, where, anyOptions)
   const { base } = options
-  if (base instanceof Reflection) return reflecting(base, options)
+  if (base instanceof Reflection) return makeReflectingLeader(base, options)
   const whole = basedOn(options)
-  if (whole === undefined) refuseBase(where, base, unknownNames(options, anyOptions, where))
+  if (whole === undefined) throwBaseProblem(where, base, unknownNames(options, anyOptions, where))
   mustHaveModelOrCode(whole, where, anyOptions)
   const made = typeof whole.run === 'function' ? codeSupervisor(whole, () => whole.run!) : new SupervisorAgent(whole)
-  if (typeof whole.workers !== 'function') refuseTree(made)
+  if (typeof whole.workers !== 'function') checkTree(made)
   return made as unknown as Supervisor
 }
 
 /** A reflection goes on as it is; whom it wraps has the team. What is said of the whole holds for the whole. */
-function reflecting(base: Reflection, options: AnyOptions): Supervisor {
+function makeReflectingLeader(base: Reflection, options: AnySupervisorOptions): Supervisor {
   const { name, description, outputKey, limits, oversight, version, ...own } = options
-  const inner = leader({ ...own, name: `${name}_lead`, base: base.agent })
+  const inner = makeLeader({ ...own, name: `${name}_lead`, base: base.agent })
   const outer = base.around(inner, { name, description, outputKey, limits, oversight, version })
   return Object.assign(outer, {
     team: () => inner.team(),
@@ -257,9 +257,9 @@ function reflecting(base: Reflection, options: AnyOptions): Supervisor {
   })
 }
 
-type ModelSupervisorOptions = AnyOptions & ModelAgentFacts
+type ModelSupervisorOptions = AnySupervisorOptions & ModelAgentFacts
 
-function policyOf(options: AnyOptions): TeamPolicy {
+function policyOf(options: AnySupervisorOptions): LeaderPolicy {
   const { name, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
   return {
     leader: name,
@@ -277,29 +277,29 @@ function policyOf(options: AnyOptions): TeamPolicy {
  * What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the
  * version that it had.
  */
-const versionData = (data: Json, { verbs, delegation }: AnyOptions): Json => ({
+const versionData = (data: Json, { verbs, delegation }: AnySupervisorOptions): Json => ({
   ...(data as JsonObject),
   ...(isObject(verbs) ? { verbs } : undefined),
   ...present({ delegation: dataIn(delegation) }),
 })
 
 /** The whole definition, with the workers as they are now, for a leader whose base it is. */
-const definitionOf = (options: AnyOptions, roster: Roster): AnyOptions => ({
+const definitionOf = (options: AnySupervisorOptions, roster: Roster): AnySupervisorOptions => ({
   ...options,
   workers: typeof options.workers === 'function' ? () => roster.workers() : roster.workers(),
 })
 
-const marker = '{workers}'
+const workersMarker = '{workers}'
 
 /**
  * The system text: instructions, guidance, and the workers where it wants them. Plain concatenation: braces and dollars
  * are only text.
  */
 function systemText(instructions: string, guidance: string, workers: string): string {
-  const at = guidance.indexOf(marker)
+  const at = guidance.indexOf(workersMarker)
   const introduced =
     at !== -1
-      ? `${guidance.slice(0, at)}${workers}${guidance.slice(at + marker.length)}`
+      ? `${guidance.slice(0, at)}${workers}${guidance.slice(at + workersMarker.length)}`
       : [guidance, workers].filter((part) => part !== '').join('\n')
   return instructions === '' ? introduced : `${instructions}\n\n${introduced}`
 }
@@ -308,7 +308,7 @@ class SupervisorAgent extends ModelAgent {
   readonly #roster: Roster
   readonly #options: ModelSupervisorOptions
 
-  constructor(given: AnyOptions) {
+  constructor(given: AnySupervisorOptions) {
     const options = given as ModelSupervisorOptions
     const { name, description = '', limits, oversight, assess, outputKey, guidance = defaultGuidance } = options
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
@@ -316,7 +316,7 @@ class SupervisorAgent extends ModelAgent {
     const { roster, output } = open
     const setup = modelSetup(name, options, output, limits)
     const { tools, model, instructions = '' } = setup
-    const policy: TeamPolicy = {
+    const policy: LeaderPolicy = {
       ...open,
       access: setup,
       tools: tools.map((tool) => new ToolBinding(tool, name, output)),
@@ -412,8 +412,8 @@ export interface LeaderKind {
 
 /** A leader that is code. `lead`: its work, with everybody on the team in hand. */
 export function codeSupervisor(
-  options: AnyOptions,
-  lead: (roster: Roster) => LeadingCode,
+  options: AnySupervisorOptions,
+  lead: (roster: Roster) => LeaderFunction,
   kind?: LeaderKind,
 ): CodeSupervisor {
   const { name, description = '', limits, oversight, assess, outputKey } = options
@@ -446,7 +446,7 @@ export function codeSupervisor(
 
 /** What is wrong with a supervisor, whether a model or code leads it. */
 function problemsOf(
-  options: AnyOptions,
+  options: AnySupervisorOptions,
   known: Readonly<Record<string, unknown>>,
   roster: Roster,
   where = `supervisor "${options.name}"`,

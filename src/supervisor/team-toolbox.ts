@@ -14,20 +14,20 @@ import type { ToolCall, ToolSpec } from '../model/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
 import {
   Delegations,
-  type Asked,
+  type DelegationRequest,
   type LeaderState,
-  type Place,
-  type Shared,
+  type DelegationPosition,
+  type SharedDelegation,
   type Worker,
 } from './delegation/delegations.ts'
 import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
-import { describe, type Roster } from './roster.ts'
+import { describeWorker, type Roster } from './roster.ts'
 import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './delegate-tools.ts'
-import { ForwardBinding, RecruitBinding, StopBinding, type Team } from './verbs.ts'
+import { ForwardBinding, RecruitBinding, StopBinding, type TeamAccess } from './leader-tools.ts'
 
 /** What a supervisor's definition says about its team. */
-export interface TeamPolicy {
+export interface LeaderPolicy {
   readonly leader: string
   readonly roster: Roster
   readonly delegation: Delegation
@@ -41,9 +41,9 @@ export interface TeamPolicy {
   readonly tools: readonly Binding[]
 }
 
-export class TeamToolbox implements Toolbox, Team {
+export class TeamToolbox implements Toolbox, TeamAccess {
   readonly delegations: Delegations
-  readonly #policy: TeamPolicy
+  readonly #policy: LeaderPolicy
   readonly #defers: boolean
   readonly #names: string[]
   #bindings = new Map<string, Binding>()
@@ -51,7 +51,7 @@ export class TeamToolbox implements Toolbox, Team {
   #stale = true
 
   /** `defers`: its leader lets the background tell of what has ended. */
-  constructor(policy: TeamPolicy, names: readonly string[], defers = false) {
+  constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
     this.#policy = policy
     this.#defers = defers
     this.#names = [...names]
@@ -111,13 +111,23 @@ export class TeamToolbox implements Toolbox, Team {
     this.#stale = false
   }
 
-  delegate(ctx: Context, call: ToolCall, state: LeaderState, asked: Asked, place: Place): Promise<CallResult> {
+  delegate(
+    ctx: Context,
+    call: ToolCall,
+    state: LeaderState,
+    asked: DelegationRequest,
+    place: DelegationPosition,
+  ): Promise<CallResult> {
     const beside = own(this.#policy.delegation.workers, asked.worker)?.hedge?.with
     const other = beside === undefined ? undefined : this.#worker(beside)
     return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, other)
   }
 
-  several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult> {
+  several(
+    names: readonly string[],
+    shared: Omit<SharedDelegation, 'workers'>,
+    place: DelegationPosition,
+  ): Promise<CallResult> {
     return this.delegations.several({ ...shared, workers: names.map((name) => this.#worker(name)) }, place)
   }
 
@@ -157,7 +167,7 @@ export class TeamToolbox implements Toolbox, Team {
   }
 
   describe(name: string): string {
-    return describe(name, this.#policy.roster.find(name))
+    return describeWorker(name, this.#policy.roster.find(name))
   }
 
   /**

@@ -26,7 +26,7 @@ import {
   type Check,
   type Checks,
 } from '../core/index.ts'
-import { factProblems, isAgent, isBlank, retryCheck, unkept } from '../agent/index.ts'
+import { factProblems, isAgent, isBlank, retryCheck, capProblem } from '../agent/index.ts'
 import { resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { learningProblems } from './learn/learning.ts'
@@ -148,7 +148,7 @@ function priceProblems(options: AnyTeamOptions, where: string): readonly string[
   const { limits, budget: given } = options
   if ((limits?.usd ?? given?.usd) === undefined) return []
   return modelsBeside(options).flatMap(({ id, price, of }) =>
-    price === undefined ? [unkept(`${where}: limits.usd`, `"${id}" (${of})`)] : [],
+    price === undefined ? [capProblem(`${where}: limits.usd`, `"${id}" (${of})`)] : [],
   )
 }
 

@@ -15,7 +15,7 @@ import {
   type Outcome,
   type PlanResults,
 } from '../core/index.ts'
-import type { HeardWord } from '../agent/index.ts'
+import type { ReceivedCommand } from '../agent/index.ts'
 import { briefText, briefValue, type Edge, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { TeamRoute, TeamStrategy } from '../journal/index.ts'
@@ -104,7 +104,8 @@ export class TeamRun {
     if (!planned.ok) return failed(planned.failure)
     const { route, work } = this.#open(planned.validated, planned.fallback, advice)
     const clerks = this.#clerks(work, route)
-    const memberAt = ({ from }: HeardWord): Entry | undefined => (from === undefined ? undefined : work.memberAt(from))
+    const memberAt = ({ from }: ReceivedCommand): Entry | undefined =>
+      from === undefined ? undefined : work.memberAt(from)
     openOffice(this.#ctx, clerks, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
     await this.#rollback.around(
       () => work.done(),

@@ -10,7 +10,7 @@ import {
   dataOf,
   DefinedAgent,
   isAgent,
-  refuseTree,
+  checkTree,
   renamable,
   schemaOf,
   usdCapOf,
@@ -59,7 +59,7 @@ class PlannedTeam extends DefinedAgent {
     this.#options = options
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
     this.otherModels = modelsBeside(options)
-    refuseTree(this)
+    checkTree(this)
   }
 
   protected madeVersion(): string {

@@ -3,7 +3,7 @@
  *
  * Owns: the digest of code agents beside their versions. Does not own: versions (../agent).
  */
-import { reachable, type Agent } from '../agent/index.ts'
+import { reachableAgents, type Agent } from '../agent/index.ts'
 import { digest } from '../core/index.ts'
 
 /** An agent as it is now. */
@@ -19,7 +19,7 @@ export interface Fingerprint {
  * before a run that waits goes on with it. Pure; never throws.
  */
 export function fingerprints(agents: readonly Agent[]): Readonly<Record<string, Fingerprint>> {
-  const all = reachable(agents).map((each): [string, Fingerprint] => {
+  const all = reachableAgents(agents).map((each): [string, Fingerprint] => {
     const source = each.source?.()
     return [each.name, { version: each.version, ...(source === undefined ? undefined : { code: digest(source) }) }]
   })

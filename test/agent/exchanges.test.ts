@@ -8,13 +8,13 @@ import {
   newestExchanges,
   type Exchange,
   type KnownExchanges,
-  type Shelf,
+  type ExchangeKeys,
 } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { SessionValues } from '../../src/engine/index.ts'
 import { dice } from '../dice.ts'
 
-const shelf: Shelf = { count: 'n', slot: (nth) => `s.${nth % exchangeSlots}` }
+const shelf: ExchangeKeys = { count: 'n', slot: (nth) => `s.${nth % exchangeSlots}` }
 
 /** Values in memory, and how many were read. */
 function memory(): SessionValues & { read: number } {

@@ -19,7 +19,7 @@ import {
   type RunId,
 } from '../../src/core/index.ts'
 import { Cancelled, type Arrival, type Context } from '../../src/engine/index.ts'
-import { remembered, Threads, type Remembering } from '../../src/supervisor/delegation/memory.ts'
+import { withMemory, Threads, type MemoryJob } from '../../src/supervisor/delegation/worker-memory.ts'
 
 /** What an activation delegates: groups one after the other, each side by side. */
 type Plan = readonly (readonly { readonly thread: number; readonly plan: Plan }[])[]
@@ -230,10 +230,10 @@ class Activation {
     const world = this.#world
     const label = world.id('d')
     const key = JSON.stringify([`t${thread}`, null])
-    const job: Remembering = {
+    const job: MemoryJob = {
       ctx: this.#context(false, this.#delegated++ < (this.#mishaps.earlier ?? 0)),
       call: { id: label },
-      state: { edge: (this.#above.length === 0 ? {} : { threads: this.#above }) as Remembering['state']['edge'] },
+      state: { edge: (this.#above.length === 0 ? {} : { threads: this.#above }) as MemoryJob['state']['edge'] },
       worker: { name: 'w' },
       policy: { memory: { thread: `t${thread}` } },
       entry: { label, leave: undefined },
@@ -252,7 +252,7 @@ class Activation {
       await this.#verb(false, async () => {})
       return { outcome: completed('x') }
     }
-    const ended = await remembered(job, this.#threads, work, async () => 'x')
+    const ended = await withMemory(job, this.#threads, work, async () => 'x')
     if (!('outcome' in ended)) world.refused.push(ended.message)
   }
 

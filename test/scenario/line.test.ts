@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import {
   agent,
   delegate,
-  isOver,
+  activationHasEnded,
   releaseLock,
   acquireLock,
   type LockEntry,
@@ -20,7 +20,7 @@ const line: FifoLock = {
   word: 'your-turn',
   read: (value) => ({ all: (Array.isArray(value) ? value : []) as readonly Json[] as never }),
   write: ({ all }) => all as unknown as Json,
-  isGone: async (ctx, { at }, looks) => looks > 0 && isOver(ctx, at),
+  isGone: async (ctx, { at }, looks) => looks > 0 && activationHasEnded(ctx, at),
 }
 const lockEntry = (ctx: Context): LockEntry => ({ id: ctx.place.agent, at: ctx.place.activation, lane: 'x' })
 

@@ -6,7 +6,7 @@ import { sequential } from '../../src/flow/index.ts'
 import type { Message } from '../../src/model/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import { reflect, supervisor, type Judged, type Lesson, type LessonMemory } from '../../src/supervisor/index.ts'
-import { wordsInCommon } from '../../src/supervisor/lessons.ts'
+import { wordsInCommon } from '../../src/supervisor/lesson-memory.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, type Scripted } from './team.ts'
 
 const worker = <const Name extends string>(name: Name, model: Scripted = scripted(`${name} is done`)) =>

@@ -3,7 +3,15 @@
  * hopeless replies; and who waits, as the leader's post room tells it.
  */
 import { afterEach, expect, test } from 'vitest'
-import { agent, replyToWord, startWorker, teammate, wordIn, type Agent, type HeardWord } from '../../src/agent/index.ts'
+import {
+  agent,
+  replyToCommand,
+  startWorker,
+  teammate,
+  commandIn,
+  type Agent,
+  type ReceivedCommand,
+} from '../../src/agent/index.ts'
 import type { ActivationId, FailureError, Json, JsonObject, MessageId } from '../../src/core/index.ts'
 import { briefOf, readEdge } from '../../src/edge/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -21,7 +29,7 @@ afterEach(async () => {
 /** A member and whoever replies to its words, in the order in which they come. */
 async function answered(
   member: (ctx: Context) => Promise<Json>,
-  replies: (heard: HeardWord, reply: (to: HeardWord, what: JsonObject) => void) => void,
+  replies: (heard: ReceivedCommand, reply: (to: ReceivedCommand, what: JsonObject) => void) => void,
 ): Promise<Json> {
   const worker: Agent = agent({ name: 'worker', description: 'Works.', run: member })
   const leader = agent({
@@ -40,9 +48,9 @@ async function answered(
       }
       const id = startWorker(ctx, readEdge(ctx.input), worker, briefOf('Go'), { assignment }) as ActivationId
       for (;;) {
-        const arrival = await ctx.next((each) => each.id === id || wordIn(each) !== undefined)
+        const arrival = await ctx.next((each) => each.id === id || commandIn(each) !== undefined)
         if (arrival.type === 'worker.settled') return arrival.outcome as unknown as Json
-        replies(wordIn(arrival)!, (to, what) => replyToWord(ctx, to, what))
+        replies(commandIn(arrival)!, (to, what) => replyToCommand(ctx, to, what))
       }
     },
   })
@@ -78,7 +86,7 @@ test.each([
   ['in order', (early: () => void, late: () => void) => (early(), late())],
   ['the other way round', (early: () => void, late: () => void) => (late(), early())],
 ] as const)('mail that was given out just before a wait was called off is had, replies %s', async (_, order) => {
-  let asked: HeardWord | undefined
+  let asked: ReceivedCommand | undefined
   const output = await answered(
     async (ctx) => seqs(await teammate(ctx).nextMail({ withinMs: 5 })),
     (heard, reply) => {

@@ -19,7 +19,7 @@ export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'ap
 }
 
 /** That an approver is asked, and how. */
-export interface Asking {
+export interface ApprovalNeed {
   readonly reason: string
   /** The call always asks, with or without oversight. */
   readonly always: boolean
@@ -39,7 +39,7 @@ const sentBackCounts = (): Map<string, number> => new Map()
 /** How often an approver may send a call back, by default. */
 const defaultRounds = 3
 
-function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<Asking, 'sentBack' | 'isLast'>> {
+function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<ApprovalNeed, 'sentBack' | 'isLast'>> {
   const counts = ctx.local(sentBackCounts)
   const before = counts.get(tool) ?? 0
   const isLast = before >= (edge.oversight?.approval?.rounds ?? defaultRounds)
@@ -50,13 +50,14 @@ function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<Asking,
 export function approvalReason(gated: Gated, input: unknown, edge: Edge): string | undefined {
   const { name, sensitive, approval } = gated
   if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
-  if (approval !== undefined && applies(approval.when, input)) return approval.reason ?? `"${name}" asks for approval`
+  if (approval !== undefined && ruleApplies(approval.when, input))
+    return approval.reason ?? `"${name}" asks for approval`
   return needsApproval(edge.permissions, name)
     ? `whoever gave this work wants to approve every call of "${name}"`
     : undefined
 }
 
-function applies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
+function ruleApplies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
   try {
     return when === undefined || when(input)
   } catch {
@@ -68,26 +69,26 @@ function applies(when: ((input: unknown) => boolean) | undefined, input: unknown
  * Evaluates the triggers for a call, and notes the hits if no approver is asked. Undefined: none is asked. Without
  * oversight the answer is no promise, so that nothing happens later than it would.
  */
-export function lookedAtCall(
+export function approvalNeedOf(
   ctx: Context,
   gated: Gated,
   call: ToolCall,
   input: unknown,
   edge: Edge,
-): Asking | undefined | Promise<Asking | undefined> {
+): ApprovalNeed | undefined | Promise<ApprovalNeed | undefined> {
   const { oversight } = edge
   const own = approvalReason(gated, input, edge)
-  if (oversight !== undefined) return overseenCall(ctx, gated, call, input, { edge, oversight, own })
+  if (oversight !== undefined) return overseenNeedOf(ctx, gated, call, input, { edge, oversight, own })
   return own === undefined ? undefined : { reason: own, always: true }
 }
 
-async function overseenCall(
+async function overseenNeedOf(
   ctx: Context,
   gated: Gated,
   call: ToolCall,
   input: unknown,
   { edge, oversight, own }: { readonly edge: Edge; readonly oversight: Oversight; readonly own: string | undefined },
-): Promise<Asking | undefined> {
+): Promise<ApprovalNeed | undefined> {
   const { name, sensitive, approval, spec } = gated
   const { costUsd, problem } = costOf(gated, input)
   const always = own ?? problem
@@ -101,7 +102,7 @@ async function overseenCall(
   }
   const word = gateOf(oversight, subject, await currentMode(ctx, oversight))
   if (!word.asks) {
-    noteCall(ctx, call, word, false)
+    noteCallHits(ctx, call, word, false)
     return undefined
   }
   return {
@@ -114,7 +115,7 @@ async function overseenCall(
 }
 
 /** Notes the hits, for the journal. */
-export const noteCall = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
+export const noteCallHits = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
   noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
 
 /** What a call costs, as far as its tool says. A rule that fails must not open the gate. */

@@ -7,7 +7,7 @@
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
-import type { Word } from '../extensions/word.ts'
+import type { HookReply } from '../extensions/hook-call.ts'
 
 /** What an agent says of its own result. */
 export interface Assessment {
@@ -28,7 +28,7 @@ export interface Assessment {
  * How a result is assessed: by a function of the output and the brief, or, where a model works, by its own tool
  * `report`.
  */
-export type Assess = 'report' | ((output: Json, brief: Json, io: StepIO) => Word<Assessment>)
+export type Assess = 'report' | ((output: Json, brief: Json, io: StepIO) => HookReply<Assessment>)
 
 /** The tool by which a model reports. */
 export const reportTool = 'report'

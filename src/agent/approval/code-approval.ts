@@ -17,7 +17,7 @@ import {
   type SchemaLike,
 } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { finalArguments, fitUnder } from '../tool/final-arguments.ts'
+import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
 import {
   approvalProblems,
   currentMode,
@@ -108,7 +108,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
   action: string,
   options: ApproveOptions<S>,
 ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>> {
-  mustBeSound(action, options)
+  mustBeApproveOptions(action, options)
   const ctx = above.scope('approve')
   const { oversight } = ctx.input as Partial<Edge>
   const { input = {}, description, risk, costUsd, sensitive } = options
@@ -147,25 +147,25 @@ export async function askApproval<S extends SchemaLike | undefined>(
       : (edited) => {
           const next = schema.check(edited)
           if (next.ok) checked = next
-          return fitUnder(next, edited)
+          return fitUnderSchema(next, edited)
         },
   )
   return answerOf(verdict, action, checked) as never
 }
 
-function mustBeSound(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
+function mustBeApproveOptions(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
   const problems = unknownNames(options, names, 'approve')
   if (typeof action !== 'string' || action === '') problems.push('approve: the action has no name')
   if (problems.length === 0) problems.push(...approvalProblems(options, 'approve'))
   const misfits =
     problems.length > 0 || options.schema === undefined
       ? undefined
-      : misfit(options.input ?? {}, compileSchema(options.schema, 'approve'))
+      : schemaProblem(options.input ?? {}, compileSchema(options.schema, 'approve'))
   if (misfits !== undefined) problems.push(`approve: input does not fit its schema: ${misfits}`)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
 }
 
-function misfit(input: Json, schema: Schema | undefined): string | undefined {
+function schemaProblem(input: Json, schema: Schema | undefined): string | undefined {
   const checked = schema?.check(input)
   return checked?.ok === false ? checked.problem : undefined
 }

@@ -11,18 +11,18 @@ import type { Context, StepIO } from '../../engine/index.ts'
 import type { ResultAssessed } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
-import { askWord } from '../extensions/word.ts'
-import { Extended, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
+import { callHook } from '../extensions/hook-call.ts'
+import { MergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
 import { invalidInput } from './tool-gate.ts'
 
 /** What was said of a result; `problem` says why that could not be used. Neither: nothing was said. */
-export interface Said {
+export interface AssessmentReading {
   readonly word?: Assessment
   readonly problem?: string
 }
 
 /** Asks for the assessment of a result. */
-export async function assessed(
+export async function assessResult(
   ctx: Context,
   assess: Assess,
   {
@@ -31,16 +31,17 @@ export async function assessed(
     brief,
     said,
   }: { readonly agent: string; readonly output: Json; readonly brief: Json; readonly said: readonly HistoryEntry[] },
-): Promise<Said> {
-  const read = assess === 'report' ? reportIn(said, agent) : await asked(ctx, (io) => assess(output, brief, io))
+): Promise<AssessmentReading> {
+  const read =
+    assess === 'report' ? reportIn(said, agent) : await assessByFunction(ctx, (io) => assess(output, brief, io))
   const { word } = read
   if (word === undefined || Object.keys(word).length === 0) return present({ problem: read.problem })
   ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
   return { word }
 }
 
-async function asked(ctx: Context, assess: (io: StepIO) => unknown): Promise<Said> {
-  const { word, why } = await askWord<Assessment>(ctx, 'assess', assess, assessmentProblem)
+async function assessByFunction(ctx: Context, assess: (io: StepIO) => unknown): Promise<AssessmentReading> {
+  const { word, why } = await callHook<Assessment>(ctx, 'assess', assess, assessmentProblem)
   return present({ word, problem: why })
 }
 
@@ -48,7 +49,7 @@ async function asked(ctx: Context, assess: (io: StepIO) => unknown): Promise<Sai
  * What its model has reported last that can be read. A model whose reports were all refused has said nothing that can
  * be used.
  */
-function reportIn(said: readonly HistoryEntry[], agent: string): Said {
+function reportIn(said: readonly HistoryEntry[], agent: string): AssessmentReading {
   const calls = said.flatMap(({ agent: who, message }) =>
     who === agent && message.role === 'assistant' ? (message.calls ?? []) : [],
   )
@@ -64,8 +65,8 @@ function reportIn(said: readonly HistoryEntry[], agent: string): Said {
  */
 function readReport(input: Json): Assessment | string {
   if (!isObject(input)) return 'a report is an object'
-  const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = given(input)
-  const { name, input: with_, cost_usd: costs } = isObject(action) ? given(action) : {}
+  const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = membersGiven(input)
+  const { name, input: with_, cost_usd: costs } = isObject(action) ? membersGiven(action) : {}
   const read = {
     ...present({ confidence, costUsd, cannotDo }),
     ...(action === undefined ? undefined : { proposedAction: present({ name, input: with_, costUsd: costs }) }),
@@ -73,7 +74,9 @@ function readReport(input: Json): Assessment | string {
   return assessmentProblem(read) ?? (read as unknown as Assessment)
 }
 
-const given = (members: { readonly [name: string]: Json | undefined }): { readonly [name: string]: Json | undefined } =>
+const membersGiven = (members: {
+  readonly [name: string]: Json | undefined
+}): { readonly [name: string]: Json | undefined } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''))
 
 const spec: ToolSpec = {
@@ -117,7 +120,7 @@ const report: Binding = {
 
 /** The opening of a model agent that reports on its results. */
 export const withReport = (opening: Opening, reports: boolean): Opening =>
-  reports ? { ...opening, toolbox: new Extended(opening.toolbox, [report]) } : opening
+  reports ? { ...opening, toolbox: new MergedToolbox(opening.toolbox, [report]) } : opening
 
 /** A tool that this agent has called and that is not there; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {

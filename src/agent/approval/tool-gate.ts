@@ -51,18 +51,18 @@ import {
 import { refuse, type Binding, type CallResult } from '../tool/binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import { withActions } from '../tool/tool-actions.ts'
-import { crossing, finalArguments, fitOf, runsWith } from '../tool/final-arguments.ts'
-import { failureOf, type Hooks } from '../extensions/hooks.ts'
-import { lookedAtCall, noteCall, type Asking, type Gated } from './approval-policy.ts'
+import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../tool/final-arguments.ts'
+import { middlewareFailure, type MiddlewareChain } from '../extensions/middleware-chain.ts'
+import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
-import { startWorker } from '../code/verbs.ts'
+import { startWorker } from '../code/agent-context.ts'
 
 /** Asks for approval of one call, whose input is what will run. `fits` checks arguments that the approver edited. */
 export async function passGate(
   ctx: Context,
   gated: Gated,
   call: ToolCall,
-  asking: Asking,
+  asking: ApprovalNeed,
   fits: Fits,
 ): Promise<Verdict> {
   const { name, version, approval } = gated
@@ -82,7 +82,7 @@ export async function passGate(
   const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
-  if (word !== undefined) noteCall(ctx, call, word, granted === undefined)
+  if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
     ...about,
@@ -145,19 +145,19 @@ async function grantOf(
 }
 
 /** What the model is told about a call that was not approved. */
-export function notApproved(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
+export function approvalRefusal(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
   const told = `[not done: ${refusalOf({ kind: 'call', name: call.name }, verdict)}]`
   return refuse(ctx, call, refusalFailure(told, verdict), told)
 }
 
 /** The result of a call, and the arguments it was done with. */
-interface Worked {
+interface WorkedCall {
   readonly told: CallResult
   readonly by: Checked<unknown>
 }
 
 /** What a wrapped call was last done with. */
-interface Ran {
+interface WrappedRun {
   checked?: Checked<unknown>
 }
 
@@ -188,30 +188,30 @@ export class ToolBinding implements Binding {
   }
 
   /** The middlewares around a call have the last word on its result, and so on what follows from it. */
-  async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: Hooks): Promise<CallResult> {
+  async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: MiddlewareChain): Promise<CallResult> {
     const { action, input } = this.#tool
-    const ran: Ran = {}
+    const ran: WrappedRun = {}
     try {
       const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
       if (action === undefined || told.isError === true) return told
       const given = ran.checked ?? input.check(asked.input)
       return given.ok ? withActions(action, told, given.value, { ctx, call: asked, state, answer: this.#answer }) : told
     } catch (thrown) {
-      const what = failureOf(thrown)
+      const what = middlewareFailure(thrown)
       return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
     }
   }
 
-  async #run(ctx: Context, asked: ToolCall, state: ConversationState, ran?: Ran): Promise<CallResult> {
+  async #run(ctx: Context, asked: ToolCall, state: ConversationState, ran?: WrappedRun): Promise<CallResult> {
     const tool = this.#tool
     const call = asked.input === null ? { ...asked, input: {} } : asked
     const checked = tool.input.check(call.input)
     const wasAsked = ctx.wasAsked(approvalQuestion)
     if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
-    const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, state.edge) : undefined
+    const looked = checked.ok ? approvalNeedOf(ctx, tool, call, checked.value, state.edge) : undefined
     const found = looked instanceof Promise ? await looked : looked
     const asking =
-      found ?? (wasAsked ? askedBefore(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+      found ?? (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
     const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, state)
     if (done !== undefined && !('told' in done)) return done
     const unasked = { edited: false, from: call.input }
@@ -232,26 +232,26 @@ export class ToolBinding implements Binding {
     ctx: Context,
     asked: ToolCall,
     given: Checked<unknown>,
-    asking: Asking,
+    asking: ApprovalNeed,
     state: ConversationState,
-  ): Promise<CallResult | Worked> {
+  ): Promise<CallResult | WorkedCall> {
     const tool = this.#tool
     let [call, shown] = [asked, asked]
     /** The arguments that were validated last, and what that made of them. */
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
-    let done: CallResult | Worked | undefined
+    let done: CallResult | WorkedCall | undefined
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
       // edited arguments of another version get no further than its capability
       const isOther = on !== undefined && on.toolVersion !== tool.version
       if (checked.ok || isOther) last = { from: input, checked }
-      return isOther ? undefined : fitOf(tool, checked, input)
+      return isOther ? undefined : fitOfTool(tool, checked, input)
     }
     const verdict = await review({
       input: asked.input,
       ask: ({ again }) => {
-        shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
+        shown = last.checked.ok ? { ...call, input: runArguments(tool, last.checked.value, call.input) } : call
         const now =
           again === undefined
             ? asking
@@ -268,12 +268,13 @@ export class ToolBinding implements Binding {
           ? undefined
           : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
         if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
-        if (told === undefined || !checked.ok) return void (done = changedInput(ctx, call, approver, misfit(checked)))
+        if (told === undefined || !checked.ok)
+          return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
         return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
       },
     })
-    return verdict.approved ? done! : notApproved(ctx, call, verdict)
+    return verdict.approved ? done! : approvalRefusal(ctx, call, verdict)
   }
 
   async #work(
@@ -282,19 +283,19 @@ export class ToolBinding implements Binding {
     input: unknown,
     state: ConversationState,
     approved: ApprovedCall,
-  ): Promise<CallResult | Lapsed> {
+  ): Promise<CallResult | LapsedApproval> {
     const { name, version, work } = this.#tool
-    if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
+    if (work.kind === 'effect') return runEffect(ctx, { name, version }, work, input, call, approved)
     const { capability, on } = approved
     // what was given in this very moment is good, and what needed nothing begins at once
     const refused =
       capability === undefined || on === undefined
         ? undefined
-        : await refusedWork(ctx, { name, version }, call, capability)
+        : await capabilityRefusal(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
-    const crossed = { ...call, input: crossing(this.#tool, call.input, approved.from, input) }
+    const crossed = { ...call, input: crossingArguments(this.#tool, call.input, approved.from, input) }
     return work.kind === 'agent'
-      ? agentOf(ctx, name, work, crossed, state, capability !== undefined)
+      ? runAgentTool(ctx, name, work, crossed, state, capability !== undefined)
       : this.#orchestrate(ctx, crossed, state)
   }
 
@@ -311,7 +312,7 @@ export class ToolBinding implements Binding {
 }
 
 /** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
-async function agentOf(
+async function runAgentTool(
   ctx: Context,
   name: string,
   work: AgentWork,
@@ -341,12 +342,12 @@ async function agentOf(
 }
 
 /** Work that was approved, and was not done because the approval does not hold any more. */
-interface Lapsed {
+interface LapsedApproval {
   readonly lapsed: Failure
 }
 
 /** The question of a journal that today's code would not ask: the approver's decision on it still counts. */
-export const askedBefore = ({ oversight }: Edge, reason: string): Asking => ({
+export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNeed => ({
   reason,
   always: true,
   ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
@@ -356,7 +357,7 @@ const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.va
 const misfit = (checked: Checked<unknown>): string => (checked.ok ? '' : checked.problem)
 
 /** Approved arguments that no longer fit their tool: the model is told so, and calls again, which is asked about. */
-function changedInput(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
+function changedInputResult(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
   const message = `not done: ${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
   return refuse(
     ctx,
@@ -389,12 +390,12 @@ type NamedTool = Pick<Tool, 'name' | 'version'>
  * worker that has begun goes on in another process with another version of its tool, and one that has not does not
  * begin there. Undefined: it may begin.
  */
-async function refusedWork(
+async function capabilityRefusal(
   ctx: Context,
   tool: NamedTool,
   call: ToolCall,
   capability: Capability,
-): Promise<CallResult | Lapsed | undefined> {
+): Promise<CallResult | LapsedApproval | undefined> {
   const holder = new CapabilityHolder(capability)
   const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, {
     effect: 'read',
@@ -410,14 +411,14 @@ async function refusedWork(
 }
 
 /** One step. Where it needed an approval, each try looks at the capability before it does anything. */
-async function effectOf(
+async function runEffect(
   ctx: Context,
   tool: NamedTool,
   work: EffectWork,
   input: unknown,
   call: ToolCall,
   { edited, capability }: ApprovedCall,
-): Promise<CallResult | Lapsed> {
+): Promise<CallResult | LapsedApproval> {
   const { name } = tool
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
   const effect = (io: StepIO): Json | Promise<Json> =>

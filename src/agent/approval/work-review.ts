@@ -46,9 +46,9 @@ import {
 import type { Assess, Assessment } from './assessment.ts'
 import type { Agent } from '../definition.ts'
 import { finalBrief, fitOfBrief } from '../tool/final-arguments.ts'
-import { fitting } from '../output.ts'
-import { OwnEdge, Spent } from '../edge-override.ts'
-import { assessed, unknownToolIn } from './report-tool.ts'
+import { checkOutput } from '../output.ts'
+import { EdgeOverride, WorkCost } from '../edge-override.ts'
+import { assessResult, unknownToolIn } from './report-tool.ts'
 
 /** How often an approver may send work back, by default. */
 const defaultRounds = 3
@@ -58,42 +58,42 @@ export const reviewLayer =
   (agent: Agent): Layer =>
   (next) =>
   (ctx, edge) =>
-    edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : lookedAfter(agent, ctx, edge, next)
+    edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : reviewWork(agent, ctx, edge, next)
 
-async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
-  const begun = await admitted(agent, given, recorded)
+async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
+  const begun = await admitWork(agent, given, recorded)
   if ('status' in begun) return begun
-  const looks = looksAtResult(agent, begun)
+  const looks = reviewsResult(agent, begun)
   // a result is looked at with how it came about, and work goes on from there
   let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, report: true } : begun
   const before: HistoryEntry[] = []
-  const spent = new Spent()
+  const spent = new WorkCost()
   for (let round = 0; ; round++) {
     const locals = new Locals()
-    const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent, locals)
+    const ctx = new EdgeOverride(round === 0 ? given : given.scope('again'), edge, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer')
-      return left(given, begun, outcome, before)
+      return endOfReview(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
-    const verdict = await lookedAt(
+    const verdict = await reviewResult(
       agent,
-      new OwnEdge(given.scope('result'), edge, spent, locals),
+      new EdgeOverride(given.scope('result'), edge, spent, locals),
       edge,
       outcome,
       { tookMs, costUsd: spent.usd },
       round,
     )
-    if (verdict === undefined) return left(given, begun, outcome, before)
-    if ('status' in verdict) return left(given, begun, verdict, before)
+    if (verdict === undefined) return endOfReview(given, begun, outcome, before)
+    if ('status' in verdict) return endOfReview(given, begun, verdict, before)
     const { said } = trailOf(outcome)
     before.push(...unanswered(said))
-    edge = again(edge, said, verdict.feedback)
+    edge = withFeedback(edge, said, verdict.feedback)
   }
 }
 
 /** Whether its result may have to be reviewed. What a router's lead says is only a result once the router has ended. */
-function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
+function reviewsResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
   if (flow?.lead === true) return false
   return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
 }
@@ -102,7 +102,7 @@ function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
  * Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the
  * leader of its plan has reviewed; for a router's lead, which is the router.
  */
-function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
+function asksToBegin(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
   const above = parentOf(ctx.place.activation)?.parent
   return (
     oversight !== undefined &&
@@ -114,8 +114,8 @@ function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assign
 }
 
 /** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
-async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
-  if (!asksFirst(ctx, edge)) return edge
+async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
+  if (!asksToBegin(ctx, edge)) return edge
   const { name, version, description } = agent
   const { oversight, failures } = edge
   const begin = ctx.scope('begin')
@@ -135,7 +135,7 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
     },
   })
   if (verdict === undefined) return edge
-  if (!verdict.approved) return refused({ kind: 'work', name }, verdict)
+  if (!verdict.approved) return refusedOutcome({ kind: 'work', name }, verdict)
   return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
 }
 
@@ -158,22 +158,22 @@ function withBrief(edge: Edge, input: Json): Edge {
 }
 
 /** The end of refused work, for the leader who gave it. */
-const refused = (proposal: Proposal, verdict: RefusedVerdict): Outcome =>
+const refusedOutcome = (proposal: Proposal, verdict: RefusedVerdict): Outcome =>
   failed(refusalFailure(refusalOf(proposal, verdict), verdict))
 
 /** What work has taken. */
-interface Used {
+interface WorkUse {
   readonly tookMs: number
   readonly costUsd: number | undefined
 }
 
 /** Reviews a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
-async function lookedAt(
+async function reviewResult(
   agent: Agent,
   ctx: Context,
   edge: Edge,
   outcome: Extract<Outcome, { status: 'completed' }>,
-  used: Used,
+  used: WorkUse,
   round: number,
 ): Promise<Outcome | { readonly feedback: string | undefined } | undefined> {
   const { name, version, assess, outputSchema } = agent
@@ -183,7 +183,7 @@ async function lookedAt(
   const { word: found, problem } =
     assess === undefined
       ? {}
-      : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+      : await assessResult(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
   if (oversight === undefined) return undefined
   const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
   const subject: Subject = {
@@ -202,7 +202,7 @@ async function lookedAt(
     ...(found === undefined ? undefined : { context: found as unknown as Json }),
     ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
     fits: (input) => {
-      const checked = fitting(input, outputSchema)
+      const checked = checkOutput(input, outputSchema)
       return checked.ok ? undefined : checked.problem
     },
   })
@@ -211,7 +211,7 @@ async function lookedAt(
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
-  return withAnswer(name, refused({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
+  return withAnswer(name, refusedOutcome({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
 }
 
 /**
@@ -221,7 +221,7 @@ async function lookedAt(
 function subjectOf(
   { confidence, costUsd, proposedAction, cannotDo }: Assessment = {},
   assess: Assess,
-  used: Used,
+  used: WorkUse,
   unknownTool?: string,
 ): Subject {
   const spent = assess === 'report' ? [costUsd, used.costUsd] : [costUsd ?? used.costUsd]
@@ -238,7 +238,7 @@ function subjectOf(
 }
 
 /** The same work again, from where it is, with the approver's comment. */
-function again(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
+function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
   const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
   const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
@@ -258,7 +258,7 @@ function again(edge: Edge, said: readonly HistoryEntry[], comment: string | unde
 }
 
 /** How it ends, with everything that was said on the way where its leader or session keeps that. */
-function left(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
+function endOfReview(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
   const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined
   if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)
   if (before.length === 0) return outcome

@@ -2,9 +2,9 @@
  * Compaction: a conversation that has grown too long goes on as a summary and its last messages.
  *
  * Owns: the options, when a summary is due, what it is made of, the notes that stand in its place. Does not own: the
- * messages (../state.ts), when it is looked at (../loop.ts).
+ * messages (../loop/conversation-state.ts), when it is looked at (../loop/turn-loop.ts).
  * Holds: K3, K10: a summary is a step, or a worker, recorded once; what is shown after it follows from it alone. Others
- * are shown what was said, never the summary (../state.ts).
+ * are shown what was said, never the summary (../loop/conversation-state.ts).
  */
 import {
   asText,
@@ -31,10 +31,10 @@ import { workerEnd } from '../../oversight/index.ts'
 import type { Background } from '../tool/binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
-import type { Extension, Turn } from './extension.ts'
-import { askModel, type Asking } from '../loop/turn.ts'
-import { startWorker } from '../code/verbs.ts'
-import { computation, hookFailed, spoken } from './word.ts'
+import type { Extension, TurnView } from './extension.ts'
+import { askModel, type ModelCaller } from '../loop/turn.ts'
+import { startWorker } from '../code/agent-context.ts'
+import { hookStepOptions, hookFailed, recordableReply } from './hook-call.ts'
 
 /** What is to be summarized. */
 export interface SummaryInput {
@@ -103,9 +103,9 @@ export const summaryMark =
 export const underWayMark = '[Still under way:]'
 
 /** The compacting of one activation. */
-export class Compacting implements Extension {
+export class Compactor implements Extension {
   readonly #options: Compaction
-  readonly #asking: Asking
+  readonly #asking: ModelCaller
   readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #background: Background | undefined
@@ -118,7 +118,7 @@ export class Compacting implements Extension {
 
   constructor(
     options: Compaction,
-    asking: Asking,
+    asking: ModelCaller,
     state: ConversationState,
     maxTurns: number,
     background: Background | undefined,
@@ -138,7 +138,7 @@ export class Compacting implements Extension {
     }
   }
 
-  beforeModel({ ctx }: Turn): Promise<void> | undefined {
+  beforeModel({ ctx }: TurnView): Promise<void> | undefined {
     this.#refresh()
     return this.#isDue() ? this.#compact(ctx) : undefined
   }
@@ -196,11 +196,14 @@ export class Compacting implements Extension {
     const input = this.#input(ctx, messages)
     if (summarize === undefined) return this.#byModel(ctx, input().text)
     if (typeof summarize === 'function')
-      return (await ctx.next(ctx.begin('summarize', async (io) => spoken(await summarize(input(), io)), computation)))
-        .outcome
+      return (
+        await ctx.next(
+          ctx.begin('summarize', async (io) => recordableReply(await summarize(input(), io)), hookStepOptions),
+        )
+      ).outcome
     const { brief, text, turn } = input()
     const work =
-      summarize.inputSchema === undefined ? { instructions: askedText(text) } : { input: { brief, text, turn } }
+      summarize.inputSchema === undefined ? { instructions: summaryRequest(text) } : { input: { brief, text, turn } }
     const started = startWorker(ctx, this.#state.edge, summarize, work, undefined, undefined, 'summary')
     return typeof started === 'string'
       ? (await workerEnd(ctx, started)).outcome
@@ -237,7 +240,7 @@ export class Compacting implements Extension {
   }
 }
 
-const askedText = (text: string): string => `${summaryTask}\n\n${text}`
+const summaryRequest = (text: string): string => `${summaryTask}\n\n${text}`
 
 /** The summary that an end holds, or why there is none. */
 function summaryOf(outcome: Outcome): string | Failure {

@@ -2,7 +2,7 @@
  * Completion: whether an answer is the end. Scorers measure it; what does not pass goes back to the model.
  *
  * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers
- * (scoring.ts), when an answer is measured (../loop.ts), a scorer that is a model (judge.ts: an agent like any other).
+ * (scoring.ts), when an answer is measured (../loop/turn-loop.ts), a scorer that is a model (judge.ts: an agent like any other).
  * All of it is pure.
  */
 import {
@@ -26,7 +26,7 @@ import type { StepIO } from '../../engine/index.ts'
 import type { Caller, CompletionScored } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import { isAgent, isName, type Agent } from '../definition.ts'
-import type { Word } from './word.ts'
+import type { HookReply } from './hook-call.ts'
 
 /** An answer that is to be measured, as a scorer is given it. */
 export interface ScorerInput {
@@ -105,31 +105,31 @@ export interface Completion {
    * After each measuring, once. What it returns is not used; if it throws, the journal has `hook.failed` and the work
    * goes on.
    */
-  readonly onScored?: (scored: ScoredMoment, io: StepIO) => Word<unknown>
+  readonly onScored?: (scored: ScoredMoment, io: StepIO) => HookReply<unknown>
 }
 
 /** How long scorers have if nobody says. Milliseconds. */
 export const defaultTimeoutMs = 600_000
 
 /** A scorer, whatever it was written as. */
-export type Measure =
+export type NamedScorer =
   | { readonly name: string; readonly score: ScorerFunction; readonly agent?: undefined }
   | { readonly name: string; readonly agent: Agent; readonly score?: undefined }
 
 /** A scorer as it is asked. */
-export function measureOf(scorer: Scorer): Measure {
+export function namedScorer(scorer: Scorer): NamedScorer {
   if (typeof scorer === 'function') return { name: scorer.name, score: scorer }
   return 'kind' in scorer ? { name: scorer.name, agent: scorer } : { name: scorer.name, score: scorer.score }
 }
 
 /** Scorers as they were given, whatever they are. */
-const listed = (given: unknown): readonly unknown[] => {
+const givenScorers = (given: unknown): readonly unknown[] => {
   const scorers = hasNames(given) ? (given as { readonly scorers?: unknown }).scorers : undefined
   return Array.isArray(scorers) ? scorers : []
 }
 
 /** Scorers that are agents. */
-export const scorerAgents = (given: unknown): readonly Agent[] => listed(given).filter(isAgent)
+export const scorerAgents = (given: unknown): readonly Agent[] => givenScorers(given).filter(isAgent)
 
 /** The part of it that is data, for the version of its agent. */
 export function completionData({
@@ -139,7 +139,7 @@ export function completionData({
   timeoutMs = defaultTimeoutMs,
 }: Completion): Json {
   return {
-    scorers: listed({ scorers }).map((scorer) => String((scorer as { readonly name?: unknown }).name)),
+    scorers: givenScorers({ scorers }).map((scorer) => String((scorer as { readonly name?: unknown }).name)),
     strategy,
     parallel,
     timeoutMs,
@@ -163,7 +163,7 @@ const completionCheck = object<Completion>({
 /** What is wrong with it, one sentence each. */
 export function completionProblems(given: Completion | undefined, where: string): string[] {
   if (given === undefined) return []
-  const called = listed(given).map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
+  const called = givenScorers(given).map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
   return [
     ...completionCheck(given, `${where}: isComplete`),
     ...called.flatMap((name, i) =>

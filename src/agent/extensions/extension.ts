@@ -2,7 +2,7 @@
  * Extension: what an option of a model agent does at the moments of its turn loop.
  *
  * Owns: the moments, what an extension sees and may change at each. Does not own: which extensions there are and in
- * which order (activation.ts), when a moment comes (turn-loop.ts).
+ * which order (model-activation.ts), when a moment comes (turn-loop.ts).
  * Holds: an extension is made for one activation and keeps its state itself. A moment that no extension has is not
  * waited for, and nothing is called.
  */
@@ -30,7 +30,7 @@ export interface IterationWord {
 }
 
 /** Why an answer is not the end. */
-export interface Refusal {
+export interface AnswerRefusal {
   /** What the model is told. */
   readonly told: string
   /** What its workers are shown of that. */
@@ -38,7 +38,7 @@ export interface Refusal {
 }
 
 /** One turn as extensions see it; what is not read-only they may set. */
-export class Turn {
+export class TurnView {
   /** The scope of the turn. */
   readonly ctx: Context
   /** What the model is shown this time. Undefined: the conversation as it stands. */
@@ -66,28 +66,28 @@ export interface Extension {
   /** Before each turn, also before it is known whether there is one: tells the model what has come in. */
   beforeTurn?(): void
   /** A turn has begun, and its model is about to be called. Undefined: there is nothing to wait for. */
-  beforeModel?(turn: Turn): Promise<void> | undefined
+  beforeModel?(turn: TurnView): Promise<void> | undefined
   /** The model could not be called. True: the turn is taken back, and begins again. */
   onUnanswered?(outcome: Outcome): boolean
   /** The model has answered. */
-  afterModel?(turn: Turn): Promise<void>
+  afterModel?(turn: TurnView): Promise<void>
   /** It has called nothing. True: there is more to tell it, so this was no answer. */
   beforeAnswer?(): Promise<boolean>
   /** With this answer the work would end. The first refusal counts. */
-  onAnswer?(turn: Turn, text: string, output: Json): Promise<Refusal | undefined>
+  onAnswer?(turn: TurnView, text: string, output: Json): Promise<AnswerRefusal | undefined>
   /** The turn is over. */
-  afterTurn?(turn: Turn): Promise<void>
+  afterTurn?(turn: TurnView): Promise<void>
   /** What the end by a limit says besides. Empty: nothing. */
   unmet?(): string
   /** The loop has ended, but by an exception. */
   atEnd?(outcome: Outcome): Promise<Outcome>
 }
 
-type Moment = keyof Extension
-type At<M extends Moment> = Extension & Required<Pick<Extension, M>>
+type LoopMoment = keyof Extension
+type ExtensionAt<M extends LoopMoment> = Extension & Required<Pick<Extension, M>>
 
 /** For each moment the extensions that have it, in order. */
-export type Moments = { readonly [M in Moment]: readonly At<M>[] }
+export type Moments = { readonly [M in LoopMoment]: readonly ExtensionAt<M>[] }
 
 const noMoments: Moments = {
   beforeTurn: [],
@@ -104,7 +104,7 @@ const noMoments: Moments = {
 /** The extensions by moment. Without any, always the same object. */
 export function momentsOf(extensions: readonly Extension[]): Moments {
   if (extensions.length === 0) return noMoments
-  const moments = Object.keys(noMoments) as Moment[]
+  const moments = Object.keys(noMoments) as LoopMoment[]
   return Object.fromEntries(
     moments.map((moment) => [moment, extensions.filter((each) => each[moment] !== undefined)]),
   ) as unknown as Moments

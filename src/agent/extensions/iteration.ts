@@ -2,7 +2,7 @@
  * Iteration: what users' code may say after each turn of a model agent.
  *
  * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns
- * (../loop.ts), the scorers that are asked before it (completion.ts).
+ * (../loop/turn-loop.ts), the scorers that are asked before it (completion.ts).
  * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's
  * note, never as its own last words.
  */
@@ -12,8 +12,8 @@ import type { Caller } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
-import type { Extension, IterationWord, Turn } from './extension.ts'
-import { askWord, wordProblem, type Word } from './word.ts'
+import type { Extension, IterationWord, TurnView } from './extension.ts'
+import { callHook, hookReplyProblem, type HookReply } from './hook-call.ts'
 
 export type { IterationWord } from './extension.ts'
 
@@ -55,15 +55,15 @@ export interface Iteration {
  * The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited
  * for any more.
  */
-export type OnIterationComplete = (iteration: Iteration, io: StepIO) => Word<IterationWord>
+export type OnIterationComplete = (iteration: Iteration, io: StepIO) => HookReply<IterationWord>
 
 const names: NamesOf<IterationWord> = { continue: true, feedback: true }
 
 /** How a turn has gone. */
-export type Turned = Pick<Turn, 'answer' | 'end' | 'isAnswer' | 'scored'>
+export type EndedTurn = Pick<TurnView, 'answer' | 'end' | 'isAnswer' | 'scored'>
 
 /** What follows from a turn. */
-export interface Follows {
+export interface NextStep {
   /** The end of the work; undefined: another turn. */
   readonly end?: Outcome
   /** What the model is told before. */
@@ -75,7 +75,7 @@ export interface Follows {
 /** What a model is told that is to go on, though it had answered. */
 export const goOn = 'Your work is not done yet. Go on.'
 
-const natural = ({ end }: Turned): Follows => (end === undefined ? {} : { end })
+const defaultNextStep = ({ end }: EndedTurn): NextStep => (end === undefined ? {} : { end })
 
 /**
  * A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its
@@ -90,8 +90,8 @@ export const iteration = (
   async afterTurn(turn) {
     const nth = state.turn
     const ask = (io: StepIO): unknown => hook(iterationOf(state, turn.ctx, turn, nth, maxTurns), io)
-    const { word } = await askWord<IterationWord>(turn.ctx, name, ask, problemOf)
-    turn.word = bothSaid(turn.word, word)
+    const { word } = await callHook<IterationWord>(turn.ctx, name, ask, problemOf)
+    turn.word = mergeWords(turn.word, word)
   },
 })
 
@@ -99,29 +99,29 @@ export const iteration = (
  * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be
  * another turn. Pure. What a call has ended that is no answer, or has failed, has ended whatever the hook says.
  */
-export function follows(
+export function nextStep(
   word: IterationWord | undefined,
-  turned: Turned,
+  turned: EndedTurn,
   left: boolean,
   state: ConversationState,
-): Follows {
+): NextStep {
   const { end, isAnswer } = turned
-  if (word === undefined || (end !== undefined && !isAnswer)) return natural(turned)
-  const note = given(word.feedback)
+  if (word === undefined || (end !== undefined && !isAnswer)) return defaultNextStep(turned)
+  const note = nonBlank(word.feedback)
   // nobody is asked again for the sake of a note
   if (word.continue === false && end !== undefined) return { end }
   if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
-  if (word.continue === false) return { end: end ?? bailed(state, turned) }
-  return word.continue === true && end !== undefined && left ? { note: goOn } : natural(turned)
+  if (word.continue === false) return { end: end ?? bailedOutcome(state, turned) }
+  return word.continue === true && end !== undefined && left ? { note: goOn } : defaultNextStep(turned)
 }
 
 /** What follows from the last turn that a hook has granted: whatever it brought is the end. */
-export const lastFollows = (turned: Turned, state: ConversationState): Follows => ({
-  end: turned.end ?? bailed(state, turned),
+export const nextStepAfterLast = (turned: EndedTurn, state: ConversationState): NextStep => ({
+  end: turned.end ?? bailedOutcome(state, turned),
 })
 
 /** The end by a hook, with what there is: the last text, else what the last calls have brought. Never empty. */
-function bailed(state: ConversationState, { answer: { calls }, scored }: Turned): Outcome {
+function bailedOutcome(state: ConversationState, { answer: { calls }, scored }: EndedTurn): Outcome {
   const results = resultsOf(state.messages, calls.length).map(({ content }) => asText(content))
   const why = scored === undefined || scored.passed ? '' : `; isComplete was not satisfied: ${scored.reason}`
   const text = [state.text, results.join('\n')].find((each) => each.trim() !== '') ?? '[no text]'
@@ -129,7 +129,7 @@ function bailed(state: ConversationState, { answer: { calls }, scored }: Turned)
 }
 
 /** What two hooks have said after one turn: of the second, what it says goes before; feedback of both is told. Pure. */
-function bothSaid(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
+function mergeWords(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const goes = second.continue ?? first.continue
   const feedback = [first.feedback, second.feedback]
@@ -141,13 +141,13 @@ function bothSaid(first: IterationWord | undefined, second: IterationWord | unde
   }
 }
 
-const given = (feedback: string | undefined): string | undefined =>
+const nonBlank = (feedback: string | undefined): string | undefined =>
   typeof feedback === 'string' && feedback.trim() !== '' ? feedback : undefined
 
 function problemOf(word: Json): string | undefined {
   const { continue: goes, feedback } = (typeof word === 'object' ? word : {}) as { readonly [name: string]: Json }
   return (
-    wordProblem(word, names) ??
+    hookReplyProblem(word, names) ??
     (goes === undefined || goes === null || typeof goes === 'boolean'
       ? undefined
       : 'continue is neither true nor false') ??
@@ -158,7 +158,7 @@ function problemOf(word: Json): string | undefined {
 function iterationOf(
   state: ConversationState,
   { place }: Context,
-  { answer, end, scored }: Turned,
+  { answer, end, scored }: EndedTurn,
   turn: number,
   maxTurns: number,
 ): Iteration {

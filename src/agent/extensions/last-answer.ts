@@ -2,7 +2,7 @@
  * Last answer: the last turn of an agent is asked without tools, so that it ends with an answer and not at its limit.
  *
  * Owns: what the model is told then, and that a turn for which the tree has no more room becomes that last one. Does
- * not own: the tools (../loop.ts), the turn that the tree keeps for it (the engine).
+ * not own: the tools (../loop/turn-loop.ts), the turn that the tree keeps for it (the engine).
  */
 import type { JsonObject, Outcome } from '../../core/index.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'

@@ -2,7 +2,7 @@
  * Middleware: what stands around the work of a model agent, whatever its model says: it adds, looks on, changes or refuses.
  *
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its
- * word (hooks.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it
+ * word (middleware-chain.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it
  * happens once, also across a crash and on replay (K10).
  */
 import {
@@ -16,7 +16,8 @@ import {
 } from '../../core/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
 import { isName } from '../definition.ts'
-import type { AgentContext } from '../code/verbs.ts'
+import type { AgentContext } from '../code/agent-context.ts'
+import type { HookReply } from './hook-call.ts'
 
 /** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
 export interface MomentValues {
@@ -48,7 +49,7 @@ export interface Moment {
 }
 
 /** What an activation begins with. */
-export interface Beginning {
+export interface ActivationStart {
   /** The agent's own, without what Reeve's verbs add to them. */
   readonly instructions: string | undefined
   /** The names of its tools, without Reeve's own verbs. */
@@ -56,7 +57,7 @@ export interface Beginning {
 }
 
 /** What a model is asked with. */
-export interface Asked {
+export interface ModelPrompt {
   readonly messages: readonly Message[]
   readonly settings: ModelSettings
 }
@@ -72,8 +73,6 @@ export interface ToolResult {
   readonly content: Json
   readonly isError?: boolean
 }
-
-type Word<T> = T | undefined | void | Promise<T | undefined | void>
 
 /**
  * What stands around a model agent. Of several the first is outermost: it is asked first on the way in (`before`,
@@ -93,16 +92,16 @@ export interface MiddlewareHooks {
    * Before anything else of an activation: other instructions, or fewer tools. Where control comes back to an agent,
    * that is another activation.
    */
-  before?(begins: Beginning, at: Moment): Word<Partial<Beginning>>
+  before?(begins: ActivationStart, at: Moment): HookReply<Partial<ActivationStart>>
   /** Before each call of the model: what it is shown this time. The conversation itself stays as it is recorded. */
-  beforeModel?(asked: Asked, at: Moment): Word<Partial<Asked>>
+  beforeModel?(asked: ModelPrompt, at: Moment): HookReply<Partial<ModelPrompt>>
   /**
    * After each answer of the model: `text` takes the place of its text, in the conversation and as the answer. `again`
    * rejects it: its calls are refused with these words, or they are said as a user, and the model is asked once more;
    * that is another turn. Nobody is shown the answer before, not while it is written either, and then as it holds: what
    * masks a text belongs here.
    */
-  afterModel?(answer: ModelAnswer, at: Moment): Word<{ readonly text: string } | { readonly again: string }>
+  afterModel?(answer: ModelAnswer, at: Moment): HookReply<{ readonly text: string } | { readonly again: string }>
   /**
    * Around each call that is known and permitted, of a tool or an agent as a tool; Reeve's own verbs are not wrapped.
    * Its approval is asked for inside. The tool's `action` follows from what is returned here. What agents said
@@ -118,7 +117,7 @@ export interface MiddlewareHooks {
    * tools said; `run.messages()` has the answer that was left, live parts what is written; what was said on the way to
    * the answer is passed on as it is: `afterModel` and `wrapTool` see to that.
    */
-  after?(outcome: Outcome, at: Moment): Word<Outcome>
+  after?(outcome: Outcome, at: Moment): HookReply<Outcome>
 }
 
 /** What may be wrong with the middlewares of one agent. `known`: the names of what one may have. */

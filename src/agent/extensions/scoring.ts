@@ -2,7 +2,7 @@
  * Scoring: the scorers of one activation at work.
  *
  * Owns: asking several under one deadline, what their ends count, the words of a refusal. Does not own: the options
- * (completion.ts), when an answer is measured (../loop.ts).
+ * (completion.ts), when an answer is measured (../loop/turn-loop.ts).
  * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one
  * step of one attempt, an agent is a worker over the edge).
  */
@@ -21,26 +21,26 @@ import { stopAsked } from '../../oversight/index.ts'
 import {
   defaultTimeoutMs,
   judgedText,
-  measureOf,
+  namedScorer,
   scoreOf,
   type Completion,
-  type Measure,
+  type NamedScorer,
   type Scored,
   type ScorerInput,
   type ScorerResult,
 } from './completion.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
-import type { Extension, Refusal, Turn } from './extension.ts'
-import { startWorker } from '../code/verbs.ts'
-import { askWord, computation, spoken } from './word.ts'
+import type { Extension, AnswerRefusal, TurnView } from './extension.ts'
+import { startWorker } from '../code/agent-context.ts'
+import { callHook, hookStepOptions, recordableReply } from './hook-call.ts'
 
 /** Their deadline is that of all of them. */
-const scorer = { ...computation, timeoutMs: Infinity }
+const scorerStep = { ...hookStepOptions, timeoutMs: Infinity }
 
 /** The scorers of one activation at work. */
 export class Scoring implements Extension {
   readonly #completion: Completion
-  readonly #measures: readonly Measure[]
+  readonly #measures: readonly NamedScorer[]
   readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #scope: string
@@ -49,7 +49,7 @@ export class Scoring implements Extension {
 
   constructor(completion: Completion, state: ConversationState, maxTurns: number, scope = 'isComplete') {
     this.#completion = completion
-    this.#measures = completion.scorers.map(measureOf)
+    this.#measures = completion.scorers.map(namedScorer)
     this.#state = state
     this.#maxTurns = maxTurns
     this.#scope = scope
@@ -60,9 +60,9 @@ export class Scoring implements Extension {
     return this.#unmet === undefined ? '' : `; isComplete was never satisfied: ${this.#unmet}`
   }
 
-  async onAnswer(turn: Turn, text: string, output: Json): Promise<Refusal | undefined> {
+  async onAnswer(turn: TurnView, text: string, output: Json): Promise<AnswerRefusal | undefined> {
     const scored = await this.#measure(turn.ctx, text, output)
-    turn.scored = turn.scored === undefined || !scored.passed ? scored : bothPassed(turn.scored, scored)
+    turn.scored = turn.scored === undefined || !scored.passed ? scored : mergeScored(turn.scored, scored)
     return scored.passed ? undefined : { told: refusedText(scored), toWorkers: refusedAnswerText(scored) }
   }
 
@@ -80,7 +80,7 @@ export class Scoring implements Extension {
     if (onScored !== undefined) {
       const { agent, turn: nth } = this.#state
       const durationMs = ctx.now().getTime() - begunAt
-      await askWord(
+      await callHook(
         ctx,
         'onScored',
         async (io) => void (await onScored({ ...scored, turn: nth, agent, run: ctx.place.run, durationMs }, io)),
@@ -100,7 +100,7 @@ export class Scoring implements Extension {
     let deadline = ctx.ask('deadline', { until: new Date(since + timeoutMs) })
     let stood = 0
     const results = new Map<string, ScorerResult>()
-    const open = new Map<string, Measure>()
+    const open = new Map<string, NamedScorer>()
     const waiting = [...this.#measures]
     const isDecided = (): boolean =>
       [...results.values()].some(({ passed }) => (strategy === 'any' ? passed : !passed && !parallel))
@@ -143,21 +143,22 @@ export class Scoring implements Extension {
     const unfinished = new Set([...open.values(), ...(timedOut ? waiting : [])].map(({ name }) => name))
     return {
       results: this.#measures.flatMap(
-        ({ name }) => results.get(name) ?? (unfinished.has(name) ? [errored(name, 'it did not finish')] : []),
+        ({ name }) => results.get(name) ?? (unfinished.has(name) ? [failedResult(name, 'it did not finish')] : []),
       ),
       timedOut,
     }
   }
 
   /** Begins a scorer: what its end will arrive under, or why it cannot begin. */
-  #begun(ctx: Context, measure: Measure, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
+  #begun(ctx: Context, measure: NamedScorer, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
     const { name, score, agent } = measure
-    if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), scorer)
+    if (score !== undefined)
+      return ctx.begin(`score:${name}`, async (io) => recordableReply(await score(input(), io)), scorerStep)
     const { brief, text, output, turn } = input()
     const work =
       agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
     const started = startWorker(ctx, this.#state.edge, agent, work, undefined, undefined, 'score')
-    return typeof started === 'string' ? started : errored(name, started.message)
+    return typeof started === 'string' ? started : failedResult(name, started.message)
   }
 
   /** Made when it is asked for: on replay nobody does. */
@@ -180,23 +181,23 @@ export class Scoring implements Extension {
 }
 
 /** What two have said whom an answer has passed. */
-const bothPassed = (first: Scored, second: Scored): Scored => ({
+const mergeScored = (first: Scored, second: Scored): Scored => ({
   passed: true,
   results: [...first.results, ...second.results],
   timedOut: first.timedOut || second.timedOut,
   reason: `${first.reason}; ${second.reason}`,
 })
 
-const errored = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
+const failedResult = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
 
-function resultOf({ name }: Measure, outcome: Outcome): ScorerResult {
+function resultOf({ name }: NamedScorer, outcome: Outcome): ScorerResult {
   const ended = withoutTrail(outcome)
   if (ended.status !== 'completed') {
     // a model is told of it; the step has recorded the words of an exception
-    return errored(name, ended.status === 'failed' ? failureTold(ended.failure) : describeOutcome(ended))
+    return failedResult(name, ended.status === 'failed' ? failureTold(ended.failure) : describeOutcome(ended))
   }
   const found = scoreOf(ended.output)
-  return typeof found === 'string' ? errored(name, found) : { scorer: name, ...found, passed: found.score === 1 }
+  return typeof found === 'string' ? failedResult(name, found) : { scorer: name, ...found, passed: found.score === 1 }
 }
 
 const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string =>

@@ -14,7 +14,7 @@ import { asText, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import type { Background } from '../tool/binding.ts'
-import type { CallResult, Deferrable } from '../tool/call-result.ts'
+import type { CallResult, DeferrableWork } from '../tool/call-result.ts'
 import type { ConversationState } from './conversation-state.ts'
 import type { Extension } from '../extensions/extension.ts'
 import type { TurnBudget } from './turn-budget.ts'
@@ -29,8 +29,8 @@ export interface BackgroundRules {
 }
 
 /** Work that its model agent does not wait for. */
-interface Deferred {
-  readonly what: Deferrable
+interface DeferredWork {
+  readonly what: DeferrableWork
   readonly placeholder: string
   readonly work: Promise<CallResult>
   /** What its model agent is to be told. Undefined while it works. */
@@ -40,7 +40,7 @@ interface Deferred {
 export class BackgroundWork implements Background {
   readonly #rules: BackgroundRules
   /** What has not been told, in the order of the calls. */
-  readonly #untold = new Set<Deferred>()
+  readonly #untold = new Set<DeferredWork>()
   /** How its model agent ends before it is asked again. */
   #ending: ConversationState['ending']
   /** Why nothing more can come. */
@@ -53,9 +53,9 @@ export class BackgroundWork implements Background {
     this.#rules = rules
   }
 
-  defer(what: Deferrable, work: Promise<CallResult>): CallResult {
+  defer(what: DeferrableWork, work: Promise<CallResult>): CallResult {
     const placeholder = `[${what.label}: "${what.who}" works in the background; its result will stand here once it has ended]`
-    const deferred: Deferred = { what, placeholder, work, result: undefined }
+    const deferred: DeferredWork = { what, placeholder, work, result: undefined }
     this.#untold.add(deferred)
     work.then(
       (result) => this.#ended(deferred, result),
@@ -75,7 +75,7 @@ export class BackgroundWork implements Background {
       return result
     })
     ctx.emit({ type: 'fact.noted', name: 'tool.deferred', data: { tool: call.name, callId: call.id, call: label } })
-    const what: Deferrable = {
+    const what: DeferrableWork = {
       callId: call.id,
       label,
       who: call.name,
@@ -86,7 +86,7 @@ export class BackgroundWork implements Background {
     return this.defer(what, ended)
   }
 
-  #ended(deferred: Deferred, result: CallResult): void {
+  #ended(deferred: DeferredWork, result: CallResult): void {
     deferred.result = result
     const outcome = result.finish?.outcome
     if (outcome !== undefined && outcome.status !== 'completed') this.#ending ??= outcome
@@ -99,19 +99,19 @@ export class BackgroundWork implements Background {
   }
 
   deliver(state: ConversationState): void {
-    const ended = [...this.#untold].filter(isEnded)
+    const ended = [...this.#untold].filter(hasEnded)
     if (this.#ending !== undefined) state.ending = this.#ending
     if (ended.length === 0) return
     state.note(`Ended since you were last asked: ${ended.map((each) => this.#told(state, each)).join('; ')}.`)
   }
 
   /** Puts the result in the place of what was said for it. Says where it stands. */
-  #told(state: ConversationState, deferred: Ended): string {
+  #told(state: ConversationState, deferred: EndedWork): string {
     const { what, result } = deferred
     this.#untold.delete(deferred)
     const name = `${what.label} ("${what.who}", ${what.status() ?? 'never begun'})`
     // a summary may stand where it was called
-    return put(state, deferred)
+    return placeResult(state, deferred)
       ? `${name}, its result stands where you called it`
       : `${name}: ${asText(result.content)}`
   }
@@ -121,7 +121,7 @@ export class BackgroundWork implements Background {
     if (this.#ending !== undefined) return true
     if (whenDone === 'stop') return this.#leave()
     while (this.#untold.size > 0) {
-      const ended = [...this.#untold].filter(isEnded).length
+      const ended = [...this.#untold].filter(hasEnded).length
       if (this.#ending !== undefined || ended === this.#untold.size || (react === 'each' && ended > 0)) return true
       await this.#news()
     }
@@ -130,7 +130,7 @@ export class BackgroundWork implements Background {
 
   async rest(): Promise<void> {
     if (this.#rules.whenDone === 'stop') return
-    while (this.#ending === undefined && ![...this.#untold].every(isEnded)) await this.#news()
+    while (this.#ending === undefined && ![...this.#untold].every(hasEnded)) await this.#news()
   }
 
   async end(outcome: Outcome, state: ConversationState): Promise<Outcome> {
@@ -138,24 +138,24 @@ export class BackgroundWork implements Background {
     if (!answered || this.#rules.whenDone === 'stop') this.#stopAll()
     await this.#allEnded()
     // its model is not asked again; those who come after it are shown its conversation
-    for (const each of this.#untold) if (isEnded(each)) put(state, each)
+    for (const each of this.#untold) if (hasEnded(each)) placeResult(state, each)
     return answered ? (this.#ending ?? outcome) : outcome
   }
 
   /** Stops what is still at work, and waits until it has ended. What ended before is told. */
   async #leave(): Promise<boolean> {
-    if ([...this.#untold].some(isEnded)) return true
+    if ([...this.#untold].some(hasEnded)) return true
     this.#stopAll()
     await this.#allEnded()
     return false
   }
 
   #stopAll(): void {
-    for (const each of this.#untold) if (!isEnded(each)) each.what.stop('its leader is done')
+    for (const each of this.#untold) if (!hasEnded(each)) each.what.stop('its leader is done')
   }
 
   async #allEnded(): Promise<void> {
-    while (![...this.#untold].every(isEnded)) await this.#news()
+    while (![...this.#untold].every(hasEnded)) await this.#news()
   }
 
   /** Resolves when one has ended; rejects if the leader has to leave. */
@@ -186,12 +186,12 @@ async function restBeforeLast(background: Background, state: ConversationState):
   background.deliver(state)
 }
 
-type Ended = Deferred & { readonly result: CallResult }
+type EndedWork = DeferredWork & { readonly result: CallResult }
 
-const isEnded = (deferred: Deferred): deferred is Ended => deferred.result !== undefined
+const hasEnded = (deferred: DeferredWork): deferred is EndedWork => deferred.result !== undefined
 
 /** Puts the result where its call stands. False: the model is not shown that call any more. */
-function put(state: ConversationState, { what, placeholder, result }: Ended): boolean {
+function placeResult(state: ConversationState, { what, placeholder, result }: EndedWork): boolean {
   const message = state.whole.findLast(
     (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,
   )

@@ -23,8 +23,8 @@ import {
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../../model/index.ts'
-import type { Deferring } from '../tool/call-result.ts'
-import type { Hooks } from '../extensions/hooks.ts'
+import type { WorkDeferrer } from '../tool/call-result.ts'
+import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
 
 export class ConversationState {
   readonly agent: string
@@ -33,9 +33,9 @@ export class ConversationState {
   /** What the model is shown; grows in place and is never copied, so whoever keeps a reference sees it grow. */
   readonly messages: Message[] = []
   /** What stands around the work; undefined if nothing does. */
-  hooks: Hooks | undefined
+  hooks: MiddlewareChain | undefined
   /** What goes on while its model does something else; undefined where nothing may. */
-  background: Deferring | undefined
+  background: WorkDeferrer | undefined
   /** Turns begun so far; the number of the one under way, counted from 1. */
   turn = 0
   /** Calls of the model besides those of turns: they count as turns where turns are limited. */

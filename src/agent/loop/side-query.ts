@@ -10,7 +10,7 @@ import type { HistoryEntry, Outcome } from '../../core/index.ts'
 import { toolEdge, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { fixedToolbox } from '../tool/binding.ts'
-import { think } from './activation.ts'
+import { runModelAgent } from './model-activation.ts'
 import { outputRepairs, type ModelSetup } from './turn-loop.ts'
 import { modelSetup } from '../model-agent.ts'
 
@@ -51,9 +51,13 @@ export function askSideQuery(
   const { asks: _asks, assignment: _assignment, ...below } = toolEdge(edge, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
   const open: ModelSetup['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
-  return think({ ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) }, ctx, {
-    ...below,
-    brief: { instructions: question },
-    entries,
-  })
+  return runModelAgent(
+    { ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) },
+    ctx,
+    {
+      ...below,
+      brief: { instructions: question },
+      entries,
+    },
+  )
 }

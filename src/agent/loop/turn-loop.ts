@@ -4,7 +4,7 @@
  *
  * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn
  * (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does at a moment
- * (extension.ts), what stands around the loop (activation.ts).
+ * (extension.ts), what stands around the loop (model-activation.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for
  * calls).
  */
@@ -23,17 +23,17 @@ import type { Context, RetryPolicy } from '../../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
 import type { Compaction } from '../extensions/compaction.ts'
 import type { Completion } from '../extensions/completion.ts'
-import { follows, goOn, lastFollows, type Follows, type OnIterationComplete } from '../extensions/iteration.ts'
+import { nextStep, goOn, nextStepAfterLast, type NextStep, type OnIterationComplete } from '../extensions/iteration.ts'
 import { exceeded } from '../extensions/last-answer.ts'
 import type { MiddlewareHooks } from '../extensions/middleware.ts'
 import { fixedToolbox, refuse, type CallResult, type Opening, type Toolbox } from '../tool/binding.ts'
 import { isBlank } from '../definition.ts'
 import type { ConversationState } from './conversation-state.ts'
-import { Turn, type Moments, type Refusal } from '../extensions/extension.ts'
-import { correction, outputOf, unfit } from '../output.ts'
+import { TurnView, type Moments, type AnswerRefusal } from '../extensions/extension.ts'
+import { correction, outputOf, outputMisfit } from '../output.ts'
 import type { Tool } from '../tool/tool.ts'
-import { outdone } from '../tool/transfer-tool.ts'
-import { askModel, offered, runCalls } from './turn.ts'
+import { supersededTransfer } from '../tool/transfer-tool.ts'
+import { askModel, offeredTools, runCalls } from './turn.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
 /** How often a model may correct an output that does not fit its schema. */
@@ -85,9 +85,9 @@ export async function turnLoop(
   at: Moments,
 ): Promise<Outcome> {
   const { ctx, edge } = state
-  const offer = new Offer(state, toolbox)
+  const offer = new OfferedTools(state, toolbox)
   let isGranted = false // the turn is the last, by the word of a hook
-  let stood: Decided | undefined // an answer that a hook does not take for the end
+  let stood: FinishingCall | undefined // an answer that a hook does not take for the end
   state.begin(system)
   for (;;) {
     state.sayLater()
@@ -95,10 +95,10 @@ export async function turnLoop(
     if (state.ending !== undefined) return state.ending
     if (state.asked >= turns.max) {
       const lift = turns.max === defaultLimits.turns ? ` (${howToLift('turns', turns.max)})` : ''
-      return state.limited('turns', `${turns.max} turns are used up${lift}${unmetBy(at)}`)
+      return state.limited('turns', `${turns.max} turns are used up${lift}${unmetText(at)}`)
     }
     state.turn++
-    const turn = new Turn(ctx.scope('turn'))
+    const turn = new TurnView(ctx.scope('turn'))
     for (const each of at.beforeModel) {
       const waiting = each.beforeModel(turn)
       if (waiting !== undefined) await waiting
@@ -112,21 +112,22 @@ export async function turnLoop(
     if (asked.status !== 'completed') {
       if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
       return exceeded(asked) === undefined || stood === undefined
-        ? unanswered(state, ctx.place.activation, asked, unmetBy(at))
-        : stoodFor(stood)
+        ? modelFailure(state, ctx.place.activation, asked, unmetText(at))
+        : settleFor(stood)
     }
     turn.answer = asked.output as unknown as ModelAnswer
-    const excess = tooMany(setup, edge, turn.answer)
-    if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : stoodFor(stood)
+    const excess = callLimitProblem(setup, edge, turn.answer)
+    if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : settleFor(stood)
     for (const each of at.afterModel) await each.afterModel(turn)
     const { answer, again } = turn
     state.say(answerMessage(answer))
     if (again === undefined && answer.text !== '') state.text = answer.text
-    let decided: Decided | undefined // by a call
-    if (again !== undefined) rejected(state, turn.ctx, answer, again)
-    else if (answer.calls.length > 0) turn.end = (decided = await worked(state, turn.ctx, offer.toolbox, answer))?.end
+    let decided: FinishingCall | undefined // by a call
+    if (again !== undefined) rejectAnswer(state, turn.ctx, answer, again)
+    else if (answer.calls.length > 0)
+      turn.end = (decided = await runAnswerCalls(state, turn.ctx, offer.toolbox, answer))?.end
     else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
-    else turn.end = concluded(setup, state, answer.text)
+    else turn.end = outputAnswer(setup, state, answer.text)
     // a call that ends the work is no answer of the model's, unless that is what it is for
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
@@ -139,14 +140,14 @@ export async function turnLoop(
       turn.end = undefined
     }
     for (const each of at.afterTurn) await each.afterTurn(turn)
-    const next: Follows = isGranted
-      ? lastFollows(turn, state)
-      : follows(turn.word, turn, state.asked < turns.max, state)
+    const next: NextStep = isGranted
+      ? nextStepAfterLast(turn, state)
+      : nextStep(turn.word, turn, state.asked < turns.max, state)
     if (next.end !== undefined) {
       if (next.end === decided?.end) decided.take()
       return next.end
     }
-    stood = turn.end === undefined ? undefined : standing(state, turn.end, decided)
+    stood = turn.end === undefined ? undefined : standingAnswer(state, turn.end, decided)
     if (stood !== undefined) decided?.refuse()
     if (next.note !== undefined) state.note(next.note)
     isGranted = next.last === true
@@ -155,7 +156,7 @@ export async function turnLoop(
 }
 
 /** What the end by a limit says besides: the first that has something to say. */
-const unmetBy = ({ unmet }: Moments): string => unmet.map((each) => each.unmet()).find((said) => said !== '') ?? ''
+const unmetText = ({ unmet }: Moments): string => unmet.map((each) => each.unmet()).find((said) => said !== '') ?? ''
 
 /** Whether there is more to tell the model that has called nothing. */
 async function hasMore({ beforeAnswer }: Moments): Promise<boolean> {
@@ -164,7 +165,12 @@ async function hasMore({ beforeAnswer }: Moments): Promise<boolean> {
 }
 
 /** The first refusal of an answer: the others are not asked. */
-async function refusedBy({ onAnswer }: Moments, turn: Turn, text: string, output: Json): Promise<Refusal | undefined> {
+async function refusedBy(
+  { onAnswer }: Moments,
+  turn: TurnView,
+  text: string,
+  output: Json,
+): Promise<AnswerRefusal | undefined> {
   for (const each of onAnswer) {
     const refusal = await each.onAnswer(turn, text, output)
     if (refusal !== undefined) return refusal
@@ -173,7 +179,7 @@ async function refusedBy({ onAnswer }: Moments, turn: Turn, text: string, output
 }
 
 /** What the model may call, turn by turn. The same list again while nothing changes. */
-class Offer {
+class OfferedTools {
   toolbox: Toolbox
   readonly #state: ConversationState
   #known: Toolbox['specs'] | undefined
@@ -191,7 +197,7 @@ class Offer {
     const { specs } = this.toolbox
     if (specs !== this.#known) {
       this.#known = specs
-      this.#specs = offered(specs, this.#state, this.isVerb)
+      this.#specs = offeredTools(specs, this.#state, this.isVerb)
     }
     return this.#specs
   }
@@ -203,7 +209,7 @@ class Offer {
 }
 
 /** How a call ends the work. */
-interface Decided {
+interface FinishingCall {
   readonly end: Outcome
   /** The model answers by it. */
   readonly answers: boolean
@@ -214,13 +220,13 @@ interface Decided {
 }
 
 /** More was wanted than there is: what was there is the end. */
-function stoodFor(stood: Decided): Outcome {
+function settleFor(stood: FinishingCall): Outcome {
   stood.take()
   return stood.end
 }
 
 /** An answer from which the work goes on, should it turn out to be the last. */
-function standing(state: ConversationState, end: Outcome, decided: Decided | undefined): Decided {
+function standingAnswer(state: ConversationState, end: Outcome, decided: FinishingCall | undefined): FinishingCall {
   const { answer } = state
   const take = (): void => {
     if (decided === undefined) state.answer = answer
@@ -231,14 +237,14 @@ function standing(state: ConversationState, end: Outcome, decided: Decided | und
 }
 
 /** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
-function tooMany({ agent }: ModelSetup, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
+function callLimitProblem({ agent }: ModelSetup, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
   const most = limits?.calls
   if (most === undefined || calls.length <= most) return undefined
   return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`
 }
 
 /** How a model agent ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
-function unanswered(
+function modelFailure(
   state: ConversationState,
   own: ActivationId,
   outcome: Exclude<Outcome, { status: 'completed' }>,
@@ -254,7 +260,7 @@ function unanswered(
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
-function rejected(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
+function rejectAnswer(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
   for (const call of calls) {
     const content = `[not done: ${why}]`
     refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
@@ -263,17 +269,17 @@ function rejected(state: ConversationState, turn: Context, { calls }: ModelAnswe
   if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 
-async function worked(
+async function runAnswerCalls(
   state: ConversationState,
   turn: Context,
   toolbox: Toolbox,
   answer: ModelAnswer,
-): Promise<Decided | undefined> {
+): Promise<FinishingCall | undefined> {
   const results = await runCalls(state, turn, toolbox, answer.calls)
-  const last = decisive(results)
+  const last = decisiveCall(results)
   results.forEach((result, i) => {
     const call = answer.calls[i]!
-    const { content, isError } = i === last ? result : outdone(result, turn, call)
+    const { content, isError } = i === last ? result : supersededTransfer(result, turn, call)
     const { id, name } = call
     state.say(
       isError === true
@@ -308,7 +314,7 @@ async function worked(
 }
 
 /** The call by which the agent ends: of several the last, but nothing ends well what has failed. */
-function decisive(results: readonly CallResult[]): number {
+function decisiveCall(results: readonly CallResult[]): number {
   const last = results.findLastIndex(({ finish }) => finish !== undefined)
   const bad =
     last <= 0
@@ -318,14 +324,14 @@ function decisive(results: readonly CallResult[]): number {
 }
 
 /** The answer as output; undefined if the model is to correct it. */
-function concluded(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
+function outputAnswer(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
   const output = outputOf(text, setup.outputSchema)
   if (output.ok) {
     state.answer = state.messages.at(-1)
     return completed(output.value)
   }
   if (state.repairs >= outputRepairs) {
-    return failed(unfit(setup.agent, `after ${state.repairs} corrections: ${output.problem}`))
+    return failed(outputMisfit(setup.agent, `after ${state.repairs} corrections: ${output.problem}`))
   }
   state.repairs++
   state.note(correction(output.problem))

@@ -30,11 +30,11 @@ import { noSuchTool } from '../approval/assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from './conversation-state.ts'
 import type { Prompt } from '../extensions/extension.ts'
-import { askedBefore, notApproved, passGate } from '../approval/tool-gate.ts'
+import { earlierQuestion, approvalRefusal, passGate } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
 /** What asks a model agent's model. Made once per definition. */
-export interface Asking {
+export interface ModelCaller {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
@@ -45,7 +45,7 @@ export interface Asking {
 }
 
 /** How the call counts. `last`: it may take the turn that is kept for the last answer. */
-export interface Counting {
+export interface ModelCallOptions {
   readonly last?: boolean
   /** Whether what it may call is a verb of Reeve's own, whose arguments are structure. Default: nothing is. */
   readonly isVerb?: (name: string) => boolean
@@ -57,12 +57,12 @@ const oneTurn: Charge = { turns: 1 }
 
 /** Asks the model once. The step's own retries are the only ones. */
 export async function askModel(
-  asking: Asking,
+  asking: ModelCaller,
   state: ConversationState,
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt = state,
-  { last = false, isVerb = () => false }: Counting = {},
+  { last = false, isVerb = () => false }: ModelCallOptions = {},
 ): Promise<Outcome> {
   if (state.ending !== undefined) return state.ending
   const { model, agent, purpose } = asking
@@ -81,7 +81,7 @@ export async function askModel(
       ...(changeable.length === 0 ? undefined : { changeable }),
     },
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
-    settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer),
     content: (sha256) =>
       modelCallContent(
         { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
@@ -135,7 +135,7 @@ const unpriced = (agent: string, { id }: Model): Failure =>
     'validation',
   )
 
-function settled(
+function modelCharge(
   agent: string,
   answer: ModelAnswer,
 ): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
@@ -153,7 +153,7 @@ function settled(
  * the estimate.
  */
 function budgetOf(
-  asking: Asking,
+  asking: ModelCaller,
   state: ConversationState,
   specs: readonly ToolSpec[],
   { tokens, settings = asking.settings }: Prompt,
@@ -227,14 +227,14 @@ function runCall(
   if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(state, ctx, binding, call)
   return binding.verb === true || state.hooks?.wrapsTools === true
     ? binding.run(ctx, call, state)
-    : stoppable(state, ctx, () => binding.run(ctx, call, state))
+    : runStoppable(state, ctx, () => binding.run(ctx, call, state))
 }
 
 /**
  * May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a
  * failure.
  */
-async function stoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
+async function runStoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
   state.calls.add(ctx)
   try {
     return await work()
@@ -260,11 +260,13 @@ async function gatedVerb(
     ask: ({ input, again }) => {
       const why = again === undefined ? reason : `${reason} (asked again: ${again})`
       const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
-      return stoppable(state, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
+      return runStoppable(state, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
     },
     begin: (approval) => expiredBy(ctx, approval),
   })
-  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, state) : notApproved(ctx, call, verdict)
+  return verdict.approved
+    ? placed.run(ctx, { ...call, input: verdict.input }, state)
+    : approvalRefusal(ctx, call, verdict)
 }
 
 async function unknownTool(
@@ -275,15 +277,15 @@ async function unknownTool(
 ): Promise<CallResult> {
   // a tool that was asked about and is gone since: the approver's decision is not passed over
   if (ctx.wasAsked(approvalQuestion)) {
-    const asking = askedBefore(state.edge, `"${call.name}" is gone since this was asked`)
+    const asking = earlierQuestion(state.edge, `"${call.name}" is gone since this was asked`)
     const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
     const verdict = await passGate(ctx, gone, call, asking, () => undefined)
-    if (!verdict.approved) return notApproved(ctx, call, verdict)
+    if (!verdict.approved) return approvalRefusal(ctx, call, verdict)
     const message = `not done: ${approvedBefore(verdict.approver)}, and ${noSuchTool(call.name)} any more`
     const what = failure('tool.unknown', message, 'validation')
     return refuse(ctx, call, what, `[${what.message}]`)
   }
-  const names = offered(toolbox.specs, state).map((spec) => spec.name)
+  const names = offeredTools(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   return refuse(
     ctx,
@@ -296,7 +298,7 @@ async function unknownTool(
 /**
  * The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes.
  */
-export function offered(
+export function offeredTools(
   specs: readonly ToolSpec[],
   state: ConversationState,
   isVerb?: (name: string) => boolean,

@@ -2,7 +2,7 @@
  * Teammate: what a member of a planned team that is code can do besides its work: read and send mail, ask for help,
  * publish.
  *
- * Owns: these verbs. Does not own: their words (words.ts), the tools of models (tools.ts), who decides (../../team).
+ * Owns: these verbs. Does not own: their words (team-commands.ts), the tools of models (team-tools.ts), who decides (../../team).
  * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with
  * the same numbers, and is taken once.
  */
@@ -23,12 +23,12 @@ import {
   leaderReply,
   replyIn,
   tellLeader,
-  type InboxWord,
+  type InboxCommand,
   type Mail,
   type MailToSend,
   type RecruitWish,
   type RetireWish,
-} from './words.ts'
+} from './team-commands.ts'
 
 /** What became of mail that was sent. */
 export type Sent =
@@ -121,13 +121,13 @@ export function teammate(ctx: Context): Teammate {
     throw new ReeveError('team.not-a-member', `"${ctx.place.agent}" does not work for a planned team here`, {
       hint: 'Only members of a team({ … }) and their orchestration tools have mail and colleagues. isTeammate(ctx) tells.',
     })
-  return new Member(ctx, assignment)
+  return new ActivationTeammate(ctx, assignment)
 }
 
 /** Whether `teammate(ctx)` has an answer. */
 export const isTeammate = (ctx: Context): boolean => readEdge(ctx.input).assignment !== undefined
 
-class Member implements Teammate {
+class ActivationTeammate implements Teammate {
   readonly member: string
   readonly role: string
   readonly task: string
@@ -166,7 +166,7 @@ class Member implements Teammate {
     if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
     const { from, withinMs } = wait
     const ctx = this.#ctx
-    const word: InboxWord = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
+    const word: InboxCommand = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
     if (withinMs === undefined) return mailOf(await this.#ask(word))
     if (!Number.isFinite(withinMs))
       throw new ReeveError('input.invalid', `nextMail: withinMs is ${withinMs}, expected milliseconds`)
@@ -179,7 +179,7 @@ class Member implements Teammate {
   }
 
   /** Ends a wait. The leader may have replied just now: then that reply is on its way, and is the mail. */
-  async #callOff(asked: MessageId, word: InboxWord): Promise<readonly Mail[]> {
+  async #callOff(asked: MessageId, word: InboxCommand): Promise<readonly Mail[]> {
     const again = tellLeader(this.#ctx, this.#leader, word)
     let early: readonly Mail[] | undefined
     let late: JsonObject | undefined

@@ -1,23 +1,23 @@
 /**
  * Ask supervisor: the tool by which a model asks its leader a question, where the leader takes questions.
  *
- * Owns: its schema and words. Does not own: how a question travels (question.ts), how it is answered (../supervisor).
+ * Owns: its schema and words. Does not own: how a question travels (../code/leader-question.ts), how it is answered (../supervisor).
  */
 import { askTool, failure, isObject } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { Extended, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
+import { MergedToolbox, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
 import { invalidInput } from '../approval/tool-gate.ts'
-import { askSupervisor } from '../code/question.ts'
+import { askSupervisor } from '../code/leader-question.ts'
 
 /** The opening of a model agent that may ask its leader. The same where questions are not taken. */
 export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
-  return to === undefined ? opening : { ...opening, toolbox: new Extended(opening.toolbox, [asking]) }
+  return to === undefined ? opening : { ...opening, toolbox: new MergedToolbox(opening.toolbox, [askSupervisorTool]) }
 }
 
 /** The tool `ask_supervisor`. */
-const asking: Binding = {
+const askSupervisorTool: Binding = {
   verb: true,
   spec: {
     name: askTool,

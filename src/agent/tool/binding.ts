@@ -8,7 +8,7 @@
 import { asText, type Failure, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import type { CallResult, Deferring } from './call-result.ts'
+import type { CallResult, WorkDeferrer } from './call-result.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 
 export type { CallResult } from './call-result.ts'
@@ -45,7 +45,7 @@ export interface Toolbox {
 }
 
 /** Work that goes on while the model agent that asked for it does something else. */
-export interface Background extends Deferring {
+export interface Background extends WorkDeferrer {
   /** Tells the model what has ended since it was asked last. Called before each turn. */
   deliver(state: ConversationState): void
   /**
@@ -81,7 +81,7 @@ export function fixedToolbox(bindings: readonly Binding[]): Toolbox {
 }
 
 /** Another toolbox without some of its tools: they are neither offered nor found. */
-export class Lessened implements Toolbox {
+export class FilteredToolbox implements Toolbox {
   readonly #inner: Toolbox
   readonly #missing: ReadonlySet<string>
   #known: readonly ToolSpec[] | undefined
@@ -107,7 +107,7 @@ export class Lessened implements Toolbox {
 }
 
 /** Another toolbox with more tools. One of its own under the same name stays what it is. */
-export class Extended implements Toolbox {
+export class MergedToolbox implements Toolbox {
   readonly #inner: Toolbox
   readonly #more: readonly Binding[]
   #known: readonly ToolSpec[] | undefined
@@ -143,7 +143,7 @@ export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: str
  * A tool has done its work, and what was to follow from its result does not: a fact for the journal, and for the model
  * the result with `why`. No error, or it would call the tool again.
  */
-export function unfollowed(
+export function withoutAction(
   ctx: Context,
   call: ToolCall,
   result: CallResult,

@@ -40,7 +40,7 @@ export interface CallResult extends Told {
 }
 
 /** Work that may go on in the background. */
-export interface Deferrable {
+export interface DeferrableWork {
   readonly callId: string
   /** How a model may name it: `d1`, `d2`, … for delegations, `t1`, `t2`, … for calls of tools. */
   readonly label: string
@@ -54,9 +54,9 @@ export interface Deferrable {
 }
 
 /** Lets calls go on while the model agent that made them does something else. */
-export interface Deferring {
+export interface WorkDeferrer {
   /** Lets it work. What the call is answered with meanwhile. */
-  defer(what: Deferrable, work: Promise<CallResult>): CallResult
+  defer(what: DeferrableWork, work: Promise<CallResult>): CallResult
   /** The same for the call of a tool, which is named and recorded as such. */
   deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult
 }

@@ -17,7 +17,7 @@ import type { Agent } from '../definition.ts'
 export type Fit = string | undefined | { readonly runs: Json }
 
 /** As much of a tool as says what it runs with. */
-interface Running {
+interface RunnableTool {
   readonly input: Schema
   readonly work:
     | { readonly kind: 'effect' | 'orchestration' }
@@ -34,7 +34,7 @@ export function finalArguments(value: unknown, given: Json): Json {
 }
 
 /** What becomes of arguments under a schema. */
-export function fitUnder(checked: Checked<unknown>, given: Json): Fit {
+export function fitUnderSchema(checked: Checked<unknown>, given: Json): Fit {
   if (!checked.ok) return checked.problem
   const runs = finalArguments(checked.value, given)
   return runs === given ? undefined : { runs }
@@ -43,18 +43,18 @@ export function fitUnder(checked: Checked<unknown>, given: Json): Fit {
 /**
  * What a tool runs with, of a value that its schema has made: an agent as a tool makes of it what its own schema says.
  */
-export function runsWith(tool: Running, value: unknown, given: Json): Json {
+export function runArguments(tool: RunnableTool, value: unknown, given: Json): Json {
   const final = finalArguments(value, given)
   const own = ownSchema(tool)?.check(final)
   return own?.ok === true ? finalArguments(own.value, final) : final
 }
 
 /** What becomes of arguments for a tool that a human has edited. */
-export function fitOf(tool: Running, checked: Checked<unknown>, given: Json): Fit {
+export function fitOfTool(tool: RunnableTool, checked: Checked<unknown>, given: Json): Fit {
   const own = checked.ok ? ownSchema(tool)?.check(finalArguments(checked.value, given)) : undefined
   return own?.ok === false
     ? own.problem
-    : fitUnder(checked.ok ? { ...checked, value: runsWith(tool, checked.value, given) } : checked, given)
+    : fitUnderSchema(checked.ok ? { ...checked, value: runArguments(tool, checked.value, given) } : checked, given)
 }
 
 /**
@@ -62,11 +62,11 @@ export function fitOf(tool: Running, checked: Checked<unknown>, given: Json): Fi
  * approved, where that changes nothing of them, else what it makes them of. `from`: what was validated, `value`: what
  * that made of it.
  */
-export function crossing(tool: Running, approved: Json, from: Json, value: unknown): Json {
+export function crossingArguments(tool: RunnableTool, approved: Json, from: Json, value: unknown): Json {
   const isAgent = tool.work.kind === 'agent'
   const given = isAgent ? finalArguments(value, from) : from
   const schema = isAgent ? ownSchema(tool) : tool.input
-  return approved !== from && schema !== undefined && fitUnder(schema.check(approved), approved) === undefined
+  return approved !== from && schema !== undefined && fitUnderSchema(schema.check(approved), approved) === undefined
     ? approved
     : given
 }
@@ -84,11 +84,11 @@ export function finalBrief(
 export function fitOfBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>, given: Json): Fit {
   const checked = inputSchema?.check(given)
   if (checked === undefined || (checked.ok && parsesInput !== true)) return undefined
-  return fitUnder(checked, given)
+  return fitUnderSchema(checked, given)
 }
 
 /** What an agent as a tool validates by. */
-const ownSchema = ({ work }: Running): Schema | undefined =>
+const ownSchema = ({ work }: RunnableTool): Schema | undefined =>
   work.kind === 'agent' ? work.agent.inputSchema : undefined
 
 /** Dates and big integers as text, absent members left out; undefined for everything that would lose something. */

@@ -9,14 +9,14 @@ import { completed, failure, FailureError, messageOf } from '../../core/index.ts
 import { thrownTold, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { unfollowed, type CallResult } from './binding.ts'
+import { withoutAction, type CallResult } from './binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
-import { fitting, outputOf } from '../output.ts'
+import { checkOutput, outputOf } from '../output.ts'
 import type { ActionRule, ToolAction } from './tool.ts'
-import { handedTo } from './transfer-tool.ts'
+import { transferResult } from './transfer-tool.ts'
 
 /** Where a call was made. */
-interface Call {
+interface ActionCall {
   readonly ctx: Context
   readonly call: ToolCall
   readonly state: ConversationState
@@ -25,16 +25,16 @@ interface Call {
 }
 
 /** A result with what follows from it. */
-export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
+export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: ActionCall): CallResult {
   try {
     const given = typeof rule === 'function' ? rule(told.content, input) : rule
     const actions =
       given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
-    return actions.reduce((result, action) => take(action, result, at), told)
+    return actions.reduce((result, action) => applyAction(action, result, at), told)
   } catch (thrown) {
     const open = `what follows from the result of "${at.call.name}" could not be decided`
     // the journal has the words of an exception, a model never does
-    return unfollowed(
+    return withoutAction(
       at.ctx,
       at.call,
       told,
@@ -44,21 +44,22 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
   }
 }
 
-function take(action: ToolAction, told: CallResult, at: Call): CallResult {
+function applyAction(action: ToolAction, told: CallResult, at: ActionCall): CallResult {
   const { ctx, call, state } = at
   if (action === 'break') {
     ctx.emit({ type: 'break.requested', callId: call.id })
     return { ...told, breaks: true }
   }
-  if (typeof action === 'object' && 'transfer' in action) return handedOver(action, told, at)
-  const fits = typeof told.content === 'string' ? outputOf(told.content, at.answer) : fitting(told.content, at.answer)
+  if (typeof action === 'object' && 'transfer' in action) return transferAction(action, told, at)
+  const fits =
+    typeof told.content === 'string' ? outputOf(told.content, at.answer) : checkOutput(told.content, at.answer)
   if (!fits.ok) {
     const what = failure(
       'output.invalid',
       `the result of "${call.name}" cannot be the answer of "${state.agent}": ${fits.problem}`,
       'validation',
     )
-    return unfollowed(ctx, call, told, what)
+    return withoutAction(ctx, call, told, what)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor')
@@ -67,10 +68,10 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }
 
-function handedOver(
+function transferAction(
   { transfer: to, task }: { readonly transfer: string; readonly task?: string },
   told: CallResult,
-  at: Call,
+  at: ActionCall,
 ): CallResult {
   const { ctx, call, state } = at
   const names = (state.edge.flow?.to ?? []).map(({ name }) => name)
@@ -78,12 +79,12 @@ function handedOver(
     return {
       ...told,
       ...(told.breaks === undefined ? {} : { breaks: true as const }),
-      finish: handedTo(to, ctx, call, task).finish!,
+      finish: transferResult(to, ctx, call, task).finish!,
     }
   const what = failure(
     'transfer.refused',
     `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
     'validation',
   )
-  return unfollowed(ctx, call, told, what, `not transferred: ${what.message}`)
+  return withoutAction(ctx, call, told, what, `not transferred: ${what.message}`)
 }

@@ -43,8 +43,8 @@ import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../../oversight/index.ts'
 import { isName, versionOf, type Agent } from '../definition.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
-import { retryCheck } from '../retry.ts'
-import type { AgentContext } from '../code/verbs.ts'
+import { retryCheck } from '../retry-check.ts'
+import type { AgentContext } from '../code/agent-context.ts'
 
 /** What `execute` gets besides the input. */
 export interface ToolIO extends StepIO {
@@ -377,26 +377,26 @@ export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSd
  */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
-  if (Array.isArray(given)) return (given as readonly unknown[]).map(listed)
+  if (Array.isArray(given)) return (given as readonly unknown[]).map(toolInList)
   if (!hasNames(given) || isTool(given))
     throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, {
       hint: 'Give a list: tools: [search].',
     })
   return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
-    hasNames(each) && isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
+    hasNames(each) && isTool(each) ? renamed(each, name) : fromAiSdkTool(name, mustBeToolLike(each, name)),
   )
 }
 
 /** Tools of the AI SDK have no names of their own. */
-function listed(given: unknown, i: number): Tool {
-  if (hasNames(given) && isTool(known(given, 'name' in given ? String(given.name) : ''))) return given as Tool
+function toolInList(given: unknown, i: number): Tool {
+  if (hasNames(given) && isTool(mustBeToolLike(given, 'name' in given ? String(given.name) : ''))) return given as Tool
   throw new ReeveError('tool.invalid', `tools[${i}] is not a tool, but ${described(given)}`, {
     hint: 'Make one with tool() or asTool(); tools of the AI SDK go into a record by name: tools: { search }.',
   })
 }
 
 /** An agent is the most likely thing to be taken for a tool. */
-function known<T>(given: T, name: string): T {
+function mustBeToolLike<T>(given: T, name: string): T {
   if (!hasNames(given))
     throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, {
       hint: 'Make one with tool() or asTool().',
@@ -414,7 +414,7 @@ const renamed = (given: Tool, name: string): Tool =>
   given.name === name ? given : { ...given, name, spec: { ...given.spec, name } }
 
 /** An AI SDK tool as it is. It says nothing about its effect, so it is `idempotent`. */
-function adopted(name: string, given: AiSdkTool): Tool {
+function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
   const { execute, needsApproval } = given
   if (typeof execute !== 'function') {
     throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, {
@@ -428,13 +428,15 @@ function adopted(name: string, given: AiSdkTool): Tool {
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
     ...(needsApproval === undefined || needsApproval === false
       ? undefined
-      : { approval: needsApproval === true ? true : { when: (input: unknown) => asks(needsApproval, input) } }),
-    execute: (input: unknown, io) => lastOf(callAiSdk(execute, given, input, io), io),
+      : {
+          approval: needsApproval === true ? true : { when: (input: unknown) => asksForApproval(needsApproval, input) },
+        }),
+    execute: (input: unknown, io) => lastYielded(callAiSdk(execute, given, input, io), io),
   })
 }
 
 /** The AI SDK allows an asynchronous answer; a question that may not wait is answered with yes. */
-function asks(needsApproval: unknown, input: unknown): boolean {
+function asksForApproval(needsApproval: unknown, input: unknown): boolean {
   return (
     typeof needsApproval !== 'function' ||
     (needsApproval as (input: unknown, options: unknown) => unknown)(input, { toolCallId: '', messages: [] }) !== false
@@ -450,7 +452,7 @@ function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO
 }
 
 /** A tool that yields shows its work in progress; the last thing it yields is the result. */
-async function lastOf(returned: unknown, io: ToolIO): Promise<unknown> {
+async function lastYielded(returned: unknown, io: ToolIO): Promise<unknown> {
   const result = await returned
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result
   let last: unknown = null

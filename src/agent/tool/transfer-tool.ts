@@ -10,18 +10,18 @@ import { completed, failure, isObject, transferred, transferTool } from '../../c
 import type { Candidate } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { Extended, refuse, unfollowed, type Binding, type CallResult, type Opening } from './binding.ts'
+import { MergedToolbox, refuse, withoutAction, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 
 /** The opening of a model agent that may hand control on. The same if there is nobody to hand it to. */
 export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
   if (candidates.length === 0) return opening
   const { system, toolbox } = opening
-  const others = othersText(candidates)
+  const others = candidatesText(candidates)
   return {
     ...opening,
     system: system === undefined || system === '' ? others : `${system}\n\n${others}`,
-    toolbox: new Extended(toolbox, [new TransferBinding(candidates)]),
+    toolbox: new MergedToolbox(toolbox, [new TransferBinding(candidates)]),
   }
 }
 
@@ -29,7 +29,7 @@ export function withTransfer(opening: Opening, candidates: readonly Candidate[] 
  * The list has the form of the spec (collaboration 1.3), so that models trained on it know it. Braces in descriptions
  * are only text.
  */
-function othersText(candidates: readonly Candidate[]): string {
+function candidatesText(candidates: readonly Candidate[]): string {
   const list = candidates
     .map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`)
     .join('')
@@ -80,13 +80,18 @@ class TransferBinding implements Binding {
       return Promise.resolve(refuse(ctx, call, what, `[not transferred: ${what.message}]`))
     }
     return Promise.resolve(
-      handedTo(to as string, ctx, call, typeof task === 'string' && task.trim() !== '' ? task : undefined),
+      transferResult(to as string, ctx, call, typeof task === 'string' && task.trim() !== '' ? task : undefined),
     )
   }
 }
 
 /** The end of an agent that hands control on by a call. */
-export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, task: string | undefined): CallResult {
+export function transferResult(
+  to: string,
+  ctx: Context,
+  { id: callId }: ToolCall,
+  task: string | undefined,
+): CallResult {
   return {
     content: transferred(to),
     finish: {
@@ -100,7 +105,7 @@ export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, tas
  * What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that
  * did something besides keeps its result.
  */
-export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallResult {
+export function supersededTransfer(told: CallResult, ctx: Context, call: ToolCall): CallResult {
   const action = told.finish?.action
   if (action?.type !== 'transfer') return told
   const what = failure(
@@ -109,5 +114,5 @@ export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallRes
     'policy',
   )
   const why = `not transferred: ${what.message}`
-  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : unfollowed(ctx, call, told, what, why)
+  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : withoutAction(ctx, call, told, what, why)
 }

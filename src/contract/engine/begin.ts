@@ -1,5 +1,5 @@
 /** Begin: agents as users write them, on the stage of a contract case. */
-import { reachable, type Agent } from '../../agent/index.ts'
+import { reachableAgents, type Agent } from '../../agent/index.ts'
 import type { RunId } from '../../core/index.ts'
 import { registerAgents, startRequest } from '../../runtime/index.ts'
 import type { Stage } from './stage.ts'
@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts'
 /** Registers an agent with everybody whom it can reach, and begins a run of it. */
 export async function begin(stage: Stage, root: Agent): Promise<RunId> {
   const registry = registerAgents([root], [], 'move')
-  stage.agents.push(...reachable([root]).map(({ name }) => registry.find(name)!))
+  stage.agents.push(...reachableAgents([root]).map(({ name }) => registry.find(name)!))
   await stage.drive()
   const request = startRequest(registry.require(root), 'task', { runId: 'flow' })
   await stage.engine.start(request)

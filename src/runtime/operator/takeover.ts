@@ -26,7 +26,7 @@ import {
   type RunId,
   unknownNames,
 } from '../../core/index.ts'
-import { fitting, teamMessage, type Agent } from '../../agent/index.ts'
+import { checkOutput, teamMessage, type Agent } from '../../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
 import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../../oversight/index.ts'
@@ -259,7 +259,7 @@ function fittingOutput(
 ): Json {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
   if (begun?.type !== 'activation.started') return output
-  const fits = fitting(output, find?.(begun.agent)?.outputSchema)
+  const fits = checkOutput(output, find?.(begun.agent)?.outputSchema)
   if (fits.ok) return fits.value
   throw new ReeveError(
     'input.invalid',

@@ -23,7 +23,7 @@ import {
   type RecruitWish,
   type Retired,
   type RetireWish,
-  type TeamWord,
+  type TeamCommand,
 } from '../../agent/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
@@ -112,7 +112,7 @@ export async function retire({ engine, run }: StaffAccess, given: RetireFromOuts
 
 /** A word to a team, and how it knows that it has heard it before. */
 interface Saying {
-  readonly word: TeamWord
+  readonly word: TeamCommand
   readonly by: string | undefined
   readonly id: string
 }

@@ -3,7 +3,7 @@
  * stands still, both are made anew.
  *
  * Owns: the questions to its model, the count of stalls and of new plans, the facts that record them. Does not own: the
- * rounds (rounds.ts), who is asked what (speaking.ts).
+ * rounds (rounds.ts), who is asked what (speaker-choice.ts).
  * Holds: K3, K4 (a scope for every question). Lives in memory; replay makes it again from the recorded answers (K1).
  *
  * The form of the look is that of AutoGen's Magentic teams, so models that know it know this one.
@@ -16,11 +16,19 @@ import {
   type NamesOf,
   type Outcome,
 } from '../../core/index.ts'
-import { refuseTeam } from '../../agent/index.ts'
+import { throwTeamProblems } from '../../agent/index.ts'
 import { compileSchema, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { Model, ModelRef } from '../../model/index.ts'
-import { modelAccess, purpose, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
+import {
+  modelAccess,
+  purpose,
+  type Chair,
+  type Floor,
+  type Speaker,
+  type SpeakerWord,
+  type Table,
+} from './speaker-choice.ts'
 
 /** How a ledger leads. */
 export interface LedgerOptions {
@@ -49,7 +57,7 @@ export function ledger(options: LedgerOptions): Speaker {
   mustBeOptions(options, 'ledger', 'team.invalid')
   const { model, maxStalls = 3, maxResets = 2 } = options
   const isCount = (given: number, least: number): boolean => Number.isInteger(given) && given >= least
-  refuseTeam([
+  throwTeamProblems([
     ...unknownNames(options, names, 'ledger'),
     ...(model === undefined ? ['ledger has no model'] : []),
     ...(isCount(maxStalls, 1)
@@ -70,14 +78,14 @@ export function ledger(options: LedgerOptions): Speaker {
 }
 
 /** One look at the progress. */
-interface Progress {
+interface LedgerProgress {
   readonly satisfied: boolean
   readonly stalls: boolean
   readonly speaker: string
   readonly instruction: string
 }
 
-type Ends = Extract<SpeakerWord, { type: 'ends' }>
+type LedgerEnd = Extract<SpeakerWord, { type: 'ends' }>
 
 class Ledger implements Chair {
   readonly #floor: Floor
@@ -132,11 +140,11 @@ class Ledger implements Chair {
    * Surveys what is known and plans; what was said before a new plan is not shown any more. What ends the work, if the
    * model cannot answer.
    */
-  async #plan(ctx: Context): Promise<Ends | undefined> {
+  async #plan(ctx: Context): Promise<LedgerEnd | undefined> {
     const before = this.#facts
-    const facts = await this.#ask(ctx.scope('facts'), before === undefined ? surveying : surveyingAgain(before))
+    const facts = await this.#ask(ctx.scope('facts'), before === undefined ? surveyPrompt : newSurveyPrompt(before))
     if (typeof facts !== 'string') return facts
-    const plan = await this.#ask(ctx.scope('steps'), planning(this.#floor, facts, before !== undefined))
+    const plan = await this.#ask(ctx.scope('steps'), planPrompt(this.#floor, facts, before !== undefined))
     if (typeof plan !== 'string') return plan
     const revision = this.#resets
     ctx.emit({ type: 'fact.noted', name: 'ledger.facts', data: { text: facts, revision } })
@@ -149,8 +157,8 @@ class Ledger implements Chair {
     return undefined
   }
 
-  async #look(ctx: Context, { round }: Table): Promise<Progress | Ends> {
-    const outcome = await this.#floor.ask(ctx, this.#model, looking(this.#floor), {
+  async #look(ctx: Context, { round }: Table): Promise<LedgerProgress | LedgerEnd> {
+    const outcome = await this.#floor.ask(ctx, this.#model, progressPrompt(this.#floor), {
       output: progressSchema(this.#floor),
     })
     if (outcome.status !== 'completed') return { type: 'ends', outcome }
@@ -165,7 +173,7 @@ class Ledger implements Chair {
 
   async #answer(ctx: Context): Promise<SpeakerWord> {
     const { output } = this.#floor
-    const outcome = await this.#floor.ask(ctx, this.#model, answering, {
+    const outcome = await this.#floor.ask(ctx, this.#model, answerPrompt, {
       aloud: true,
       ...(output === undefined ? undefined : { output }),
     })
@@ -182,43 +190,43 @@ class Ledger implements Chair {
   }
 
   async #unfinished(ctx: Context, limit: 'rounds' | 'resets', message: string): Promise<SpeakerWord> {
-    const best = await this.#ask(ctx, answeringAnyway, true)
+    const best = await this.#ask(ctx, bestAnswerPrompt, true)
     const outcome: Outcome = { status: 'limited', limit, message }
     return { type: 'ends', outcome: typeof best === 'string' && best !== '' ? { ...outcome, partial: best } : outcome }
   }
 
-  async #ask(ctx: Context, question: string, aloud = false): Promise<string | Ends> {
+  async #ask(ctx: Context, question: string, aloud = false): Promise<string | LedgerEnd> {
     const outcome = await this.#floor.ask(ctx, this.#model, question, { aloud })
     return outcome.status === 'completed' ? (outcome.output as string) : { type: 'ends', outcome }
   }
 }
 
-const surveying = `Before anybody begins, survey the request above. Answer with four short lists, from what you are told and what you know; leave none out, say "none" where there is nothing:
+const surveyPrompt = `Before anybody begins, survey the request above. Answer with four short lists, from what you are told and what you know; leave none out, say "none" where there is nothing:
 1. Given: facts that the request states.
 2. To look up: what must be found, and where.
 3. To derive: what must be worked out.
 4. Guesses: what you believe and cannot be sure of.
 Only facts. No plan yet.`
 
-const surveyingAgain = (
+const newSurveyPrompt = (
   facts: string,
 ): string => `The work does not get on. Go over what we know, with what was learned since, and write the whole list anew: take in what is known now,
 move what has turned out, and add at least one new guess. So far it is:
 
 ${facts}`
 
-const team = ({ members }: Floor): string => members.map((each) => `- ${each.name}: ${purpose(each)}`).join('\n')
+const teamLines = ({ members }: Floor): string => members.map((each) => `- ${each.name}: ${purpose(each)}`).join('\n')
 
-const planning = (floor: Floor, facts: string, again: boolean): string =>
+const planPrompt = (floor: Floor, facts: string, again: boolean): string =>
   `${again ? 'Say in one sentence what went wrong, and make a new plan that avoids it.' : 'Make a plan for the request.'} A few steps, each with who does it; not everybody has to take part. The team:
-${team(floor)}
+${teamLines(floor)}
 
 What we know:
 ${facts}
 
 Answer with the plan only.`
 
-const looking = (floor: Floor): string =>
+const progressPrompt = (floor: Floor): string =>
   `Look at the request, the plan and what was said, and answer with a JSON object that has exactly these members, each {"reason": a short text, "answer": …}:
 - is_request_satisfied: true if everything that was asked for is done.
 - is_in_loop: true if the same is asked or said again and again, or nothing new comes.
@@ -227,19 +235,19 @@ const looking = (floor: Floor): string =>
 - instruction_or_question: what you tell or ask that one, complete in itself.
 
 The team:
-${team(floor)}`
+${teamLines(floor)}`
 
-const answering =
+const answerPrompt =
   'The request is satisfied. Write the answer for whoever asked, from what was said. Only the answer: they have not seen the conversation.'
-const answeringAnyway =
+const bestAnswerPrompt =
   'The work ends here, unfinished. Write the best answer there is so far for whoever asked, and say plainly what is missing. They have not seen the conversation.'
 
-const reasoned = (answer: JsonObject): JsonObject => ({
+const withReason = (answer: JsonObject): JsonObject => ({
   type: 'object',
   properties: { reason: { type: 'string' }, answer },
   required: ['reason', 'answer'],
 })
-const yesOrNo = reasoned({ type: 'boolean' })
+const yesOrNo = withReason({ type: 'boolean' })
 
 /** Who is next must be somebody, unless nobody has to be. */
 function progressSchema({ members }: Floor): Schema {
@@ -250,8 +258,8 @@ function progressSchema({ members }: Floor): Schema {
       is_request_satisfied: yesOrNo,
       is_in_loop: yesOrNo,
       is_progress_being_made: yesOrNo,
-      next_speaker: reasoned(speaker),
-      instruction_or_question: reasoned({ type: 'string' }),
+      next_speaker: withReason(speaker),
+      instruction_or_question: withReason({ type: 'string' }),
     },
     required: [
       'is_request_satisfied',
@@ -275,7 +283,7 @@ function progressSchema({ members }: Floor): Schema {
   }
 }
 
-function progressOf(given: JsonObject): Progress {
+function progressOf(given: JsonObject): LedgerProgress {
   const answer = (name: string): Json | undefined => (given[name] as JsonObject)['answer']
   return {
     satisfied: answer('is_request_satisfied') === true,

@@ -2,7 +2,7 @@
  * Rounds: one activation of a round table: who is chosen speaks, the others hear it, and the next one is chosen.
  *
  * Owns: the order of a round, how a conversation ends, what is left of it. Does not own: the definition
- * (roundtable.ts), who speaks (speaking.ts, ledger.ts), what crosses to a member and back (../flow: members work under
+ * (roundtable.ts), who speaks (speaker-choice.ts, ledger.ts), what crosses to a member and back (../flow: members work under
  * the same edge as in every flow).
  * Holds: K3, K4 (a scope for every round). Lives in memory; replay makes it again from recorded ends (K1).
  */
@@ -18,21 +18,21 @@ import {
   type Json,
   type Outcome,
 } from '../../core/index.ts'
-import { fitting, isAgent, outputOf, type Agent } from '../../agent/index.ts'
+import { checkOutput, isAgent, outputOf, type Agent } from '../../agent/index.ts'
 import { workerTold, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import { Conversation, edgeOf, work, type EdgeOptions } from '../../flow/index.ts'
-import { askHook } from '../delegation/hooks.ts'
+import { askHook } from '../delegation/delegation-hooks.ts'
 import {
-  askOf,
-  nobodyCalled,
-  tableOf,
+  tableAsk,
+  unknownSpeaker,
+  tableView,
   type Chair,
   type Floor,
   type Speaker,
   type SpeakerWord,
   type Table,
-} from './speaking.ts'
+} from './speaker-choice.ts'
 
 /** A round table, as its rounds need it. */
 export interface RoundRules {
@@ -47,17 +47,17 @@ export interface RoundRules {
 }
 
 /** Whether an answer says nothing: then what was answered before it still stands. */
-const isNothing = (output: Json): boolean => output === null || asText(output).trim() === ''
+const isEmptyAnswer = (output: Json): boolean => output === null || asText(output).trim() === ''
 
 /** How many rounds there are if nobody says. */
 const defaultRounds = 10
 
 /** Why it has ended. */
-type Reason = 'rounds' | 'until' | 'speaker' | 'break' | 'exit' | 'failure'
+type EndReason = 'rounds' | 'until' | 'speaker' | 'break' | 'exit' | 'failure'
 
-interface End {
+interface TableEnd {
   readonly outcome: Outcome
-  readonly why: Reason
+  readonly why: EndReason
   /** The outcome is the answer already: nothing is made of it any more. */
   readonly final?: true
 }
@@ -97,7 +97,7 @@ export class Rounds implements Floor {
     this.#shown = Conversation.of(edge)
     this.#whole = Conversation.of(edge)
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
-    this.ask = askOf(name, edge, () => this.#entries)
+    this.ask = tableAsk(name, edge, () => this.#entries)
     if (rules.output !== undefined) this.output = rules.output
     this.#chair = speaker.open(this)
   }
@@ -109,7 +109,7 @@ export class Rounds implements Floor {
     return this.#left(outcome.status !== 'completed' || final === true ? outcome : await this.#summed(outcome))
   }
 
-  async #rounds(): Promise<End> {
+  async #rounds(): Promise<TableEnd> {
     for (;;) {
       const round = this.#ctx.scope('round')
       const isOver = this.#round >= this.#most
@@ -117,7 +117,7 @@ export class Rounds implements Floor {
       if (word.type !== 'speaks') return this.#closed(word, isOver ? 'rounds' : 'speaker')
       const member = this.members.find(({ name }) => name === word.speaker)
       if (member === undefined)
-        return { outcome: failed(nobodyCalled(this.name, word.speaker, this.members)), why: 'failure' }
+        return { outcome: failed(unknownSpeaker(this.name, word.speaker, this.members)), why: 'failure' }
       this.#round++
       const end = await this.#speaks(round, member, word)
       if (end !== undefined) return end
@@ -129,7 +129,7 @@ export class Rounds implements Floor {
     return (await this.#chair.over?.(ctx, this.#table(this.#round))) ?? { type: 'done' }
   }
 
-  #closed(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: Reason): End {
+  #closed(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: EndReason): TableEnd {
     if (word.type === 'ends')
       return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
     if (word.answer !== undefined) return { outcome: completed(word.answer), why }
@@ -148,7 +148,11 @@ export class Rounds implements Floor {
   }
 
   /** One round. An end, if it was the last. */
-  async #speaks(ctx: Context, member: Agent, word: Extract<SpeakerWord, { type: 'speaks' }>): Promise<End | undefined> {
+  async #speaks(
+    ctx: Context,
+    member: Agent,
+    word: Extract<SpeakerWord, { type: 'speaks' }>,
+  ): Promise<TableEnd | undefined> {
     const { instruction, by = this.#rules.speaker.name } = word
     const { name } = member
     const task = instruction === undefined || instruction.trim() === '' ? undefined : instruction
@@ -177,7 +181,7 @@ export class Rounds implements Floor {
     if (action !== undefined) return { outcome, why: 'exit', final: true }
     if (outcome.status !== 'completed') return this.#failed(name, outcome)
     this.#badInARow = 0
-    if (this.#answer === undefined || !isNothing(outcome.output)) this.#answer = outcome.output
+    if (this.#answer === undefined || !isEmptyAnswer(outcome.output)) this.#answer = outcome.output
     if (breaks !== undefined) {
       ctx.emit({ type: 'loop.broken', from: breaks, iteration: this.#round - 1 })
       return { outcome: completed(this.#answer), why: 'break' }
@@ -186,7 +190,7 @@ export class Rounds implements Floor {
   }
 
   /** A failure is content for the others, as long as anybody gets anywhere. */
-  #failed(name: string, outcome: Outcome): End | undefined {
+  #failed(name: string, outcome: Outcome): TableEnd | undefined {
     const { onFailure = 'tell' } = this.#rules
     this.#bad = withoutTrail(outcome)
     this.#badInARow++
@@ -196,7 +200,7 @@ export class Rounds implements Floor {
     return undefined
   }
 
-  async #until(ctx: Context): Promise<End | undefined> {
+  async #until(ctx: Context): Promise<TableEnd | undefined> {
     const { until } = this.#rules
     if (until === undefined) return undefined
     const table = this.#table(this.#round)
@@ -259,7 +263,7 @@ export class Rounds implements Floor {
     const { output: schema } = this.#rules
     if (outcome.status !== 'completed' || schema === undefined) return outcome
     const { output } = outcome
-    const fits = typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
+    const fits = typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
     if (fits.ok) return completed(fits.value)
     return failed(
       failure(
@@ -296,6 +300,6 @@ export class Rounds implements Floor {
       members: this.members.map(({ name, description }) => ({ name, description })),
       ...(this.#last === undefined ? undefined : { last: this.#last }),
     }
-    return tableOf(facts, () => this.#entries, this.#answer)
+    return tableView(facts, () => this.#entries, this.#answer)
   }
 }

@@ -3,7 +3,7 @@
  * is, is chosen anew.
  *
  * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), who speaks
- * (speaking.ts, ledger.ts).
+ * (speaker-choice.ts, ledger.ts).
  */
 import {
   described,
@@ -20,7 +20,7 @@ import {
   isAgent,
   DefinedAgent,
   listProblems,
-  refuseTree,
+  checkTree,
   renamable,
   schemaOf,
   versionOf,
@@ -40,7 +40,15 @@ import {
 } from '../../flow/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { Rounds, type RoundRules } from './rounds.ts'
-import { byChance, byModel, byRule, inTurn, type Speaker, type SpeakerRule, type Table } from './speaking.ts'
+import {
+  randomSpeaker,
+  modelSpeaker,
+  functionSpeaker,
+  roundRobinSpeaker,
+  type Speaker,
+  type SpeakerRule,
+  type Table,
+} from './speaker-choice.ts'
 
 /** How a round table is defined. */
 export interface RoundtableOptions<
@@ -101,9 +109,9 @@ export interface RoundtableOptions<
   readonly version?: string
 }
 
-type AnyOptions = RoundtableOptions<string, readonly Agent[], SchemaLike | undefined>
+type AnyRoundtableOptions = RoundtableOptions<string, readonly Agent[], SchemaLike | undefined>
 
-const names: NamesOf<AnyOptions> = {
+const names: NamesOf<AnyRoundtableOptions> = {
   name: true,
   description: true,
   agents: true,
@@ -141,11 +149,11 @@ export function roundtable<
 }
 
 class Roundtable extends DefinedAgent {
-  readonly #options: AnyOptions
+  readonly #options: AnyRoundtableOptions
   readonly #members: MemberList
   readonly #rules: RoundRules
 
-  constructor(options: AnyOptions) {
+  constructor(options: AnyRoundtableOptions) {
     const members = new MemberList(options.agents)
     const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
     const speaker = speakerOf(options)
@@ -166,7 +174,7 @@ class Roundtable extends DefinedAgent {
     this.#members = members
     const { output: _output, ...rules } = options
     this.#rules = { ...rules, speaker, ...(outputSchema === undefined ? undefined : { output: outputSchema }) }
-    if (members.known) refuseTree(this)
+    if (members.known) checkTree(this)
   }
 
   members(): readonly Agent[] {
@@ -219,21 +227,21 @@ class Roundtable extends DefinedAgent {
  * Who chooses. Of options that are wrong, somebody who is never asked: what is wrong is said with everything else that
  * is wrong.
  */
-function speakerOf({ name, speaker, model, repeats = false }: AnyOptions): Speaker {
-  if (typeof speaker === 'function') return byRule(speaker)
+function speakerOf({ name, speaker, model, repeats = false }: AnyRoundtableOptions): Speaker {
+  if (typeof speaker === 'function') return functionSpeaker(speaker)
   if (isSpeaker(speaker)) return speaker
-  if (speaker === 'auto' && model !== undefined) return byModel(name, model, repeats)
-  return speaker === 'random' ? byChance(repeats) : inTurn
+  if (speaker === 'auto' && model !== undefined) return modelSpeaker(name, model, repeats)
+  return speaker === 'random' ? randomSpeaker(repeats) : roundRobinSpeaker
 }
 
 const isSpeaker = (given: unknown): given is Speaker =>
   typeof given === 'object' && given !== null && typeof (given as { readonly open?: unknown }).open === 'function'
 
-const words: ReadonlySet<unknown> = new Set(['auto', 'round-robin', 'random'])
+const namedSpeakers: ReadonlySet<unknown> = new Set(['auto', 'round-robin', 'random'])
 
-function tableProblems(options: AnyOptions, members: readonly Agent[], where: string): string[] {
+function tableProblems(options: AnyRoundtableOptions, members: readonly Agent[], where: string): string[] {
   const { speaker, model, repeats, maxRounds, until, onFailure, summary } = options
-  const fine = words.has(speaker) || typeof speaker === 'function' || isSpeaker(speaker)
+  const fine = namedSpeakers.has(speaker) || typeof speaker === 'function' || isSpeaker(speaker)
   const twice = members.map(({ name }) => name).filter((name, i, all) => all.indexOf(name) !== i)
   return [
     ...(members.length > 0 ? [] : [`${where} has no agents, so nobody could speak`]),

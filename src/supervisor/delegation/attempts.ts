@@ -18,21 +18,21 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import type { CallResult, ConversationState, Heard, Reply } from '../../agent/index.ts'
+import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
 import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { streakOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { Slots, takeAll, type Queued } from '../worker/slots.ts'
+import { Slots, takeAll, type SlotWaiter } from '../worker/slots.ts'
 import { Watch } from '../worker/watch.ts'
 import { pauseBeforeRetry, retryDelay, startTask } from '../worker/worker-task.ts'
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
-import { remembered, Threads } from './memory.ts'
+import { withMemory, Threads } from './worker-memory.ts'
 import { mayAsk } from './worker-questions.ts'
 
 /** One delegation of a run. */
-export interface Delegated extends Queued {
+export interface DelegationEntry extends SlotWaiter {
   readonly worker: string
   readonly callId: string
   /** How a model may name it. */
@@ -55,7 +55,7 @@ export interface Delegated extends Queued {
 }
 
 /** A delegation that has not begun. */
-export const delegated = (worker: string, callId: string, label: string): Delegated => ({
+export const newEntry = (worker: string, callId: string, label: string): DelegationEntry => ({
   worker,
   callId,
   label,
@@ -82,7 +82,7 @@ export interface Job {
   readonly state: LeaderState
   readonly worker: Worker
   readonly policy: WorkerDelegation
-  readonly entry: Delegated
+  readonly entry: DelegationEntry
   readonly turn: number
   /** It works while its leader does something else. */
   readonly deferred: boolean
@@ -95,7 +95,7 @@ export interface Job {
 }
 
 /** How one attempt has ended. */
-export interface Ended {
+export interface AttemptEnd {
   readonly id: ActivationId
   readonly outcome: Outcome
   readonly said: readonly HistoryEntry[]
@@ -105,13 +105,13 @@ export interface Ended {
 }
 
 /** Who is told of ends. */
-export interface Hearing {
+export interface AttemptListener {
   /** An attempt has ended. What the leader's model is told of it, should there be no other. */
-  completed(job: Job, ended: Ended): Promise<CallResult>
+  completed(job: Job, ended: AttemptEnd): Promise<CallResult>
   /** The leader is cancelled while it works; undefined if nobody wants to hear that. */
-  abandoned(job: Job): ((job: Job, ended: Ended) => Promise<unknown>) | undefined
+  abandoned(job: Job): ((job: Job, ended: AttemptEnd) => Promise<unknown>) | undefined
   /** The worker, or somebody below it, asks something. */
-  asked(job: Job, question: Heard): Promise<Reply>
+  asked(job: Job, question: LeaderQuestion): Promise<Reply>
 }
 
 /** How many may work at once; absent: all. */
@@ -128,10 +128,10 @@ export class Attempts {
   readonly #background: Slots
   readonly #threads = new Threads()
   readonly #watch: Watch
-  readonly #hearing: Hearing
-  readonly #open = new Map<Delegated, Context>()
+  readonly #hearing: AttemptListener
+  readonly #open = new Map<DelegationEntry, Context>()
 
-  constructor({ all, background }: Concurrency, hearing: Hearing) {
+  constructor({ all, background }: Concurrency, hearing: AttemptListener) {
     this.#slots = new Slots(all)
     this.#background = new Slots(background)
     this.#hearing = hearing
@@ -150,9 +150,9 @@ export class Attempts {
    * The delegations under way of this name: an activation's id, a label (of a hedged one, and of several at once, all),
    * or the model's id of a call.
    */
-  find(name: string): readonly Delegated[] {
+  find(name: string): readonly DelegationEntry[] {
     const open = [...this.#open.keys()]
-    const ways: readonly ((each: Delegated) => boolean)[] = [
+    const ways: readonly ((each: DelegationEntry) => boolean)[] = [
       ({ id }) => id === name,
       ({ label }) => label === name || label.startsWith(`${name}.`),
       ({ callId }) => callId === name,
@@ -161,7 +161,7 @@ export class Attempts {
   }
 
   /** Stops one delegation; nothing if it has ended. Its end is still told. */
-  stop(entry: Delegated, reason: string): void {
+  stop(entry: DelegationEntry, reason: string): void {
     const ctx = this.#open.get(entry)
     if (ctx === undefined || entry.stopped !== undefined) return
     entry.stopped = reason
@@ -182,7 +182,7 @@ export class Attempts {
   }
 
   /** Its leader has ended: as a bail, but those that have ended are still told to their hooks. Whom it stops. */
-  leave(why: string): readonly Delegated[] {
+  leave(why: string): readonly DelegationEntry[] {
     this.bailed ??= why
     const open = [...this.#open.keys()]
     for (const entry of open) this.stop(entry, why)
@@ -190,11 +190,11 @@ export class Attempts {
   }
 
   /** Known from now on, so that it can be stopped before it begins. */
-  open(entry: Delegated, ctx: Context): void {
+  open(entry: DelegationEntry, ctx: Context): void {
     this.#open.set(entry, ctx)
   }
 
-  close(entry: Delegated): void {
+  close(entry: DelegationEntry): void {
     entry.state = 'ended'
     this.#open.delete(entry)
   }
@@ -209,7 +209,7 @@ export class Attempts {
       try {
         const refused = this.refusal(job.entry)
         if (refused !== undefined) return told ?? refused
-        const ended = await remembered(
+        const ended = await withMemory(
           job,
           this.#threads,
           async () => this.refusal(job.entry) ?? this.#attempt(job, slots, attempt),
@@ -231,13 +231,13 @@ export class Attempts {
   }
 
   /** A delegation has ended for good: its leader counts how many fail in a row. */
-  #settled({ ctx }: Job, { outcome }: Ended, told: CallResult): CallResult {
+  #settled({ ctx }: Job, { outcome }: AttemptEnd, told: CallResult): CallResult {
     streakOf(ctx).note(outcome)
     return told
   }
 
   /** Why it may not begin, or not again. */
-  refusal({ stopped }: Delegated): Failure | undefined {
+  refusal({ stopped }: DelegationEntry): Failure | undefined {
     if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
     return stopped !== undefined
       ? failure('delegation.refused', `it was stopped before it began: ${stopped}`, 'policy')
@@ -245,7 +245,7 @@ export class Attempts {
   }
 
   /** One worker, from its start to its end. */
-  async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Ended | Failure> {
+  async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<AttemptEnd | Failure> {
     const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
@@ -297,7 +297,7 @@ export class Attempts {
   }
 
   /** Milliseconds until another attempt; undefined: there is none. */
-  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Ended): number | undefined {
+  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: AttemptEnd): number | undefined {
     if (retry === undefined || entry.stopped !== undefined || this.bailed !== undefined) return undefined
     if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return undefined
     const isWorthIt = (): boolean => {
@@ -337,7 +337,7 @@ export class Attempts {
   }
 }
 
-const final: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
+const finalClasses: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
 /** Whether another attempt may end better. */
 const mayPass: NonNullable<DelegationRetry['when']> = (outcome) =>
-  outcome.status !== 'failed' || !final.has(outcome.failure.class)
+  outcome.status !== 'failed' || !finalClasses.has(outcome.failure.class)

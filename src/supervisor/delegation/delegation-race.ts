@@ -10,12 +10,12 @@ import type { CallResult } from '../../agent/index.ts'
 import type { Brief } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { delegated, type Attempts, type Delegated, type LeaderState, type Worker } from './attempts.ts'
+import { newEntry, type Attempts, type DelegationEntry, type LeaderState, type Worker } from './attempts.ts'
 import type { Reference } from './references.ts'
-import { isAnswer, race, voteOf, type Decision, type HedgeStart, type Keep, type RaceRule } from '../worker/race.ts'
+import { isAnswer, race, voteOf, type RaceDecision, type HedgeStart, type Keep, type RaceRule } from '../worker/race.ts'
 
 /** What a call asks for. */
-export interface Asked {
+export interface DelegationRequest {
   readonly worker: string
   readonly brief: Brief
   /** Results to be put before the instructions. */
@@ -27,19 +27,19 @@ export interface Asked {
 }
 
 /** One delegation that is about to be. */
-export interface Given {
+export interface DelegationCall {
   readonly ctx: Context
   readonly call: ToolCall
   readonly state: LeaderState
   readonly worker: Worker
-  readonly asked: Asked
-  readonly entry: Delegated
+  readonly asked: DelegationRequest
+  readonly entry: DelegationEntry
   /** Of a worker in a race. */
   readonly hedge?: HedgeStart
 }
 
 /** A call to several workers. */
-export interface Shared extends Omit<Given, 'worker' | 'asked' | 'entry'> {
+export interface SharedDelegation extends Omit<DelegationCall, 'worker' | 'asked' | 'entry'> {
   readonly workers: readonly Worker[]
   readonly brief: Brief
   readonly keep: Keep
@@ -47,31 +47,31 @@ export interface Shared extends Omit<Given, 'worker' | 'asked' | 'entry'> {
 
 /** One delegation in a race, and what its leader's model is told of its end. */
 interface RaceResult {
-  readonly entry: Delegated
+  readonly entry: DelegationEntry
   readonly result: CallResult
 }
 
 export class DelegationRace {
   readonly #attempts: Attempts
-  readonly #give: (given: Given) => Promise<CallResult>
+  readonly #give: (given: DelegationCall) => Promise<CallResult>
 
   /** `give`: one delegation, from its hooks to what its leader's model is told. */
-  constructor(attempts: Attempts, give: (given: Given) => Promise<CallResult>) {
+  constructor(attempts: Attempts, give: (given: DelegationCall) => Promise<CallResult>) {
     this.#attempts = attempts
     this.#give = give
   }
 
   /** Those of a call, labelled after it. */
-  entries({ workers, call }: Shared, label: string): readonly Delegated[] {
-    return workers.map((worker, i) => delegated(worker.name, call.id, `${label}.${i + 1}`))
+  entries({ workers, call }: SharedDelegation, label: string): readonly DelegationEntry[] {
+    return workers.map((worker, i) => newEntry(worker.name, call.id, `${label}.${i + 1}`))
   }
 
   /** One brief for several workers. What the model is told, and whose output counts as that of the call. */
   async several(
-    { workers, brief, keep, ...shared }: Shared,
-    entries: readonly Delegated[],
-  ): Promise<CallResult & { readonly counts: Delegated | undefined }> {
-    const given = workers.map((worker, i): Given => ({
+    { workers, brief, keep, ...shared }: SharedDelegation,
+    entries: readonly DelegationEntry[],
+  ): Promise<CallResult & { readonly counts: DelegationEntry | undefined }> {
+    const given = workers.map((worker, i): DelegationCall => ({
       ...shared,
       worker,
       asked: { worker: worker.name, brief },
@@ -90,9 +90,9 @@ export class DelegationRace {
   /**
    * A delegation, and another one beside it should it be slow. Whichever answers first, it is the result of the first.
    */
-  async hedged(given: Given, afterMs: number, beside: Worker): Promise<CallResult> {
+  async hedged(given: DelegationCall, afterMs: number, beside: Worker): Promise<CallResult> {
     const { call, entry, asked } = given
-    const second = delegated(beside.name, call.id, `${entry.label}.2`)
+    const second = newEntry(beside.name, call.id, `${entry.label}.2`)
     const both = [given, { ...given, worker: beside, asked: { ...asked, worker: beside.name }, entry: second }]
     const rule = {
       keep: 'first',
@@ -107,10 +107,10 @@ export class DelegationRace {
   }
 
   #race(
-    given: readonly Given[],
+    given: readonly DelegationCall[],
     rule: Pick<RaceRule<RaceResult>, 'keep' | 'hedgeAfterMs' | 'callId' | 'isFinal'>,
-  ): Promise<Decision<RaceResult>> {
-    const [{ ctx, entry: first }] = given as readonly [Given]
+  ): Promise<RaceDecision<RaceResult>> {
+    const [{ ctx, entry: first }] = given as readonly [DelegationCall]
     const racers = given.map((each) => ({
       get activation() {
         return each.entry.id
@@ -131,7 +131,7 @@ export class DelegationRace {
   }
 }
 
-const rowOf = ({ worker, label }: Delegated): { readonly worker: string; readonly delegation: string } => ({
+const rowOf = ({ worker, label }: DelegationEntry): { readonly worker: string; readonly delegation: string } => ({
   worker,
   delegation: label,
 })

@@ -4,8 +4,8 @@
  *
  * Owns: the order of these steps (spec delegation M2), the list of what was delegated, that a hook which bails stops
  * the others.
- * Does not own: the options (options.ts), what hooks may say (hooks.ts), the tools by which a model delegates
- * (../verbs.ts), what an edge is (../edge). Lives in memory; replay makes it again from the same calls and the recorded
+ * Does not own: the options (options.ts), what hooks may say (delegation-hooks.ts), the tools by which a model delegates
+ * (../delegate-tools.ts), what an edge is (../edge). Lives in memory; replay makes it again from the same calls and the recorded
  * words of the hooks (K1, K3).
  */
 import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
@@ -26,39 +26,52 @@ import {
 } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderState, type Worker } from './attempts.ts'
+import {
+  Attempts,
+  newEntry,
+  type DelegationEntry,
+  type AttemptEnd,
+  type Job,
+  type LeaderState,
+  type Worker,
+} from './attempts.ts'
 import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
 import {
-  afterEnd,
+  mergeEndWords,
   askHook,
   endProblem,
-  given,
-  startedDelegation,
+  ownCopy,
+  delegationHooksOfStart,
   startProblem,
-  type Asking,
+  type DelegationHookCall,
   type DelegationEnd,
   type DelegationEndWord,
   type DelegationHooks,
   type DelegationMoment,
   type DelegationStartWord,
-} from './hooks.ts'
-import { DelegationRace, type Asked, type Given, type Shared } from './delegation-race.ts'
+} from './delegation-hooks.ts'
+import {
+  DelegationRace,
+  type DelegationRequest,
+  type DelegationCall,
+  type SharedDelegation,
+} from './delegation-race.ts'
 import { planOf } from './dispatch.ts'
-import { Answers } from './worker-questions.ts'
+import { LeaderAnswers } from './worker-questions.ts'
 import { expanded, shownCharacters } from './references.ts'
-import { endTold, handedOn, rememberedOf, resultTold } from './result-text.ts'
+import { endText, handedOnOutput, rememberedText, resultOfCall } from './result-text.ts'
 
-export type { Delegated, LeaderState, Worker } from './attempts.ts'
-export type { Asked, Shared } from './delegation-race.ts'
+export type { DelegationEntry, LeaderState, Worker } from './attempts.ts'
+export type { DelegationRequest, SharedDelegation } from './delegation-race.ts'
 
 /** Where a call to delegate stands among the others. Empty until it has become a delegation. */
-export interface Place {
+export interface DelegationPosition {
   readonly callId: string
   /** `d1` for the first call, `d2` for the second, … */
   readonly label: string
-  entry: Delegated | undefined
+  entry: DelegationEntry | undefined
   /** All that were given the same brief by this call. */
-  race?: readonly Delegated[]
+  race?: readonly DelegationEntry[]
 }
 
 /** All delegations of one activation of a leader. */
@@ -70,7 +83,7 @@ export class Delegations {
   readonly #attempts: Attempts
   readonly #race: DelegationRace
   readonly #verbs: VerbNames
-  readonly #places: Place[] = []
+  readonly #places: DelegationPosition[] = []
 
   constructor(
     leader: string,
@@ -79,7 +92,7 @@ export class Delegations {
     verbs: VerbNames = verbNames,
     access?: ModelAccess,
   ) {
-    const answers = new Answers(access, policy.hookErrors !== 'lenient')
+    const answers = new LeaderAnswers(access, policy.hookErrors !== 'lenient')
     this.#leader = leader
     this.#policy = policy
     this.#attempts = new Attempts(
@@ -102,13 +115,13 @@ export class Delegations {
   }
 
   /** In the order of the calls. */
-  get list(): readonly Delegated[] {
+  get list(): readonly DelegationEntry[] {
     return this.#places.flatMap(({ entry, race }) => race ?? (entry === undefined ? [] : [entry]))
   }
 
   /** Taken as soon as a call is known, so that the order of the calls counts, not that of approvals or ends. */
-  place(call: ToolCall): Place {
-    const place: Place = { callId: call.id, label: `d${this.#places.length + 1}`, entry: undefined }
+  place(call: ToolCall): DelegationPosition {
+    const place: DelegationPosition = { callId: call.id, label: `d${this.#places.length + 1}`, entry: undefined }
     this.#places.push(place)
     return place
   }
@@ -119,19 +132,19 @@ export class Delegations {
     call: ToolCall,
     state: LeaderState,
     worker: Worker,
-    asked: Asked,
-    place: Place,
+    asked: DelegationRequest,
+    place: DelegationPosition,
     beside?: Worker,
   ): Promise<CallResult> {
-    const entry = (place.entry = delegated(worker.name, call.id, place.label))
-    const given: Given = { ctx, call, state, worker, asked, entry }
+    const entry = (place.entry = newEntry(worker.name, call.id, place.label))
+    const given: DelegationCall = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
     if (hedge === undefined) return this.#given(given)
     return this.#dispatched(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
   }
 
   /** One brief for several workers; what is kept counts as the result of the call. */
-  async several(shared: Shared, place: Place): Promise<CallResult> {
+  async several(shared: SharedDelegation, place: DelegationPosition): Promise<CallResult> {
     place.race = this.#race.entries(shared, place.label)
     const { counts, ...told } = await this.#race.several(shared, place.race)
     place.entry = counts
@@ -140,7 +153,7 @@ export class Delegations {
 
   /** Whether its leader waits. */
   #dispatched(
-    { ctx, call, worker, asked, entry }: Given,
+    { ctx, call, worker, asked, entry }: DelegationCall,
     work: () => Promise<CallResult>,
   ): Promise<CallResult> | CallResult {
     if (asked.deferred !== true) return work()
@@ -161,7 +174,7 @@ export class Delegations {
    * Stops delegations under way by the name that a model gives them, and waits until those that nobody waits for have
    * ended. What was stopped.
    */
-  async stop(name: string, reason: string): Promise<readonly Delegated[]> {
+  async stop(name: string, reason: string): Promise<readonly DelegationEntry[]> {
     const found = this.#attempts.find(name)
     for (const entry of found) this.#attempts.stop(entry, reason)
     await this.background.settled(new Set(found.map(({ label }) => label)))
@@ -172,7 +185,7 @@ export class Delegations {
    * One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits,
    * whatever its leader does.
    */
-  async #given(given: Given, inside = false): Promise<CallResult> {
+  async #given(given: DelegationCall, inside = false): Promise<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
     const { label } = entry
     const policy = policyFor(this.#policy, worker.name)
@@ -216,10 +229,10 @@ export class Delegations {
   }
 
   /** The delegation that a model names. */
-  find(name: string): Delegated | undefined {
+  find(name: string): DelegationEntry | undefined {
     const { list } = this
     // a label before an id: the ids of calls are a model's, and may look like labels
-    const called = (what: string): Delegated | undefined =>
+    const called = (what: string): DelegationEntry | undefined =>
       list.find(({ label }) => label === what) ?? list.find(({ callId, id }) => callId === what || id === what)
     // one that was begun beside another, and whose answer counts, counts as that one
     return this.#places.find(({ label }) => label === name)?.entry ?? called(name) ?? called(name.replace(/\.\d+$/, ''))
@@ -231,14 +244,14 @@ export class Delegations {
   }
 
   /** The brief with what it refers to before it. */
-  #referring(ctx: Context, { brief, refs = [], worker }: Asked, { callId, label }: Delegated): Brief {
+  #referring(ctx: Context, { brief, refs = [], worker }: DelegationRequest, { callId, label }: DelegationEntry): Brief {
     if (this.shown === undefined || refs.length === 0 || !('instructions' in brief)) return brief
     const about = { worker, callId, delegation: label }
     return { instructions: expanded(ctx, brief.instructions, refs, (ref) => this.find(ref), about) }
   }
 
   /** What every delegation to this worker is granted. */
-  #granted(worker: Worker, asked: Asked, { edge }: LeaderState): Job['grant'] {
+  #granted(worker: Worker, asked: DelegationRequest, { edge }: LeaderState): Job['grant'] {
     const { permissions, limits, oversight, workers } = this.#policy
     const mine = own(workers, worker.name)
     const grant: Job['grant'] = {}
@@ -256,9 +269,9 @@ export class Delegations {
   }
 
   /** The leader's own hooks, then those of the start that it leads. */
-  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>): readonly Layer[] {
-    const own: Layer = { ...this.#policy, of: '' }
-    const started = startedDelegation(ctx, state.edge)
+  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>): readonly HookLayer[] {
+    const own: HookLayer = { ...this.#policy, of: '' }
+    const started = delegationHooksOfStart(ctx, state.edge)
     return started === undefined ? [own] : [own, { ...started, of: 'start.' }]
   }
 
@@ -271,15 +284,15 @@ export class Delegations {
     return undefined
   }
 
-  async #beginning({ onStart, of, ...layer }: Layer, job: Job): Promise<Failure | undefined> {
+  async #beginning({ onStart, of, ...layer }: HookLayer, job: Job): Promise<Failure | undefined> {
     if (onStart === undefined) return undefined
-    const start = given({ ...this.#moment(job), messages: this.#said(job.state) })
+    const start = ownCopy({ ...this.#moment(job), messages: this.#said(job.state) })
     const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
     const ask = askHook<DelegationStartWord>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
     const { word, failure: failed } = await ask
     if (failed !== undefined) return isStrict(layer) ? failed : undefined
     if (word === undefined) return undefined
-    if (word.proceed === false) return rejected(word.reason)
+    if (word.proceed === false) return rejection(word.reason)
     const { grant } = job
     if (typeof word.prompt === 'string') job.brief = { instructions: isBlank(word.prompt) ? '' : word.prompt }
     else if (word.input !== undefined && 'input' in job.brief) job.brief = { input: word.input }
@@ -313,7 +326,7 @@ export class Delegations {
     }
     for (const { filterMessages, of, ...layer } of layers) {
       if (grant.context === undefined) break
-      const shown = given({ ...this.#moment(job), messages: grant.context })
+      const shown = ownCopy({ ...this.#moment(job), messages: grant.context })
       const ask = askHook<readonly EdgeMessage[]>(
         job.ctx,
         about(`${of}filterMessages`, job),
@@ -349,7 +362,7 @@ export class Delegations {
   }
 
   /** What the leader's model is told of an end, as `onComplete` lets it. */
-  async #completed(job: Job, ended: Ended): Promise<CallResult> {
+  async #completed(job: Job, ended: AttemptEnd): Promise<CallResult> {
     const { entry, worker, state, policy } = job
     const { outcome, said } = ended
     let word: DelegationEndWord | undefined
@@ -358,21 +371,21 @@ export class Delegations {
       if (layer.onComplete === undefined) continue
       const said = await this.#asked(layer, job, ended, word)
       if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
-      word = afterEnd(word, said.word)
+      word = mergeEndWords(word, said.word)
     }
     if (withheld !== undefined && outcome.status === 'completed')
       return { content: `[what "${worker.name}" answered is withheld: ${withheld.message}]`, isError: true }
-    entry.output = handedOn(outcome, word)
-    entry.remembered = rememberedOf(outcome, word)
+    entry.output = handedOnOutput(outcome, word)
+    entry.remembered = rememberedText(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
     const telling = { worker: worker.name, label: entry.label, outcome, said, results: policy.results, references }
-    const result = resultTold(telling, word)
+    const result = resultOfCall(telling, word)
     if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined)
       return result
     const answer = typeof word.bail === 'object' ? word.bail.answer : ''
-    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endTold(telling)
+    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endText(telling)
     const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
     this.#attempts.bail(message)
     state.stopCalls?.(message)
@@ -381,18 +394,18 @@ export class Delegations {
 
   /** `before`: what the hooks before it have said. */
   #asked(
-    { onComplete, of }: Layer,
+    { onComplete, of }: HookLayer,
     job: Job,
-    ended: Ended,
+    ended: AttemptEnd,
     before: DelegationEndWord | undefined,
   ): ReturnType<typeof askHook<DelegationEndWord>> {
     const { outcome, said, ...rest } = ended
-    const end: Omit<DelegationEnd, 'bail'> = given({
+    const end: Omit<DelegationEnd, 'bail'> = ownCopy({
       ...this.#moment(job),
       ...rest,
       status: outcome.status,
       outcome,
-      text: before?.result ?? endTold({ worker: job.worker.name, outcome }),
+      text: before?.result ?? endText({ worker: job.worker.name, outcome }),
       ...(job.grant.report === true ? { said } : undefined),
     })
     return askHook<DelegationEndWord>(
@@ -445,18 +458,18 @@ export class Delegations {
 }
 
 /** Hooks of one author; `of`: what their names in the journal begin with. */
-type Layer = DelegationHooks & { readonly of: string }
+type HookLayer = DelegationHooks & { readonly of: string }
 
 const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
 
-const about = (hook: string, { worker, call, entry }: Job): Asking => ({
+const about = (hook: string, { worker, call, entry }: Job): DelegationHookCall => ({
   hook,
   worker: worker.name,
   callId: call.id,
   delegation: entry.label,
 })
 
-const rejected = (reason: string | null | undefined): Failure =>
+const rejection = (reason: string | null | undefined): Failure =>
   failure(
     'delegation.refused',
     `rejected: ${reason === undefined || reason === null || isBlank(reason) ? 'no reason given' : reason}`,

@@ -3,7 +3,7 @@
  * what crosses, and their checks.
  *
  * Owns: the leader's edge policy as it is written down, the names of its verbs. Does not own: the work of one
- * delegation (delegations.ts), the tools by which a model delegates (verbs.ts), what an edge is (../edge).
+ * delegation (delegations.ts), the tools by which a model delegates (../delegate-tools.ts), what an edge is (../edge).
  */
 import {
   askTool,
@@ -32,8 +32,8 @@ import {
   type TeamDispatch,
   type WorkerDispatch,
 } from './dispatch.ts'
-import type { DelegationHooks } from './hooks.ts'
-import { memoryProblems, threadOf, type WorkerMemory } from './memory.ts'
+import type { DelegationHooks } from './delegation-hooks.ts'
+import { memoryProblems, threadOf, type WorkerMemory } from './worker-memory.ts'
 import { questionProblems, type WorkerQuestions } from './worker-questions.ts'
 import { referenceProblems, type References } from './references.ts'
 

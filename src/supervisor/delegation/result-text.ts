@@ -9,11 +9,11 @@ import { asText, type HistoryEntry, type Json, type Outcome } from '../../core/i
 import { isBlank, rememberedAnswer, type CallResult } from '../../agent/index.ts'
 import { isEmpty, workerTold } from '../../edge/index.ts'
 import type { Results } from './options.ts'
-import type { DelegationEndWord } from './hooks.ts'
+import type { DelegationEndWord } from './delegation-hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
 
 /** An end that a leader's model is told of. */
-export interface ToldEnd {
+export interface ResultTextInput {
   readonly worker: string
   readonly label: string
   readonly outcome: Outcome
@@ -24,13 +24,13 @@ export interface ToldEnd {
 }
 
 /** How an end is told before its hook has a say. Never empty. */
-export const endTold = ({ worker, outcome }: Pick<ToldEnd, 'worker' | 'outcome'>): string =>
+export const endText = ({ worker, outcome }: Pick<ResultTextInput, 'worker' | 'outcome'>): string =>
   asText(workerTold(worker, outcome).content)
 
 /**
  * What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing.
  */
-export function handedOn(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
+export function handedOnOutput(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
   if (outcome.status !== 'completed') return undefined
   if (typeof word?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
   return isBlank(word.result) ? undefined : word.result
@@ -40,17 +40,17 @@ export function handedOn(outcome: Outcome, word: DelegationEndWord | undefined):
  * What of an end is remembered: in the words of the hook, where it has some. Undefined: nothing that should be taken
  * for an answer later.
  */
-export function rememberedOf(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
+export function rememberedText(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
   const answer = rememberedAnswer(outcome)
   const said = typeof word?.result === 'string' ? word.result : answer
   return answer === undefined || isBlank(answer) || isBlank(said) ? undefined : said
 }
 
 /** The result of the call. What a hook says is told exactly as it says it. */
-export function resultTold(telling: ToldEnd, word: DelegationEndWord | undefined): CallResult {
+export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
   const told = workerTold(worker, outcome)
-  const output = handedOn(outcome, word)
+  const output = handedOnOutput(outcome, word)
   const refers = references !== undefined && isReferable(output)
   if (typeof word?.result === 'string') {
     const text = isBlank(word.result) ? '[no result]' : word.result

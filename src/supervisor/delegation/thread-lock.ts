@@ -2,7 +2,7 @@
  * The lock of a thread: a line for each thread, and one list of those who wait below another thread.
  *
  * Owns: where both are kept, who closes a circle of waits. Does not own: how a FIFO lock works (agent/fifo-lock.ts),
- * when a delegation wants a thread (memory.ts).
+ * when a delegation wants a thread (worker-memory.ts).
  * K4: `$thread.<thread>`, `$threads.waiting` and, of earlier journals, `$threads` are persistent format.
  *
  * T1: nobody begins to wait in a circle. Whoever waits below a thread is on the one list from before it waits until it
@@ -16,24 +16,24 @@
  * worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before
  * another version drives them.
  */
-import { isOver, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
+import { activationHasEnded, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
 import { isObject, rootRun, runOf, type Json } from '../../core/index.ts'
 
 /** What is the same for every line of threads. */
-const shared = {
+const threadLockRules = {
   word: '$thread.your-turn',
   // runs of a session come one at a time: what another one has left is not waited for
   isStale: ({ at }, me) => rootRun(runOf(at)) !== rootRun(runOf(me.at)),
   // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
-  isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && isOver(ctx, at),
+  isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && activationHasEnded(ctx, at),
 } satisfies Partial<FifoLock>
 
 /** The line of one thread. Its name is in the key of the value, and not with each who stands in it. */
 export const lockOfThread = (thread: string): FifoLock => ({
-  ...shared,
+  ...threadLockRules,
   key: `$thread.${thread}`,
   read(value) {
-    const { all, ...rest } = stored(value)
+    const { all, ...rest } = readLock(value)
     return { ...rest, all: all.map((each) => ({ ...each, lane: thread })) }
   },
   write: ({ all, ...rest }) => ({ ...rest, all: all.map(({ lane: _, ...each }) => each as unknown as Json) }),
@@ -41,7 +41,7 @@ export const lockOfThread = (thread: string): FifoLock => ({
     async note({ values }, me) {
       if (!isBelow(me)) return true
       const noted = await values.update(waitingKey, (value) => {
-        const there = waitingIn(value).filter((each) => !shared.isStale(each, me))
+        const there = waitingIn(value).filter((each) => !threadLockRules.isStale(each, me))
         const stays = there.some(({ id }) => id === me.id) || closesCircle(there, me)
         return (stays ? there : [...there, me]) as unknown as Json
       })
@@ -62,9 +62,9 @@ export const lockOfThread = (thread: string): FifoLock => ({
  * joins.
  */
 export const earlierLock: FifoLock = {
-  ...shared,
+  ...threadLockRules,
   key: '$threads',
-  read: stored,
+  read: readLock,
   write: (line) => line as unknown as Json,
   mayWait: (all, me) => !closesCircle(all, me),
 }
@@ -75,7 +75,7 @@ const waitingIn = (value: Json): readonly LockEntry[] =>
   Array.isArray(value) ? (value as readonly Json[] as readonly unknown[] as readonly LockEntry[]) : []
 const isBelow = ({ above = [] }: LockEntry): boolean => above.length > 0
 
-function stored(value: Json): StoredLock {
+function readLock(value: Json): StoredLock {
   const { all, passedBy } = isObject(value) && Array.isArray(value['all']) ? value : { all: [] as Json }
   return { all: all as unknown as readonly LockEntry[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
 }

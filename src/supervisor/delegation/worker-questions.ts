@@ -9,10 +9,16 @@
  * counts as the leader's).
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
-import { askSideQuery, type ModelAccess, type ConversationState, type Heard, type Reply } from '../../agent/index.ts'
+import {
+  askSideQuery,
+  type ModelAccess,
+  type ConversationState,
+  type LeaderQuestion,
+  type Reply,
+} from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
-import { askHook, type DelegationMoment } from './hooks.ts'
+import { askHook, type DelegationMoment } from './delegation-hooks.ts'
 
 /** What `onQuestion` is told. */
 export interface DelegationQuestion extends DelegationMoment {
@@ -59,7 +65,7 @@ export const mayAsk = ({ questions }: { readonly questions?: boolean | WorkerQue
   questions !== undefined && questions !== false
 
 /** A delegation in which something was asked. */
-interface Questioned {
+interface AskingDelegation {
   readonly ctx: Context
   /** A leader that is code has no conversation. */
   readonly state: Pick<ConversationState, 'edge' | 'tell'> & Partial<Pick<ConversationState, 'messages' | 'hooks'>>
@@ -68,10 +74,10 @@ interface Questioned {
 }
 
 /** The answers of one leader. */
-export class Answers {
+export class LeaderAnswers {
   readonly #access: ModelAccess | undefined
   readonly #strict: boolean
-  readonly #counts = new WeakMap<Questioned['entry'], number>()
+  readonly #counts = new WeakMap<AskingDelegation['entry'], number>()
 
   /** Without a model, only code answers. */
   constructor(access: ModelAccess | undefined, strict: boolean) {
@@ -80,7 +86,7 @@ export class Answers {
   }
 
   /** Answers one question of a delegation. */
-  async answer(job: Questioned, { text: question }: Heard, moment: DelegationMoment): Promise<Reply> {
+  async answer(job: AskingDelegation, { text: question }: LeaderQuestion, moment: DelegationMoment): Promise<Reply> {
     const { entry, policy, state } = job
     const { max = defaultMost, onQuestion } = typeof policy.questions === 'object' ? policy.questions : {}
     const number = (this.#counts.get(entry) ?? 0) + 1
@@ -119,7 +125,7 @@ export class Answers {
     return word === undefined ? undefined : { answered: true, text: word }
   }
 
-  async #byModel(ctx: Context, { state }: Questioned, asked: DelegationQuestion): Promise<Reply> {
+  async #byModel(ctx: Context, { state }: AskingDelegation, asked: DelegationQuestion): Promise<Reply> {
     const access = this.#access
     if (access === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
@@ -128,9 +134,9 @@ export class Answers {
         messages: state.messages,
       }
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
-      const said = saidUntilNow(access.agent, messages)
+      const said = conversationSoFar(access.agent, messages)
       return replyOf(
-        await askSideQuery({ ...access, settings }, ctx, state.edge, { system, said, question: put(asked) }),
+        await askSideQuery({ ...access, settings }, ctx, state.edge, { system, said, question: questionPrompt(asked) }),
       )
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
@@ -150,7 +156,7 @@ function replyOf(outcome: Outcome): Reply {
   )
 }
 
-const put = ({ worker, delegation, prompt, question }: DelegationQuestion): string =>
+const questionPrompt = ({ worker, delegation, prompt, question }: DelegationQuestion): string =>
   `Your worker "${worker}" (${delegation}) is at work on what you gave it, and asks you something before it goes on.
 What you gave it:
 ${prompt}
@@ -163,7 +169,7 @@ Answer it, shortly. It sees nothing but your answer, and there are no tools now.
 /**
  * A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them.
  */
-function saidUntilNow(leader: string, messages: readonly Message[]): readonly HistoryEntry[] {
+function conversationSoFar(leader: string, messages: readonly Message[]): readonly HistoryEntry[] {
   return messages.flatMap((message, i): HistoryEntry[] => {
     if (message.role === 'system') return []
     if (message.role === 'user') return [{ message }]

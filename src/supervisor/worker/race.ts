@@ -55,7 +55,7 @@ export interface RaceRule<E> {
 }
 
 /** How it was decided. */
-export interface Decision<E> {
+export interface RaceDecision<E> {
   readonly decided: boolean
   /** In the order of the workers. Empty if it was not decided. */
   readonly kept: readonly E[]
@@ -69,7 +69,7 @@ export async function race<E>(
   watch: Watch,
   racers: readonly Racer<E>[],
   rule: RaceRule<E>,
-): Promise<Decision<E>> {
+): Promise<RaceDecision<E>> {
   const run = new Race(ctx, watch, racers, rule)
   const kept = await run.decided()
   const stopped = run.stopOthers(kept === undefined ? 'it cannot be decided any more' : 'enough answers are kept')

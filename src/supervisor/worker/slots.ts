@@ -10,7 +10,7 @@
  */
 
 /** What a worker holds while it works. */
-export interface Slot {
+export interface HeldSlot {
   /** It is free for the next worker. */
   give(): void
   /** The same worker has it again, whether or not one is free. */
@@ -18,12 +18,12 @@ export interface Slot {
 }
 
 /** A delegation that waits for a slot, or for the time to try again. */
-export interface Queued {
+export interface SlotWaiter {
   /** Gives up waiting; undefined while there is nothing to give up. */
   leave: (() => void) | undefined
 }
 
-export class Slots implements Slot {
+export class Slots implements HeldSlot {
   /** Whether there is a limit at all. */
   readonly limited: boolean
   /** Below zero while more are at work than there are slots. */
@@ -36,7 +36,7 @@ export class Slots implements Slot {
   }
 
   /** Undefined: taken at once. Else resolves when it is taken, to true; to false once the delegation stops waiting. */
-  take(queued: Queued): Promise<boolean> | undefined {
+  take(queued: SlotWaiter): Promise<boolean> | undefined {
     if (this.#free > 0) {
       this.#free--
       return undefined
@@ -70,7 +70,7 @@ export class Slots implements Slot {
 }
 
 /** One slot of each, in this order, once all are taken. Undefined: it stopped waiting, and holds none. */
-export async function takeAll(all: readonly Slots[], queued: Queued): Promise<readonly Slots[] | undefined> {
+export async function takeAll(all: readonly Slots[], queued: SlotWaiter): Promise<readonly Slots[] | undefined> {
   const taken: Slots[] = []
   for (const slots of all) {
     const waiting = slots.take(queued)

@@ -8,7 +8,7 @@
  * leader ends every wait here. While nobody works, nothing is waited for.
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
-import { questionsOf, type Answering } from '../../agent/index.ts'
+import { questionListener, type QuestionAnswerer } from '../../agent/index.ts'
 import type { Arrival, Context } from '../../engine/index.ts'
 import { passOnWaiting, stopAsked, waitsNow, type Listener } from '../../oversight/index.ts'
 import { WorkClock } from './work-clock.ts'
@@ -17,7 +17,7 @@ import { WorkClock } from './work-clock.ts'
 export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
 
 /** How a worker is waited for. */
-export interface WatchOptions {
+export interface WorkerWatch {
   /**
    * Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human, and while the
    * run is paused or taken over. Then it is stopped, and `late` is heard.
@@ -30,14 +30,14 @@ export interface WatchOptions {
    * Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is
    * heard.
    */
-  readonly answer?: Answering
+  readonly answer?: QuestionAnswerer
 }
 
 /** A worker that is waited for. */
-interface Watched {
+interface WatchedWorker {
   readonly ctx: Context
   readonly worker: ActivationId
-  readonly options: WatchOptions
+  readonly options: WorkerWatch
   readonly resolve: (end: WorkerEnd) => void
   readonly reject: (thrown: unknown) => void
   /** How many below it wait for a human. */
@@ -51,14 +51,14 @@ interface Watched {
 }
 
 /** A timer that is waited for. */
-interface Alarm {
+interface PendingAlarm {
   readonly ring: () => void
   readonly reject: (thrown: unknown) => void
 }
 
 export class Watch {
-  readonly #workers = new Map<ActivationId, Watched>()
-  readonly #alarms = new Map<string, Alarm>()
+  readonly #workers = new Map<ActivationId, WatchedWorker>()
+  readonly #alarms = new Map<string, PendingAlarm>()
   readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
   #looking = false
 
@@ -70,9 +70,9 @@ export class Watch {
   }
 
   /** Waits for the end of a worker. Rejects only with `Cancelled`. */
-  end(ctx: Context, worker: ActivationId, options: WatchOptions = {}): Promise<WorkerEnd> {
+  end(ctx: Context, worker: ActivationId, options: WorkerWatch = {}): Promise<WorkerEnd> {
     const end = new Promise<WorkerEnd>((resolve, reject) => {
-      const watched: Watched = {
+      const watched: WatchedWorker = {
         ctx,
         worker,
         options,
@@ -80,7 +80,7 @@ export class Watch {
         reject,
         waiting: 0,
         clock: this.#clockOf(ctx, worker, options, reject),
-        questions: options.answer && questionsOf(ctx, worker, options.answer),
+        questions: options.answer && questionListener(ctx, worker, options.answer),
         answering: Promise.resolve(),
       }
       this.#workers.set(worker, watched)
@@ -93,7 +93,7 @@ export class Watch {
   #clockOf(
     ctx: Context,
     worker: ActivationId,
-    { timeoutMs, late }: WatchOptions,
+    { timeoutMs, late }: WorkerWatch,
     reject: (thrown: unknown) => void,
   ): WorkClock | undefined {
     if (timeoutMs === undefined) return undefined
@@ -108,7 +108,7 @@ export class Watch {
    * Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was
    * cancelled.
    */
-  alarm(ctx: Context, name: string, ms: number, { ring, reject }: Alarm): () => void {
+  alarm(ctx: Context, name: string, ms: number, { ring, reject }: PendingAlarm): () => void {
     const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
     this.#alarms.set(timer, { ring, reject })
     this.#look(ctx)
@@ -176,7 +176,7 @@ export class Watch {
   }
 
   /** Whose word this is, if it says that a human is waited for. */
-  #asking(arrival: Arrival): Watched | undefined {
+  #asking(arrival: Arrival): WatchedWorker | undefined {
     if (arrival.type !== 'message' || arrival.from === undefined) return undefined
     for (const watched of this.#workers.values()) if (waitsNow(arrival, watched.worker) !== undefined) return watched
     return undefined
@@ -194,7 +194,7 @@ export class Watch {
     return undefined
   }
 
-  #asked(watched: Watched, waits: boolean): void {
+  #asked(watched: WatchedWorker, waits: boolean): void {
     if (!waits && watched.waiting === 0) return // nobody was waiting: it gives and takes nothing
     passOnWaiting(watched.ctx, waits)
     watched.waiting += waits ? 1 : -1

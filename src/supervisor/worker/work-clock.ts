@@ -9,14 +9,14 @@
 import { stoodBetween, type Context, type Pause } from '../../engine/index.ts'
 
 /** Sets a timer of this name; what it returns calls it off. */
-type Alarm = (
+type SetAlarm = (
   ctx: Context,
   name: string,
   ms: number,
   heard: { ring: () => void; reject: (thrown: unknown) => void },
 ) => () => void
 
-interface Hearing {
+interface ClockListener {
   readonly ring: () => void
   /** The leader was cancelled. */
   readonly reject: (thrown: unknown) => void
@@ -24,10 +24,10 @@ interface Hearing {
 
 export class WorkClock {
   readonly #ctx: Context
-  readonly #alarm: Alarm
+  readonly #alarm: SetAlarm
   readonly #name: string
   readonly #ms: number
-  readonly #hearing: Hearing
+  readonly #hearing: ClockListener
   /** When it ran. */
   readonly #ran: { readonly from: number; to: number }[] = []
   #pauses: readonly Pause[] = []
@@ -37,9 +37,9 @@ export class WorkClock {
   /** `name`: of its timer; persistent. `ms`: of working time. It stands until `run`. */
   constructor(
     ctx: Context,
-    alarm: Alarm,
+    alarm: SetAlarm,
     { name, ms }: { readonly name: string; readonly ms: number },
-    hearing: Hearing,
+    hearing: ClockListener,
   ) {
     this.#ctx = ctx
     this.#alarm = alarm

@@ -19,10 +19,10 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import { startWorker, type Answering } from '../../agent/index.ts'
+import { startWorker, type QuestionAnswerer } from '../../agent/index.ts'
 import type { Brief, Edge, PermitGrant, Receiver } from '../../edge/index.ts'
 import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
-import type { Slot } from './slots.ts'
+import type { HeldSlot } from './slots.ts'
 import type { Watch, WorkerEnd } from './watch.ts'
 
 /** What a worker is to do, and how its leader waits for it. */
@@ -40,7 +40,7 @@ export interface WorkerTask {
   /** Milliseconds of working time. Default: no limit. */
   readonly timeoutMs?: number | undefined
   /** What the worker holds: free while it waits for a human. Default: nothing. */
-  readonly slots?: readonly Slot[]
+  readonly slots?: readonly HeldSlot[]
   /**
    * Whether its leader hears of human waits even where neither a time limit nor a slot depends on them. Default false.
    */
@@ -48,7 +48,7 @@ export interface WorkerTask {
   /** Hears that the worker, or one below it, begins (true) or ceases to wait for a human. */
   readonly onWait?: ((waiting: boolean) => void) | undefined
   /** Answers its questions. Default: it may ask none. */
-  readonly answer?: Answering | undefined
+  readonly answer?: QuestionAnswerer | undefined
   /**
    * Whether it was stopped for another reason: then it has not run out of time. Default: its time counts all the same.
    */
@@ -59,11 +59,11 @@ export interface WorkerTask {
 export interface StartedTask {
   readonly id: ActivationId
   /** Waits for its end. Call it once, before anything else is waited for. Rejects only with `Cancelled`. */
-  ended(): Promise<TaskEnd>
+  ended(): Promise<WorkerTaskEnd>
 }
 
 /** How one attempt has ended. */
-export interface TaskEnd {
+export interface WorkerTaskEnd {
   readonly id: ActivationId
   /** As its leader counts it: a worker that was stopped at its time limit has `timed-out`. Without the trail. */
   readonly outcome: Outcome
@@ -91,7 +91,7 @@ export function startTask(task: WorkerTask): StartedTask | Failure {
 async function taskEnd(
   { ctx, watch, timeoutMs, slots = [], onWait, answer, wasStopped }: WorkerTask,
   id: ActivationId,
-): Promise<TaskEnd> {
+): Promise<WorkerTaskEnd> {
   let late = false
   const arrival = await watch.end(ctx, id, {
     ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = wasStopped?.() !== true) }),
@@ -117,7 +117,7 @@ async function taskEnd(
 const defaultAttempts = 3
 
 /** A failed attempt, as far as the next one depends on it. */
-export interface FailedAttempt {
+export interface AttemptFailure {
   /** Which one it was, from 1. */
   readonly attempt: number
   /** How long the other side asked to be left alone. */
@@ -130,7 +130,7 @@ export interface FailedAttempt {
 export function retryDelay(
   ctx: Context,
   policy: RetryPolicy,
-  { attempt, retryAfterMs, isWorthIt }: FailedAttempt,
+  { attempt, retryAfterMs, isWorthIt }: AttemptFailure,
 ): number | undefined {
   if (attempt >= (policy.attempts ?? defaultAttempts) || !isWorthIt()) return undefined
   return backoff(policy, attempt, retryAfterMs, () => ctx.random())
@@ -141,11 +141,11 @@ export const pauseBeforeRetry = (
   ctx: Context,
   watch: Watch,
   delayMs: number,
-  { over, reject }: PauseEnd,
+  { over, reject }: RetryPauseListener,
 ): (() => void) => watch.alarm(ctx, 'retry', delayMs, { ring: over, reject })
 
 /** Who hears how a pause ends. */
-export interface PauseEnd {
+export interface RetryPauseListener {
   readonly over: () => void
   /** The leader is cancelled. */
   readonly reject: (thrown: unknown) => void

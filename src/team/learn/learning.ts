@@ -22,7 +22,7 @@ import {
   type Outcome,
   type PlanResults,
 } from '../../core/index.ts'
-import { askWord } from '../../agent/index.ts'
+import { callHook } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { TeamStrategy } from '../../journal/index.ts'
 import type { Subtask } from '../plan/plan.ts'
@@ -141,7 +141,7 @@ export class Learning {
       let drawn = 0
       const own = copy(past as unknown as Json) as unknown as Recollection
       const ask = (): unknown => advisor(own, this.#question, () => seededRandom(seed, drawn++))
-      return (await askWord<Advice>(ctx, 'advisor', ask, adviceProblem)).word
+      return (await callHook<Advice>(ctx, 'advisor', ask, adviceProblem)).word
     }
     const alike = await this.#alike(past, advisor)
     return alike === undefined ? undefined : advise(past, this.#question, () => ctx.random(), { ...advisor, alike })
@@ -153,7 +153,7 @@ export class Learning {
     if (similarity === undefined) return plans.map((past) => wordSimilarity(question, past.question))
     if (plans.length === 0) return []
     const ask = (): Promise<number[]> => Promise.all(plans.map(async (past) => similarity(question, past.question)))
-    return (await askWord<readonly number[]>(this.#ctx, 'similarity', ask, likenessProblem)).word
+    return (await callHook<readonly number[]>(this.#ctx, 'similarity', ask, likenessProblem)).word
   }
 }
 

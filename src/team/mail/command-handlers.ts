@@ -6,7 +6,7 @@
  * Holds: K3: one word at a time, in recorded order; a word that nobody can read is refused and changes nothing.
  */
 import { messageOf, own, type JsonObject } from '../../core/index.ts'
-import { replyToWord, wordIn, type HeardWord, type TeamWord } from '../../agent/index.ts'
+import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 
@@ -19,37 +19,37 @@ export interface Speaker {
 }
 
 /** Answers one kind of word. Undefined: the reply comes later, by `replyToWord`. A throw is told as a refusal. */
-export type Clerk<Do extends TeamWord['do']> = (
-  word: Extract<TeamWord, { readonly do: Do }>,
+export type Clerk<Do extends TeamCommand['do']> = (
+  word: Extract<TeamCommand, { readonly do: Do }>,
   speaker: Speaker,
-  heard: HeardWord,
+  heard: ReceivedCommand,
 ) => JsonObject | undefined
 
 /** Who answers which word. */
-export type Clerks = { readonly [Do in TeamWord['do']]: Clerk<Do> }
+export type Clerks = { readonly [Do in TeamCommand['do']]: Clerk<Do> }
 
 /** Who can say what. */
 export interface Callers {
   /** Whose activation this is; undefined: nobody's who is at work. */
-  readonly memberAt: (heard: HeardWord) => Entry | undefined
+  readonly memberAt: (heard: ReceivedCommand) => Entry | undefined
   /** Sees to a word of somebody who was at work when they said it. False: it comes too late. */
-  readonly late: (heard: HeardWord) => boolean
+  readonly late: (heard: ReceivedCommand) => boolean
 }
 
 /** Hears until the team ends. `leave` hears that it was cancelled. */
 export function openOffice(ctx: Context, clerks: Clerks, callers: Callers, leave: (thrown: unknown) => void): void {
   const hear = async (): Promise<never> => {
     for (;;) {
-      const heard = wordIn(await ctx.next((each) => wordIn(each) !== undefined))
+      const heard = commandIn(await ctx.next((each) => commandIn(each) !== undefined))
       if (heard === undefined) continue
       const reply = answer(clerks, heard, callers)
-      if (reply !== undefined) replyToWord(ctx, heard, reply)
+      if (reply !== undefined) replyToCommand(ctx, heard, reply)
     }
   }
   hear().catch(leave)
 }
 
-function answer(clerks: Clerks, heard: HeardWord, { memberAt, late }: Callers): JsonObject | undefined {
+function answer(clerks: Clerks, heard: ReceivedCommand, { memberAt, late }: Callers): JsonObject | undefined {
   const { word, from, by } = heard
   const entry = memberAt(heard)
   const clerk = own(clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>, word.do)

@@ -18,7 +18,14 @@ import {
   type JsonObject,
   type MessageId,
 } from '../../core/index.ts'
-import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
+import {
+  noteMail,
+  replyToCommand,
+  type ReceivedCommand,
+  type MailToSend,
+  type Sent,
+  type TeamCommand,
+} from '../../agent/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
@@ -71,7 +78,7 @@ interface Sender {
 /** Somebody who waits for mail. */
 interface Wait {
   readonly entry: Entry
-  readonly heard: HeardWord
+  readonly heard: ReceivedCommand
   readonly from: string | undefined
   readonly bounded: boolean
 }
@@ -104,7 +111,7 @@ export class PostRoom {
    * What somebody has sent just before an attempt of theirs ended may come after its end, and is mail like any other.
    * False: this is no such thing.
    */
-  readonly late = (heard: HeardWord): boolean => {
+  readonly late = (heard: ReceivedCommand): boolean => {
     const { word, from } = heard
     const sender = word.do === 'send' && from !== undefined ? this.#formerly(from) : undefined
     if (sender === undefined || word.do !== 'send') return false
@@ -114,8 +121,8 @@ export class PostRoom {
 
   #send(
     sender: Sender,
-    { mail, receipt }: Extract<TeamWord, { readonly do: 'send' }>,
-    heard: HeardWord,
+    { mail, receipt }: Extract<TeamCommand, { readonly do: 'send' }>,
+    heard: ReceivedCommand,
   ): JsonObject | undefined {
     const reply = (sent: Sent): JsonObject | undefined => (receipt === true ? sent : undefined)
     const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
@@ -125,7 +132,7 @@ export class PostRoom {
       sender,
       mail,
       { message: heard.id },
-      receipt === true ? (sent) => replyToWord(this.#ctx, heard, sent) : undefined,
+      receipt === true ? (sent) => replyToCommand(this.#ctx, heard, sent) : undefined,
     )
     return undefined
   }
@@ -231,7 +238,7 @@ export class PostRoom {
   failWait(entry: Entry, message: string, cycle: readonly string[]): void {
     const own = this.#waits.filter((each) => each.entry === entry)
     this.#callOff(entry, () => true)
-    for (const { heard } of own) replyToWord(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
+    for (const { heard } of own) replyToCommand(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
   }
 
   // ---- taking in
@@ -294,7 +301,7 @@ export class PostRoom {
     const wait = this.#waits.find((each) => each.entry.member === member && this.#has(member, each.from))
     if (wait !== undefined) {
       this.#callOff(wait.entry, (each) => each === wait)
-      return replyToWord(this.#ctx, wait.heard, this.#read(wait.entry, wait.from))
+      return replyToCommand(this.#ctx, wait.heard, this.#read(wait.entry, wait.from))
     }
     const at = this.#mailbox.size(member) === 1 ? this.#parts.toldAt(member) : undefined
     if (at !== undefined) noteMail(this.#ctx, at, seq)
@@ -395,7 +402,7 @@ type Source = { readonly message: MessageId } | { readonly content: Json }
 const shownOfTo = 200
 
 /** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
-const senderOf = ({ entry, name }: Speaker, { by }: HeardWord): Sender =>
+const senderOf = ({ entry, name }: Speaker, { by }: ReceivedCommand): Sender =>
   entry === undefined
     ? { from: 'operator', isMember: false, ...present({ by }) }
     : { from: name, role: entry.role.role, isMember: true }

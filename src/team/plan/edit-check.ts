@@ -5,7 +5,7 @@
  * at once. Does not own: carrying it out (../work/plan-edit.ts), the rules of plans (validate.ts). Pure.
  */
 import { described, isObject, jsonProblem, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
-import { fitting } from '../../agent/index.ts'
+import { checkOutput } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Subtask } from './plan.ts'
 import type { RoleBook } from './roles.ts'
@@ -110,7 +110,7 @@ export function lookAtEdit(
   const looked = validatePlan({ subtasks: tasks }, roles, { ...around, existing, ended, unknownFields: 'refused' })
   for (const [id, output] of results) {
     const role = looked.plan.subtasks.find((task) => task.id === id)?.role ?? around.defaultRole
-    const fits = fitting(output, roles.find(role)?.agent.outputSchema)
+    const fits = checkOutput(output, roles.find(role)?.agent.outputSchema)
     if (!fits.ok) problems.push(`the result of "${id}" does not fit the output of "${role}": ${fits.problem}`)
   }
   const changed = new Set([...replacing.keys(), ...ofRoles.map(([id]) => id)])

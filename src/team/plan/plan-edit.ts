@@ -7,7 +7,7 @@
  * (spec team R-13, C72, C73).
  */
 import { present, type JsonObject } from '../../core/index.ts'
-import type { EditWord, HeardWord } from '../../agent/index.ts'
+import type { EditCommand, ReceivedCommand } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { lookAtEdit, type LookedAtEdit, type Standing } from './edit-check.ts'
@@ -38,7 +38,11 @@ export interface EditParts {
 const unnamed = 'operator'
 
 /** Hears a word that edits the plan. What became of it is a fact; nobody inside may say such a word. */
-export function edited(parts: EditParts, { request, edit, reason }: EditWord, { from, by }: HeardWord): JsonObject {
+export function edited(
+  parts: EditParts,
+  { request, edit, reason }: EditCommand,
+  { from, by }: ReceivedCommand,
+): JsonObject {
   if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
   const { ctx, graph, roles, defaultRole, oversight, limits, work } = parts
   const looked =

@@ -19,11 +19,11 @@ import {
 } from '../../core/index.ts'
 import {
   askSideQuery,
-  askWord,
+  callHook,
   isAgent,
   modelSetup,
   outputOf,
-  fitting,
+  checkOutput,
   startWorker,
   type Agent,
 } from '../../agent/index.ts'
@@ -186,7 +186,7 @@ async function askFunction(
   input: SynthesisInput,
 ): Promise<Answer> {
   const own = copy(input as unknown as Json) as unknown as SynthesisInput
-  const { word, failure: what } = await askWord<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
+  const { word, failure: what } = await callHook<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
   return what === undefined ? spokenAnswer(word) : { failure: what }
 }
 
@@ -237,7 +237,7 @@ const spokenAnswer = (output: Json | undefined): Answer =>
 
 /** The answer, if it looks as it must. A text may be the JSON that is wanted. */
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
-  typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
+  typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
 
 function unfit({ options, schema }: Synthesis, output: Json, by?: ResultsSynthesised['by']): Failure | undefined {
   const checked = fits(output, schema)

@@ -19,13 +19,13 @@ import {
   type TaskResult,
 } from '../../core/index.ts'
 import {
-  computation,
-  type HeardWord,
+  hookStepOptions,
+  type ReceivedCommand,
   type MailToSend,
   type RecruitWish,
   type RetireWish,
   type TeamEntry,
-  type TeamWord,
+  type TeamCommand,
 } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Clerks } from '../mail/command-handlers.ts'
@@ -96,7 +96,7 @@ export class LeadConsultation {
     const moment = { ended, tasks: graph.results(), team: directory.list() }
     const shown = copy(moment as unknown as Json) as unknown as LeadMoment
     const { outcome } = await ctx.next(
-      ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...computation, holds: 'text' }),
+      ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...hookStepOptions, holds: 'text' }),
     )
     if (outcome.status === 'completed')
       for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
@@ -116,10 +116,10 @@ export class LeadConsultation {
   }
 
   /** An order as its clerk hears it. */
-  #say<W extends TeamWord>(
+  #say<W extends TeamCommand>(
     ctx: Context,
     word: W,
-  ): [W, { readonly entry: undefined; readonly name: string }, HeardWord] {
+  ): [W, { readonly entry: undefined; readonly name: string }, ReceivedCommand] {
     return [word, { entry: undefined, name }, { id: ctx.id('msg') as MessageId, from: undefined, word, by: name }]
   }
 

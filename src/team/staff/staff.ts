@@ -7,7 +7,7 @@
  * undecided when the work is given up is refused, and nobody is asked any more.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
-import { replyToWord, type HeardWord } from '../../agent/index.ts'
+import { replyToCommand, type ReceivedCommand } from '../../agent/index.ts'
 import type { Clerks } from '../mail/command-handlers.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
@@ -70,12 +70,12 @@ export class Staff {
     this.#parts.ctx.stopAll('the work of the team has ended')
   }
 
-  #later(heard: HeardWord, decision: Promise<object>): undefined {
+  #later(heard: ReceivedCommand, decision: Promise<object>): undefined {
     const { ctx, work } = this.#parts
     const decided = async (): Promise<void> => {
       const reply = await decision
       this.#undecided--
-      replyToWord(ctx, heard, reply as JsonObject)
+      replyToCommand(ctx, heard, reply as JsonObject)
       work.advance()
     }
     this.#undecided++

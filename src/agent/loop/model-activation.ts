@@ -23,27 +23,27 @@ import {
 } from '../../core/index.ts'
 import { briefValue, leavesTrail, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { Compacting } from '../extensions/compaction.ts'
-import { failureOf, Hooks } from '../extensions/hooks.ts'
+import { Compactor } from '../extensions/compaction.ts'
+import { middlewareFailure, MiddlewareChain } from '../extensions/middleware-chain.ts'
 import { iteration } from '../extensions/iteration.ts'
 import { lastAnswer } from '../extensions/last-answer.ts'
 import { Scoring } from '../extensions/scoring.ts'
-import { startedCompletion, startedIteration } from '../extensions/started.ts'
+import { completionOfStart, iterationHookOfStart } from '../extensions/start-hooks.ts'
 import { withQuestions } from '../tool/ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
-import { Lessened, refuse, type Background, type Opening } from '../tool/binding.ts'
+import { FilteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
 import { ConversationState } from './conversation-state.ts'
 import { momentsOf, type Extension } from '../extensions/extension.ts'
 import { turnLoop, type ModelSetup } from './turn-loop.ts'
-import { fitting, unfit } from '../output.ts'
+import { checkOutput, outputMisfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
-import { withTeam } from '../teamwork/tools.ts'
-import { filled } from '../templating.ts'
+import { withTeam } from '../teamwork/team-tools.ts'
+import { fillTemplate } from '../instruction-template.ts'
 import { withTransfer } from '../tool/transfer-tool.ts'
 import { TurnBudget } from './turn-budget.ts'
 
 /** What an extension is made of. */
-interface Activation {
+interface ExtensionInput {
   readonly setup: ModelSetup
   readonly state: ConversationState
   readonly turns: TurnBudget
@@ -59,9 +59,9 @@ interface Activation {
  * them. Scorers measure what middlewares have left of an answer. Hooks after a turn hear what scorers said. Of two of a
  * kind, that of the definition comes before that of the start.
  */
-const extensions: readonly ((activation: Activation) => Extension | undefined)[] = [
+const extensions: readonly ((activation: ExtensionInput) => Extension | undefined)[] = [
   ({ setup, state, turns, background }) =>
-    setup.compaction && new Compacting(setup.compaction, setup, state, turns.max, background),
+    setup.compaction && new Compactor(setup.compaction, setup, state, turns.max, background),
   ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
   ({ setup, state, turns }) => (setup.lastAnswer ? lastAnswer(state, turns) : undefined),
   ({ state }) => state.hooks,
@@ -72,12 +72,12 @@ const extensions: readonly ((activation: Activation) => Extension | undefined)[]
 ]
 
 function scoringOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
-  const started = startedCompletion(state.ctx, state.edge)
+  const started = completionOfStart(state.ctx, state.edge)
   return started && new Scoring(started, state, max, 'start.isComplete')
 }
 
 function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
-  const started = startedIteration(state.ctx, state.edge)
+  const started = iterationHookOfStart(state.ctx, state.edge)
   return started && iteration(started, state, max, 'start.onIterationComplete')
 }
 
@@ -85,11 +85,11 @@ function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extens
  * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the
  * code.
  */
-export async function think(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
+export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
   const state = new ConversationState(setup.agent, ctx, edge, setup.compaction !== undefined)
   const outcome = await (setup.templating || setup.middleware.length > 0
-    ? surrounded(setup, state)
-    : turns(setup, state, added(setup.instructions, edge.added)))
+    ? runWithMiddleware(setup, state)
+    : runTurns(setup, state, appended(setup.instructions, edge.added)))
   if (leavesTrail(edge)) return withTrail(outcome, state.trail())
   // a session remembers it with the turn
   const isRemembered = state.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
@@ -97,35 +97,35 @@ export async function think(setup: ModelSetup, ctx: Context, edge: Edge): Promis
 }
 
 /** A leader may add to what its worker is told by its definition. */
-const added = (own: string | undefined, more: string | undefined): string | undefined =>
+const appended = (own: string | undefined, more: string | undefined): string | undefined =>
   more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
 
 /** The work with its instructions filled in, and middlewares around it. */
-async function surrounded(setup: ModelSetup, state: ConversationState): Promise<Outcome> {
+async function runWithMiddleware(setup: ModelSetup, state: ConversationState): Promise<Outcome> {
   const own = setup.instructions
-  const instructions = added(
-    setup.templating && own !== undefined ? await filled(own, state.ctx) : own,
+  const instructions = appended(
+    setup.templating && own !== undefined ? await fillTemplate(own, state.ctx) : own,
     state.edge.added,
   )
-  if (setup.middleware.length === 0) return turns(setup, state, instructions)
-  const hooks = new Hooks(setup.middleware, state, briefValue(state.edge.brief), setup.settings)
+  if (setup.middleware.length === 0) return runTurns(setup, state, instructions)
+  const hooks = new MiddlewareChain(setup.middleware, state, briefValue(state.edge.brief), setup.settings)
   state.hooks = hooks
-  const ended = await begun(setup, state, hooks, instructions).catch((thrown: unknown) =>
-    unfinished(state, failed(failureOf(thrown))),
+  const ended = await beginWithHooks(setup, state, hooks, instructions).catch((thrown: unknown) =>
+    withoutAnswer(state, failed(middlewareFailure(thrown))),
   )
   const left = await hooks.end(ended)
-  if (left.status !== 'completed') return unfinished(state, left)
+  if (left.status !== 'completed') return withoutAnswer(state, left)
   // a middleware that gives back what it was given, if only a copy, has decided nothing
   if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
-  const fits = fitting(left.output, setup.outputSchema)
+  const fits = checkOutput(left.output, setup.outputSchema)
   return fits.ok
-    ? answered(state, fits.value)
-    : unfinished(state, failed(unfit(setup.agent, `as a middleware left it: ${fits.problem}`)))
+    ? acceptAnswer(state, fits.value)
+    : withoutAnswer(state, failed(outputMisfit(setup.agent, `as a middleware left it: ${fits.problem}`)))
 }
 
 /** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
-function answered(state: ConversationState, output: Json): Outcome {
-  if (state.action?.type === 'transfer') kept(state, state.action)
+function acceptAnswer(state: ConversationState, output: Json): Outcome {
+  if (state.action?.type === 'transfer') refuseTransfer(state, state.action)
   state.leave(output)
   return completed(output)
 }
@@ -134,7 +134,7 @@ function answered(state: ConversationState, output: Json): Outcome {
  * Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has
  * none yet.
  */
-function kept(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
+function refuseTransfer(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
   state.action = undefined
   const given = state.messages.findLast((message) => message.role === 'tool' && message.callId === id)
   if (given?.role !== 'tool' || given.name !== transferTool) return
@@ -144,44 +144,44 @@ function kept(state: ConversationState, { to, callId: id }: Extract<Action, { ty
   state.passOn(given, { ...given, content, isError: true })
 }
 
-async function begun(
+async function beginWithHooks(
   setup: ModelSetup,
   state: ConversationState,
-  hooks: Hooks,
+  hooks: MiddlewareChain,
   instructions: string | undefined,
 ): Promise<Outcome> {
   const names = setup.tools.map(({ name }) => name)
   const begins = await hooks.begin({ instructions, tools: names })
   const missing = names.filter((name) => !begins.tools.includes(name))
-  return turns(setup, state, begins.instructions, missing)
+  return runTurns(setup, state, begins.instructions, missing)
 }
 
 /** Whoever does not complete has given no answer and decides nothing. */
-function unfinished(state: ConversationState, outcome: Outcome): Outcome {
+function withoutAnswer(state: ConversationState, outcome: Outcome): Outcome {
   state.action = state.answer = undefined
   return outcome
 }
 
 /** The loop with its tools and its extensions, and what they make of its end. */
-async function turns(
+async function runTurns(
   setup: ModelSetup,
   state: ConversationState,
   instructions: string | undefined,
   missing: readonly string[] = [],
 ): Promise<Outcome> {
-  const opened = opening(setup, state, instructions, missing)
+  const opened = openingOf(setup, state, instructions, missing)
   const background = opened.background ?? (worksInBackground(setup) ? new BackgroundWork() : undefined)
   state.background = background
   const budget = budgetOf(setup, state.edge)
-  const at = momentsOf(used({ setup, state, turns: budget, background }))
+  const at = momentsOf(usedExtensions({ setup, state, turns: budget, background }))
   const ended = await turnLoop(setup, state, opened, budget, at)
   let left = ended
   for (const each of at.atEnd) left = await each.atEnd(left)
-  return left === ended ? ended : unfinished(state, left)
+  return left === ended ? ended : withoutAnswer(state, left)
 }
 
 /** The tools of the agent, and those of Reeve's own. */
-function opening(
+function openingOf(
   setup: ModelSetup,
   state: ConversationState,
   instructions: string | undefined,
@@ -189,7 +189,7 @@ function opening(
 ): Opening {
   const { edge } = state
   const all = setup.open(state, instructions)
-  const whole = missing.length === 0 ? all : { ...all, toolbox: new Lessened(all.toolbox, new Set(missing)) }
+  const whole = missing.length === 0 ? all : { ...all, toolbox: new FilteredToolbox(all.toolbox, new Set(missing)) }
   const own = withReport(whole, setup.reports === true)
   return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
 }
@@ -199,16 +199,16 @@ function budgetOf(setup: ModelSetup, { limits, turns: given }: Edge): TurnBudget
   return new TurnBudget(Math.min(given ?? setup.maxTurns, ownTurns, ofTree), setup.lastAnswer)
 }
 
-const none: readonly Extension[] = []
+const noExtensions: readonly Extension[] = []
 
 /** The extensions that an activation uses. */
-function used(activation: Activation): readonly Extension[] {
+function usedExtensions(activation: ExtensionInput): readonly Extension[] {
   let all: Extension[] | undefined
   for (const make of extensions) {
     const extension = make(activation)
     if (extension !== undefined) (all ??= []).push(extension)
   }
-  return all ?? none
+  return all ?? noExtensions
 }
 
 /** Whether some of its tools go on while its model does something else. */

@@ -56,7 +56,7 @@ import {
 import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../../oversight/index.ts'
 import { askApproval, type ApproveAnswer, type ApproveOptions } from '../approval/code-approval.ts'
 import type { Agent, InputOf, OutputOf } from '../definition.ts'
-import { endOf, type Answering, type Reply } from './question.ts'
+import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'
 
 /**
  * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options`
@@ -220,14 +220,14 @@ export async function delegate<A extends Agent>(
   mustBeAgent(worker)
   if (options !== undefined) mustBeGrant(options)
   const scope = ctx.scope(worker.name)
-  const { grant, answer } = takingQuestions(scope, options)
+  const { grant, answer } = questionGrant(scope, options)
   const above = readEdge(ctx.input)
   const started = startWorker(scope, above, worker, briefOf(brief as Json), grant)
   if (typeof started !== 'string') {
     scope.emit({ type: 'delegation.refused', worker: worker.name, failure: started })
     return failed(started)
   }
-  const { outcome } = await endOf(scope, started, answer)
+  const { outcome } = await awaitWorker(scope, started, answer)
   streakOf(scope).note(outcome)
   return outcome as Outcome<OutputOf<A>>
 }
@@ -242,18 +242,18 @@ function mustBeAgent(worker: unknown): void {
  * What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not
  * taken.
  */
-export function takingQuestions(
+export function questionGrant(
   ctx: Context,
   options: DelegateOptions | undefined,
-): { readonly grant: PermitGrant | undefined; readonly answer?: Answering } {
+): { readonly grant: PermitGrant | undefined; readonly answer?: QuestionAnswerer } {
   const { onQuestion } = options ?? {}
   if (onQuestion === undefined) return { grant: options }
   const grant = { ...options, asks: { leader: ctx.place.activation } }
-  return { grant, answer: ({ text }) => answered(ctx.scope('question'), text, onQuestion) }
+  return { grant, answer: ({ text }) => replyByCode(ctx.scope('question'), text, onQuestion) }
 }
 
 /** What the leader's code says to a question. */
-async function answered(
+async function replyByCode(
   ctx: Context,
   question: string,
   answer: NonNullable<DelegateOptions['onQuestion']>,

@@ -8,13 +8,16 @@
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
 import { resolveModel, type Prices } from '../model/index.ts'
-import { Lessened, type Opening } from './tool/binding.ts'
+import { FilteredToolbox, type Opening } from './tool/binding.ts'
 import type { ConversationState } from './loop/conversation-state.ts'
 import type { Middleware } from './facts.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 
 /** Its own instructions with what middlewares add. */
-export function instructed(own: string | undefined, middleware: readonly Middleware[]): string | undefined {
+export function withMiddlewareInstructions(
+  own: string | undefined,
+  middleware: readonly Middleware[],
+): string | undefined {
   const added = middleware.flatMap(({ instructions = '' }) => (instructions === '' ? [] : [instructions]))
   return added.length === 0 ? own : [...(own === undefined || own === '' ? [] : [own]), ...added].join('\n\n')
 }
@@ -25,20 +28,22 @@ export function revisedSetup(setup: ModelSetup, revision: Revision, prices: Pric
   const missing = tools === undefined ? [] : setup.tools.map(({ name }) => name).filter((name) => !tools.includes(name))
   return {
     ...setup,
-    ...(instructions === undefined ? undefined : { instructions: instructed(instructions, setup.middleware) }),
+    ...(instructions === undefined
+      ? undefined
+      : { instructions: withMiddlewareInstructions(instructions, setup.middleware) }),
     ...(model === undefined ? undefined : { model: modelOf(setup.agent, model, prices) }),
     ...(settings === undefined ? undefined : { settings }),
     ...(turnsOf(limits) === undefined ? undefined : { maxTurns: turnsOf(limits)! }),
-    ...(missing.length === 0 ? undefined : lessened(setup, new Set(missing))),
+    ...(missing.length === 0 ? undefined : withoutTools(setup, new Set(missing))),
   }
 }
 
-function lessened(setup: ModelSetup, missing: ReadonlySet<string>): Pick<ModelSetup, 'tools' | 'open'> {
+function withoutTools(setup: ModelSetup, missing: ReadonlySet<string>): Pick<ModelSetup, 'tools' | 'open'> {
   return {
     tools: setup.tools.filter(({ name }) => !missing.has(name)),
     open: (state: ConversationState, instructions: string | undefined): Opening => {
       const opening = setup.open(state, instructions)
-      return { ...opening, toolbox: new Lessened(opening.toolbox, missing) }
+      return { ...opening, toolbox: new FilteredToolbox(opening.toolbox, missing) }
     },
   }
 }

@@ -2,7 +2,7 @@
  * human(): a person as an agent: somebody who does the work, or who leads those that do.
  *
  * Owns: the public constructor, and how a person leads: what they are shown, what they may say. Does not own: how a
- * person is asked (agent/human.ts), the way of a delegation (leading.ts): a person who leads is a leader that is code,
+ * person is asked (agent/human.ts), the way of a delegation (code-supervisor.ts): a person who leads is a leader that is code,
  * and the code asks.
  * Holds: K3: whatever is done follows from recorded answers, in their order.
  */
@@ -18,16 +18,16 @@ import {
 import {
   askHuman,
   channelsOf,
-  type End,
-  fitting,
-  handingOver,
+  type CodeEnd,
+  checkOutput,
+  transferAnswer,
   HumanAgent,
   humanData,
   humanNames,
   humanProblems,
-  refuseTree,
+  checkTree,
   renamable,
-  saidBy,
+  answerBy,
   schemaOf,
   type Agent,
   type AgentContext,
@@ -38,8 +38,8 @@ import {
   type Talk,
 } from '../agent/index.ts'
 import type { Checked, Infer, Schema, SchemaLike } from '../edge/index.ts'
-import type { DelegationResult, LedTeam } from './leading.ts'
-import { describe, type Roster } from './roster.ts'
+import type { DelegationResult, LeaderTeam } from './code-supervisor.ts'
+import { describeWorker, type Roster } from './roster.ts'
 import { codeSupervisor, type Supervisor, type TeamFacts } from './supervisor.ts'
 
 /**
@@ -57,7 +57,7 @@ export interface LeadingHumanOptions<
     Pick<TeamFacts<Workers, readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'> {}
 
 /** What a person answers: what their schema says, else any JSON value. */
-type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
+type HumanAnswer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
 type AnyLeader = AnyHuman &
   Pick<TeamFacts<readonly Agent[], readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'>
@@ -81,55 +81,55 @@ export function human<
   Out extends SchemaLike | undefined = undefined,
 >(
   options: LeadingHumanOptions<Name, Workers, In, Out>,
-): Supervisor<Name, Infer<In>, Answer<Out>, NameOf<Workers[number]>>
+): Supervisor<Name, Infer<In>, HumanAnswer<Out>, NameOf<Workers[number]>>
 export function human<
   const Name extends string,
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: HumanOptions<Name, In, Out>): Agent<Name, Infer<In>, Answer<Out>>
+>(options: HumanOptions<Name, In, Out>): Agent<Name, Infer<In>, HumanAnswer<Out>>
 export function human(given: object): Agent {
   mustBeOptions(given, 'human', 'agent.invalid')
   const options = given as AnyHuman & { readonly workers?: unknown }
-  const made = options.workers === undefined ? new HumanAgent(options) : leader(given as AnyLeader)
+  const made = options.workers === undefined ? new HumanAgent(options) : makeHumanLeader(given as AnyLeader)
   return renamable<Agent>(made, (name) => human({ ...given, name } as HumanOptions<string, undefined, undefined>))
 }
 
-function leader(options: AnyLeader): Agent {
+function makeHumanLeader(options: AnyLeader): Agent {
   const where = `human "${options.name}"`
   const output = schemaOf(options.output, `${where}: output`)
-  const lead = (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LedTeam, talk: Talk) =>
-    new Lead(options, output, roster, ctx, team, talk).work(brief)
+  const lead = (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LeaderTeam, talk: Talk) =>
+    new HumanLeader(options, output, roster, ctx, team, talk).work(brief)
   const made = codeSupervisor(options, lead, {
     where,
     names: leaderNames,
     problems: () => humanProblems(options, output, where),
     data: humanData(options),
   })
-  if (typeof options.workers !== 'function') refuseTree(made)
+  if (typeof options.workers !== 'function') checkTree(made)
   return Object.assign(made, { channels: channelsOf(options) })
 }
 
 /** Somebody is to work. */
-interface Order {
+interface DelegationOrder {
   readonly worker: string
   readonly brief: Json
   readonly turns?: number
 }
 
 /** What a person who leads has said. */
-type Word =
-  | { readonly type: 'delegate'; readonly orders: readonly Order[] }
+type LeaderDecision =
+  | { readonly type: 'delegate'; readonly orders: readonly DelegationOrder[] }
   | { readonly type: 'forward'; readonly what: string }
   | { readonly type: 'answer'; readonly answer: Json }
-  | { readonly type: 'transfer'; readonly end: End }
+  | { readonly type: 'transfer'; readonly end: CodeEnd }
 
 /** One person at the head of a team, for one piece of work. */
-class Lead {
+class HumanLeader {
   readonly #options: AnyLeader
   readonly #output: Schema | undefined
   readonly #roster: Roster
   readonly #ctx: AgentContext
-  readonly #team: LedTeam
+  readonly #team: LeaderTeam
   readonly #talk: Talk
   readonly #results: DelegationResult[] = []
 
@@ -138,7 +138,7 @@ class Lead {
     output: Schema | undefined,
     roster: Roster,
     ctx: AgentContext,
-    team: LedTeam,
+    team: LeaderTeam,
     talk: Talk,
   ) {
     this.#options = options
@@ -154,7 +154,7 @@ class Lead {
     for (;;) {
       const { word, by } = await this.#asked(brief, problem)
       problem = undefined
-      if (word.type === 'answer') return saidBy(word.answer, by)
+      if (word.type === 'answer') return answerBy(word.answer, by)
       if (word.type === 'transfer') return word.end
       if (word.type === 'delegate') {
         // begun in the order in which they were named (K3)
@@ -171,14 +171,14 @@ class Lead {
     }
   }
 
-  #delegated({ worker, brief, turns }: Order): Promise<DelegationResult> {
+  #delegated({ worker, brief, turns }: DelegationOrder): Promise<DelegationResult> {
     return this.#team.delegate(worker, brief, turns === undefined ? {} : { turns }) as Promise<DelegationResult>
   }
 
   async #asked(
     brief: unknown,
     problem: string | undefined,
-  ): Promise<{ readonly word: Word; readonly by: string | undefined }> {
+  ): Promise<{ readonly word: LeaderDecision; readonly by: string | undefined }> {
     const shown = { type: 'lead', brief, talk: this.#talk, output: this.#output, more: this.#more(problem) } as const
     const { value, by } = await askHuman(
       this.#ctx,
@@ -187,7 +187,7 @@ class Lead {
       (answer) => this.#read(answer),
       (answer) => ({ type: 'answer', answer }),
     )
-    return { word: value as Word, by }
+    return { word: value as LeaderDecision, by }
   }
 
   /** The team, and what has come of it so far. */
@@ -197,7 +197,7 @@ class Lead {
         const worker = this.#roster.find(name)
         return {
           name,
-          description: describe(name, worker),
+          description: describeWorker(name, worker),
           ...(worker?.inputSchema === undefined ? undefined : { input: worker.inputSchema.json }),
         }
       }),
@@ -213,8 +213,8 @@ class Lead {
   }
 
   /** Pure. */
-  #read(answer: Json): Checked<Word> {
-    const handed = handingOver(answer, this.#talk.candidates)
+  #read(answer: Json): Checked<LeaderDecision> {
+    const handed = transferAnswer(answer, this.#talk.candidates)
     if (handed !== undefined) return handed.ok ? { ok: true, value: { type: 'transfer', end: handed.value } } : handed
     const [verb, ...others] = isObject(answer) ? Object.keys(answer) : []
     if (
@@ -223,63 +223,65 @@ class Lead {
       others.length > 0 ||
       !['delegate', 'forward', 'answer'].includes(verb)
     )
-      return no('say { delegate: { worker, instructions } }, { forward: "d1" } or { answer }')
+      return misfit('say { delegate: { worker, instructions } }, { forward: "d1" } or { answer }')
     if (verb === 'delegate') return this.#orders(answer[verb]!)
     if (verb === 'forward') return this.#forwarded(answer[verb]!)
-    const fits = fitting(answer[verb]!, this.#output)
-    return fits.ok ? { ok: true, value: { type: 'answer', answer: answer[verb]! } } : no(`"answer": ${fits.problem}`)
+    const fits = checkOutput(answer[verb]!, this.#output)
+    return fits.ok
+      ? { ok: true, value: { type: 'answer', answer: answer[verb]! } }
+      : misfit(`"answer": ${fits.problem}`)
   }
 
-  #orders(given: Json): Checked<Word> {
+  #orders(given: Json): Checked<LeaderDecision> {
     const list: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
-    if (list.length === 0) return no('"delegate" is an empty list')
-    const orders: Order[] = []
+    if (list.length === 0) return misfit('"delegate" is an empty list')
+    const orders: DelegationOrder[] = []
     const problems: string[] = []
     for (const [i, each] of list.entries()) {
       const read = this.#order(each)
       if (read.ok) orders.push(read.value)
       else problems.push(`${Array.isArray(given) ? `delegate[${i}]` : 'delegate'}: ${read.problem}`)
     }
-    return problems.length > 0 ? no(problems.join('; ')) : { ok: true, value: { type: 'delegate', orders } }
+    return problems.length > 0 ? misfit(problems.join('; ')) : { ok: true, value: { type: 'delegate', orders } }
   }
 
-  #order(given: Json): Checked<Order> {
-    if (!isObject(given)) return no(`it is ${described(given)}, expected { worker, instructions }`)
+  #order(given: Json): Checked<DelegationOrder> {
+    if (!isObject(given)) return misfit(`it is ${described(given)}, expected { worker, instructions }`)
     const { worker, instructions, input, turns, ...others } = given
     const { names } = this.#team
     const [strange] = Object.keys(others)
-    if (strange !== undefined) return no(`"${strange}" is unknown: say worker, instructions or input, and turns`)
+    if (strange !== undefined) return misfit(`"${strange}" is unknown: say worker, instructions or input, and turns`)
     if (typeof worker !== 'string' || !names.includes(worker))
-      return no(`"worker" is ${described(worker)}, expected one of ${names.join(', ')}`)
+      return misfit(`"worker" is ${described(worker)}, expected one of ${names.join(', ')}`)
     if (turns !== undefined && !(Number.isInteger(turns) && (turns as number) > 0))
-      return no(`"turns" is ${described(turns)}, expected a whole number of at least 1`)
+      return misfit(`"turns" is ${described(turns)}, expected a whole number of at least 1`)
     const most = turns === undefined ? undefined : { turns: turns as number }
     const schema = this.#roster.find(worker)?.inputSchema
     if (schema === undefined) {
       if (input !== undefined || typeof instructions !== 'string' || instructions.trim() === '')
-        return no(`"${worker}" takes "instructions", a text that says what is to be done`)
+        return misfit(`"${worker}" takes "instructions", a text that says what is to be done`)
       return { ok: true, value: { worker, brief: instructions, ...most } }
     }
     if (input === undefined || instructions !== undefined)
-      return no(`"${worker}" takes an "input", and no instructions`)
+      return misfit(`"${worker}" takes an "input", and no instructions`)
     const checked = schema.check(input)
     return checked.ok
       ? { ok: true, value: { worker, brief: input, ...most } }
-      : no(`the input of "${worker}": ${checked.problem}`)
+      : misfit(`the input of "${worker}": ${checked.problem}`)
   }
 
-  #forwarded(what: Json): Checked<Word> {
+  #forwarded(what: Json): Checked<LeaderDecision> {
     if (typeof what !== 'string')
-      return no(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
+      return misfit(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
     const result =
       this.#results.find(({ delegation }) => delegation === what) ??
       this.#results.findLast(({ worker, outcome }) => worker === what && outcome.status === 'completed')
-    if (result?.outcome.status !== 'completed') return no(`there is no output of "${what}" to forward`)
-    const fits = fitting(result.outcome.output, this.#output)
+    if (result?.outcome.status !== 'completed') return misfit(`there is no output of "${what}" to forward`)
+    const fits = checkOutput(result.outcome.output, this.#output)
     return fits.ok
       ? { ok: true, value: { type: 'forward', what } }
-      : no(`the output of "${what}" cannot be the answer: ${fits.problem}`)
+      : misfit(`the output of "${what}" cannot be the answer: ${fits.problem}`)
   }
 }
 
-const no = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })
+const misfit = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })

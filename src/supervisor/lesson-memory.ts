@@ -11,7 +11,7 @@
 import { isObject, messageOf, type Json } from '../core/index.ts'
 import { isName } from '../agent/index.ts'
 import { isLeaving, type Context, type SessionValues, type StepIO } from '../engine/index.ts'
-import { askHook } from './delegation/hooks.ts'
+import { askHook } from './delegation/delegation-hooks.ts'
 
 /** What one attempt has taught. */
 export interface Lesson {
@@ -36,16 +36,16 @@ export interface LessonMemory {
 export type Similarity = (one: string, other: string) => number | Promise<number>
 
 /** How lessons are kept and found. */
-export interface Recalling {
+export interface LessonScope {
   readonly name: string
   readonly memory: LessonMemory | undefined
   readonly similarity: Similarity | undefined
 }
 
 /** How many lessons a memory keeps, how many are recalled, and how much they must be like the request. */
-const kept = 100
-const recalledAtMost = 8
-const alikeFrom = 0.3
+const lessonsKept = 100
+const lessonsRecalled = 8
+const similarFrom = 0.3
 
 /** The request as a lesson keeps it. */
 export const intentOf = (brief: string): string => (brief.length > 300 ? `${brief.slice(0, 299)}…` : brief)
@@ -60,9 +60,9 @@ export function wordsInCommon(one: string, other: string): number {
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
 
 /** Lessons like this request. None if the memory fails. */
-export async function recalled(
+export async function recallLessons(
   ctx: Context,
-  { name, memory, similarity }: Recalling,
+  { name, memory, similarity }: LessonScope,
   intent: string,
 ): Promise<readonly Lesson[]> {
   if (memory !== undefined) {
@@ -74,17 +74,19 @@ export async function recalled(
     )
     return word ?? []
   }
-  const all = await kindly(ctx, 'memory.recall', async () => lessonsIn(await lastingValues(ctx, name).get(keyOf(ctx))))
+  const all = await orHookFailed(ctx, 'memory.recall', async () =>
+    lessonsIn(await lastingValues(ctx, name).get(keyOf(ctx))),
+  )
   if (all === undefined || all.length === 0) return []
-  const likeness = await likenessOf(ctx, similarity, intent, all)
+  const likeness = await similaritiesOf(ctx, similarity, intent, all)
   const ranked = all
     .map((lesson, i) => ({ lesson, alike: likeness[i] ?? 0, i }))
-    .filter(({ alike }) => alike >= alikeFrom)
+    .filter(({ alike }) => alike >= similarFrom)
   ranked.sort((one, other) => other.alike - one.alike || other.i - one.i)
-  return ranked.slice(0, recalledAtMost).map(({ lesson }) => lesson)
+  return ranked.slice(0, lessonsRecalled).map(({ lesson }) => lesson)
 }
 
-async function likenessOf(
+async function similaritiesOf(
   ctx: Context,
   similarity: Similarity | undefined,
   intent: string,
@@ -99,7 +101,7 @@ async function likenessOf(
 }
 
 /** Keeps a lesson. A memory that fails has learned nothing. */
-export async function learned(ctx: Context, { name, memory }: Recalling, lesson: Lesson): Promise<void> {
+export async function saveLesson(ctx: Context, { name, memory }: LessonScope, lesson: Lesson): Promise<void> {
   if (memory !== undefined) {
     await askHook(
       ctx,
@@ -111,8 +113,8 @@ export async function learned(ctx: Context, { name, memory }: Recalling, lesson:
     )
     return
   }
-  const keep = (before: Json): Json => [...lessonsIn(before), lesson].slice(-kept) as unknown as Json
-  await kindly(ctx, 'memory.save', () => lastingValues(ctx, name).update(keyOf(ctx), keep))
+  const keep = (before: Json): Json => [...lessonsIn(before), lesson].slice(-lessonsKept) as unknown as Json
+  await orHookFailed(ctx, 'memory.save', () => lastingValues(ctx, name).update(keyOf(ctx), keep))
 }
 
 /** They outlive the run and the session. */
@@ -121,7 +123,7 @@ const lastingValues = (ctx: Context, name: string): SessionValues => ctx.stream(
 const keyOf = (ctx: Context): string => `lessons/${ctx.place.caller.user ?? ''}`
 
 /** What fails here is told to the journal only. */
-async function kindly<T>(ctx: Context, hook: string, work: () => Promise<T>): Promise<T | undefined> {
+async function orHookFailed<T>(ctx: Context, hook: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (thrown) {
@@ -175,12 +177,12 @@ export function adviceOf(
   rows.sort((one, other) => other.mean - one.mean || other.times - one.times || (one.worker < other.worker ? -1 : 1))
   const lines = rows.map(
     ({ worker, times, mean }) =>
-      `- ${worker} did ${didHow(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
+      `- ${worker} did ${performance(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
   )
   return `For requests like this, by how earlier answers were scored (${rounded(passAt)} is what is wanted):\n${lines.join('\n')}`
 }
 
-const didHow = (mean: number, passAt: number): string =>
+const performance = (mean: number, passAt: number): string =>
   mean >= passAt * 0.75 ? 'well' : mean <= passAt * 0.4 ? 'badly' : 'middling'
 const rounded = (score: number): string => String(Math.round(score * 100) / 100)
 
@@ -188,7 +190,7 @@ const rounded = (score: number): string => String(Math.round(score * 100) / 100)
  * What judges had to say of earlier answers that were not good enough, as a user's note; undefined if they had nothing
  * to say.
  */
-export function complaintsOf(lessons: readonly Lesson[], passAt: number): string | undefined {
+export function criticismOf(lessons: readonly Lesson[], passAt: number): string | undefined {
   const said = lessons.flatMap(({ score, reason }) =>
     score < passAt && reason !== undefined && reason !== '' ? [reason] : [],
   )

@@ -22,10 +22,10 @@ import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import type { HookFailed } from '../../journal/index.ts'
 
 /** What users' code may give back: a word, nothing, or a promise of either. */
-export type Word<W> = W | undefined | void | Promise<W | undefined | void>
+export type HookReply<W> = W | undefined | void | Promise<W | undefined | void>
 
 /** What a hook has said: its word, nothing, or why it has failed. */
-export type WordSaid<W> =
+export type HookResult<W> =
   | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
   | {
       readonly word?: never
@@ -38,7 +38,7 @@ export type WordSaid<W> =
  * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline
  * (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
  */
-export const computation = {
+export const hookStepOptions = {
   effect: 'read',
   retry: { attempts: 1 },
   isFunction: true,
@@ -46,17 +46,17 @@ export const computation = {
 } as const satisfies StepOptions
 
 /** Whose hook it is, for the journal. */
-export type About = Pick<HookFailed, 'worker' | 'callId' | 'delegation'>
+export type HookSubject = Pick<HookFailed, 'worker' | 'callId' | 'delegation'>
 
 /** Asks a hook, once. `read` says what is wrong with its word. The fact of a failure is recorded in the same scope. */
-export async function askWord<W>(
+export async function callHook<W>(
   ctx: Context,
   hook: string,
   ask: (io: StepIO) => unknown,
   read: (word: Json) => string | undefined,
-  about?: About,
-): Promise<WordSaid<W>> {
-  const { outcome } = await ctx.next(ctx.begin(hook, async (io) => spoken(await ask(io)), computation))
+  about?: HookSubject,
+): Promise<HookResult<W>> {
+  const { outcome } = await ctx.next(ctx.begin(hook, async (io) => recordableReply(await ask(io)), hookStepOptions))
   const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
   if (outcome.status === 'completed' && problem === undefined)
     return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
@@ -71,7 +71,7 @@ export async function askWord<W>(
 }
 
 /** Records that a hook has failed. */
-export function hookFailed(ctx: Context, hook: string, why: string, about?: About): Failure {
+export function hookFailed(ctx: Context, hook: string, why: string, about?: HookSubject): Failure {
   const what = failureOf(hook, why)
   ctx.emit({ type: 'hook.failed', hook, ...about, failure: what })
   return what
@@ -81,7 +81,7 @@ const failureOf = (hook: string, why: string): Failure =>
   failure('hook.failed', `${hook} failed: ${why}`, 'internal', { details: { hook } })
 
 /** What came back, as it can be recorded. Throws for what JSON would make something else of. */
-export function spoken(word: unknown): Json {
+export function recordableReply(word: unknown): Json {
   const problem = jsonProblem(word ?? null, 'what it returned')
   if (problem !== undefined) throw new FailureError(failure('input.not-json', problem, 'validation'))
   return (word ?? null) as Json
@@ -96,7 +96,7 @@ function problemOf(word: Json, read: (word: Json) => string | undefined): string
 }
 
 /** What is wrong with a word as such: it is an object, and has no names that nobody knows. */
-export const wordProblem = (word: Json, known: Readonly<Record<string, unknown>>): string | undefined =>
+export const hookReplyProblem = (word: Json, known: Readonly<Record<string, unknown>>): string | undefined =>
   isObject(word)
     ? unknownNames(word, known, 'its word')[0]
     : `it returned ${described(word)}; expected nothing or { ${Object.keys(known).join(', ')} }`

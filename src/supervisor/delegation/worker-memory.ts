@@ -3,7 +3,7 @@
  * the other.
  *
  * Owns: whose memory is whose, when a delegation has its thread, what is shown and kept, the port for memories
- * elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots (agent/exchanges.ts), the delegation around
+ * elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots (agent/exchange-store.ts), the delegation around
  * it (delegations.ts). Without this option the memory of a delegation is its activation: exactly its brief and its
  * answer, and nobody else is shown it.
  * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3,
@@ -27,7 +27,7 @@ import {
   mostExchanges,
   newestExchanges,
   recalledMessages,
-  recalledProblem,
+  recallProblem,
   removeFromLock,
   acquireLock,
   type Exchange,
@@ -35,8 +35,8 @@ import {
   type KnownExchanges,
   type FifoLock,
   type LockWait,
-  type Recalled,
-  type Shelf,
+  type RecalledMemory,
+  type ExchangeKeys,
 } from '../../agent/index.ts'
 import {
   described,
@@ -52,8 +52,8 @@ import {
 import { briefText, type Brief, type Edge, type EdgeMessage } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import { askHook } from './hooks.ts'
-import { Slots, type Queued } from '../worker/slots.ts'
+import { askHook } from './delegation-hooks.ts'
+import { Slots, type SlotWaiter } from '../worker/slots.ts'
 import { earlierLock, lockOfThread } from './thread-lock.ts'
 
 /** What a memory is asked by. */
@@ -80,7 +80,7 @@ export interface MemoryExchange extends MemoryQuery {
  */
 export interface Memory {
   /** What the worker is shown before its brief; a text is shown as a user's. If it fails, nothing is shown. */
-  recall(query: MemoryQuery, io: StepIO): Recalled | Promise<Recalled>
+  recall(query: MemoryQuery, io: StepIO): RecalledMemory | Promise<RecalledMemory>
   /**
    * Called when the worker has answered (it completed, or a hook or a limit ended it with what there was), with what
    * `onComplete` lets through. If it fails, the answer is told all the same.
@@ -143,13 +143,13 @@ export function threadOf(memory: WorkerMemory | undefined, worker: string): stri
 }
 
 /** A delegation, as far as its memory depends on it. */
-export interface Remembering {
+export interface MemoryJob {
   readonly ctx: Context
   readonly call: { readonly id: string }
   readonly state: { readonly edge: Edge }
   readonly worker: { readonly name: string }
   readonly policy: { readonly memory?: WorkerMemory }
-  readonly entry: Queued & { readonly label: string }
+  readonly entry: SlotWaiter & { readonly label: string }
   readonly brief: Brief
   readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
 }
@@ -180,8 +180,8 @@ export class Threads {
  * begun. `completed`: what its leader's hook lets through of its end; only that is remembered (undefined: nothing),
  * because others are shown it.
  */
-export async function remembered<Ended extends { readonly outcome: Outcome }>(
-  job: Remembering,
+export async function withMemory<Ended extends { readonly outcome: Outcome }>(
+  job: MemoryJob,
   threads: Threads,
   work: () => Promise<Ended | Failure>,
   completed: (ended: Ended) => Promise<string | undefined>,
@@ -194,14 +194,14 @@ export async function remembered<Ended extends { readonly outcome: Outcome }>(
   }
   const thread = new Thread(job, memory === 'continue' ? {} : memory, threads)
   try {
-    return (await thread.enter()) ?? (await during(thread, work, completed))
+    return (await thread.enter()) ?? (await workInThread(thread, work, completed))
   } finally {
     thread.pass()
   }
 }
 
 /** The work while the thread is its own. */
-async function during<Ended extends { readonly outcome: Outcome }>(
+async function workInThread<Ended extends { readonly outcome: Outcome }>(
   thread: Thread,
   work: () => Promise<Ended | Failure>,
   completed: (ended: Ended) => Promise<string | undefined>,
@@ -221,7 +221,7 @@ async function during<Ended extends { readonly outcome: Outcome }>(
 
 /** One delegation's hold on a thread. */
 class Thread {
-  readonly #job: Remembering
+  readonly #job: MemoryJob
   readonly #memory: ThreadMemory
   readonly #threads: Threads
   /**
@@ -233,7 +233,7 @@ class Thread {
   readonly #lock: FifoLock
   readonly #me: LockEntry
   readonly #key: string
-  readonly #shelf: Shelf
+  readonly #shelf: ExchangeKeys
   /** What crosses besides: a delegation that is tried again begins with it again. */
   readonly #crossing: readonly EdgeMessage[] | undefined
   #count = 0
@@ -243,7 +243,7 @@ class Thread {
   /** Gives on the turn of those of this activation. */
   #pass: (() => void) | undefined
 
-  constructor(job: Remembering, memory: ThreadMemory, threads: Threads) {
+  constructor(job: MemoryJob, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
     const { agent: leader, activation, caller } = ctx.place
     const key = JSON.stringify([
@@ -344,11 +344,11 @@ class Thread {
 
   async #recalled(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
     const query = this.#query()
-    const { word } = await askHook<Exclude<Recalled, void>>(
+    const { word } = await askHook<Exclude<RecalledMemory, void>>(
       this.#ctx,
       this.#about('recall'),
       (io) => recall(query, io),
-      recalledProblem,
+      recallProblem,
     )
     return recalledMessages(word)
   }

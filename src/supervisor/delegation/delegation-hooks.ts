@@ -19,7 +19,7 @@ import {
   type RunId,
   type Usage,
 } from '../../core/index.ts'
-import { askWord, hookNamed, wordProblem, type Word } from '../../agent/index.ts'
+import { callHook, hookNamed, hookReplyProblem, type HookReply } from '../../agent/index.ts'
 import type { Brief, Edge, EdgeMessage, Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
@@ -115,7 +115,7 @@ export interface DelegationHooks {
   /**
    * Before a worker is started: go on, refuse, or change what it is asked. Not asked for calls that are refused anyway.
    */
-  readonly onStart?: (start: DelegationStart, io: StepIO) => Word<DelegationStartWord>
+  readonly onStart?: (start: DelegationStart, io: StepIO) => HookReply<DelegationStartWord>
   /**
    * What of the leader's conversation crosses. Asked after `onStart`, never for a delegation that it refused. If it
    * fails, nothing crosses; to return nothing is a failure too.
@@ -125,7 +125,7 @@ export interface DelegationHooks {
     io: StepIO,
   ) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
   /** When a worker has ended in whatever way; not for a delegation that never began. */
-  readonly onComplete?: (end: DelegationEnd, io: StepIO) => Word<DelegationEndWord>
+  readonly onComplete?: (end: DelegationEnd, io: StepIO) => HookReply<DelegationEndWord>
   /**
    * What becomes of a delegation whose hook throws, or answers what it may not. `strict` (default): a failed `onStart`
    * or `filterMessages` refuses it, a failed `onComplete` makes a failed result of a good one. `lenient`: it goes on as
@@ -136,7 +136,7 @@ export interface DelegationHooks {
 }
 
 /** Where a hook is asked: whose it is, for the journal. */
-export interface Asking {
+export interface DelegationHookCall {
   readonly hook: string
   readonly worker?: string
   readonly callId?: string
@@ -147,18 +147,18 @@ export interface Asking {
  * What a hook is given is its own: what it changes in it changes nothing, so that a replay, which does not ask it,
  * agrees.
  */
-export const given = <T>(moment: T): T => copy(moment as Json) as T
+export const ownCopy = <T>(moment: T): T => copy(moment as Json) as T
 
 /** Asks a hook, once. `read` says what is wrong with its word. */
 export const askHook = <W>(
   ctx: Context,
-  { hook, ...about }: Asking,
+  { hook, ...about }: DelegationHookCall,
   ask: (io: StepIO) => unknown,
   read: (word: Json) => string | undefined,
-): ReturnType<typeof askWord<W>> => askWord<W>(ctx, hook, ask, read, about)
+): ReturnType<typeof callHook<W>> => callHook<W>(ctx, hook, ask, read, about)
 
 /** The hooks that the start of this run has put around the leader's delegations. */
-export function startedDelegation(ctx: Context, { hooks }: Edge): DelegationHooks | undefined {
+export function delegationHooksOfStart(ctx: Context, { hooks }: Edge): DelegationHooks | undefined {
   const given = hooks?.delegation
   if (given === undefined) return undefined
   const { onStart, filterMessages, onComplete, hookErrors } = given
@@ -174,7 +174,7 @@ export function startedDelegation(ctx: Context, { hooks }: Edge): DelegationHook
  * What two hooks have said of one end: the later result is told, feedback of both is, and either may end the leader's
  * work. Pure.
  */
-export function afterEnd(
+export function mergeEndWords(
   first: DelegationEndWord | undefined,
   second: DelegationEndWord | undefined,
 ): DelegationEndWord | undefined {
@@ -209,7 +209,7 @@ const optional = (value: unknown, type: string, name: string): string | undefine
 
 /** What is wrong with the word of `onStart` on a delegation of this brief. `schema`: what the worker takes. */
 export function startProblem(word: Json, brief: Brief, schema: Schema | undefined): string | undefined {
-  const wrong = wordProblem(word, startNames)
+  const wrong = hookReplyProblem(word, startNames)
   if (wrong !== undefined || !isObject(word)) return wrong
   const { proceed, reason, prompt, input, instructions, turns, metadata } = word
   const typed = 'input' in brief
@@ -231,7 +231,7 @@ export function startProblem(word: Json, brief: Brief, schema: Schema | undefine
 
 /** What is wrong with the word of `onComplete`. */
 export function endProblem(word: Json): string | undefined {
-  const wrong = wordProblem(word, endNames)
+  const wrong = hookReplyProblem(word, endNames)
   if (wrong !== undefined || !isObject(word)) return wrong
   const { result, feedback, bail } = word
   return (

@@ -3,7 +3,7 @@
  *
  * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that
  * throws.
- * Does not own: the interface (middleware.ts), the loop that asks (../loop.ts). Lives in memory only; replay makes it
+ * Does not own: the interface (middleware.ts), the loop that asks (../loop/turn-loop.ts). Lives in memory only; replay makes it
  * again from the same calls (K1).
  * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no
  * address of another).
@@ -28,14 +28,14 @@ import {
 import { Cancelled, type Context } from '../../engine/index.ts'
 import type { Changeable } from '../../journal/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ModelSettings, type ToolCall } from '../../model/index.ts'
-import type { Extension, Prompt, Turn } from './extension.ts'
-import { agentContext } from '../code/verbs.ts'
-import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
+import type { Extension, Prompt, TurnView } from './extension.ts'
+import { agentContext } from '../code/agent-context.ts'
+import type { ModelPrompt, ActivationStart, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'
 
 /** What the hooks are shown of the activation they stand around. */
-interface Activation {
+interface MiddlewareActivation {
   readonly agent: string
   readonly ctx: Context
   readonly turn: number
@@ -46,7 +46,7 @@ interface Activation {
 }
 
 /** A hook has thrown: the agent fails with this. */
-class HookFailed extends Error {
+class MiddlewareError extends Error {
   readonly failure: Failure
 
   constructor(what: Failure) {
@@ -57,25 +57,30 @@ class HookFailed extends Error {
 }
 
 /** The failure of a hook that has thrown; throws on what is none. */
-export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof HookFailed) return thrown.failure
+export function middlewareFailure(thrown: unknown): Failure {
+  if (thrown instanceof MiddlewareError) return thrown.failure
   throw thrown
 }
 
-export class Hooks implements Extension {
+export class MiddlewareChain implements Extension {
   /** Whether calls of tools go through somebody. */
   readonly wrapsTools: boolean
   /** What may come out otherwise than it is recorded. */
   readonly changeable: readonly Changeable[]
   /** Absent where no middleware has such a hook. */
-  readonly beforeModel?: (turn: Turn) => Promise<void>
-  readonly afterModel?: (turn: Turn) => Promise<void>
+  readonly beforeModel?: (turn: TurnView) => Promise<void>
+  readonly afterModel?: (turn: TurnView) => Promise<void>
   readonly #list: readonly MiddlewareHooks[]
-  readonly #activation: Activation
+  readonly #activation: MiddlewareActivation
   readonly #brief: Json
-  readonly #values = new OwnValues()
+  readonly #values = new ActivationValues()
 
-  constructor(list: readonly MiddlewareHooks[], activation: Activation, brief: Json, settings?: ModelSettings) {
+  constructor(
+    list: readonly MiddlewareHooks[],
+    activation: MiddlewareActivation,
+    brief: Json,
+    settings?: ModelSettings,
+  ) {
     this.#list = list
     this.#activation = activation
     this.#brief = brief
@@ -92,16 +97,19 @@ export class Hooks implements Extension {
   }
 
   /** What the activation begins with. Tools can only be taken away. */
-  async begin(own: Beginning): Promise<Beginning> {
+  async begin(own: ActivationStart): Promise<ActivationStart> {
     let begins = own
     for (const middleware of this.#list) {
       if (middleware.before === undefined) continue
       const { instructions, tools } = begins
       const at = this.#at('before', middleware, this.#activation.ctx)
-      const word = await asked('before', middleware, () => middleware.before!({ instructions, tools: [...tools] }, at))
+      const word = await callMiddleware('before', middleware, () =>
+        middleware.before!({ instructions, tools: [...tools] }, at),
+      )
       if (word === undefined) continue
       const strange = word.tools?.find((name) => !tools.includes(name))
-      if (strange !== undefined) throw broken('before', middleware, `there is no tool "${strange}" to begin with`)
+      if (strange !== undefined)
+        throw middlewareError('before', middleware, `there is no tool "${strange}" to begin with`)
       begins = {
         instructions: 'instructions' in word ? word.instructions : instructions,
         tools: word.tools === undefined ? tools : tools.filter((name) => word.tools!.includes(name)),
@@ -113,12 +121,12 @@ export class Hooks implements Extension {
   /** What the model is shown this time; undefined if that is the conversation as it stands. */
   async shown(turn: Context, settings: ModelSettings = {}): Promise<Prompt | undefined> {
     const { messages, tokens } = this.#activation
-    let asks: Asked = { messages, settings }
+    let asks: ModelPrompt = { messages, settings }
     for (const middleware of this.#list) {
       if (middleware.beforeModel === undefined) continue
       const before = asks
       const at = this.#at('beforeModel', middleware, turn)
-      const word = await asked('beforeModel', middleware, () => middleware.beforeModel!(before, at))
+      const word = await callMiddleware('beforeModel', middleware, () => middleware.beforeModel!(before, at))
       if (word !== undefined)
         asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
     }
@@ -134,23 +142,23 @@ export class Hooks implements Extension {
   }
 
   /** Leaves the model's answer as it holds, or why it is to answer once more. */
-  async #heard(turn: Turn): Promise<void> {
+  async #heard(turn: TurnView): Promise<void> {
     for (const middleware of this.#list.toReversed()) {
       if (middleware.afterModel === undefined) continue
       const at = this.#at('afterModel', middleware, turn.ctx)
       const before = turn.answer
-      const word = await asked('afterModel', middleware, () => middleware.afterModel!(before, at))
+      const word = await callMiddleware('afterModel', middleware, () => middleware.afterModel!(before, at))
       if (word === undefined) continue
       const words = 'again' in word ? word.again : word.text
       if (typeof words !== 'string')
-        throw broken('afterModel', middleware, 'it returned neither a text nor why to ask again')
+        throw middlewareError('afterModel', middleware, 'it returned neither a text nor why to ask again')
       if ('again' in word) {
-        note(at, 'afterModel', middleware, { again: words })
+        noteChange(at, 'afterModel', middleware, { again: words })
         turn.again = words
         return
       }
       if (words === before.text) continue
-      note(at, 'afterModel', middleware, { text: words })
+      noteChange(at, 'afterModel', middleware, { text: words })
       // thoughts point into the text that they were had for
       const { reasoning: _reasoning, ...rest } = before
       turn.answer = { ...rest, text: words }
@@ -185,7 +193,7 @@ export class Hooks implements Extension {
     const done = async (input: Json | undefined): Promise<ToolResult> => {
       try {
         return (last = await next(
-          input === undefined ? call : { ...call, input: sound('wrapTool', middleware, 'the input', input) },
+          input === undefined ? call : { ...call, input: mustBeJson('wrapTool', middleware, 'the input', input) },
         ))
       } catch (thrown) {
         inner = thrown
@@ -197,13 +205,13 @@ export class Hooks implements Extension {
       result.catch(() => undefined) // heard below, also by who does not wait for it
       return result
     }
-    const result = await asked('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
+    const result = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
     // what went wrong further in is not to be swallowed by who stands around it
-    if (inner instanceof HookFailed || inner instanceof Cancelled) throw inner
+    if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
     if (result === last && result !== undefined) return result
-    if (!isObject(result)) throw broken('wrapTool', middleware, 'it returned no result')
-    sound('wrapTool', middleware, 'the result', result.content)
-    note(at, 'wrapTool', middleware, {
+    if (!isObject(result)) throw middlewareError('wrapTool', middleware, 'it returned no result')
+    mustBeJson('wrapTool', middleware, 'the result', result.content)
+    noteChange(at, 'wrapTool', middleware, {
       callId: call.id,
       content: result.content,
       ...(result.isError === true ? { isError: true } : {}),
@@ -216,18 +224,18 @@ export class Hooks implements Extension {
     let outcome = given
     for (const middleware of this.#list.toReversed()) {
       if (middleware.after === undefined) continue
-      outcome = await this.#ended(middleware, outcome).catch((thrown: unknown) => failed(failureOf(thrown)))
+      outcome = await this.#ended(middleware, outcome).catch((thrown: unknown) => failed(middlewareFailure(thrown)))
     }
     return outcome
   }
 
   async #ended(middleware: MiddlewareHooks, outcome: Outcome): Promise<Outcome> {
     const at = this.#at('after', middleware, this.#activation.ctx)
-    const word = await asked('after', middleware, () => middleware.after!(outcome, at))
+    const word = await callMiddleware('after', middleware, () => middleware.after!(outcome, at))
     if (word === undefined || word === outcome) return outcome
-    sound('after', middleware, 'the outcome', word as unknown as Json)
-    if (word.status === 'completed') sound('after', middleware, 'the output', word.output)
-    note(at, 'after', middleware, { outcome: word as unknown as Json })
+    mustBeJson('after', middleware, 'the outcome', word as unknown as Json)
+    if (word.status === 'completed') mustBeJson('after', middleware, 'the output', word.output)
+    noteChange(at, 'after', middleware, { outcome: word as unknown as Json })
     return word
   }
 
@@ -245,7 +253,7 @@ export class Hooks implements Extension {
   }
 }
 
-async function asked<T>(
+async function callMiddleware<T>(
   hook: Hook,
   middleware: MiddlewareHooks,
   ask: () => T,
@@ -253,14 +261,14 @@ async function asked<T>(
   try {
     return ((await ask()) ?? undefined) as Exclude<Awaited<T>, void> | undefined
   } catch (thrown) {
-    if (thrown instanceof Cancelled || thrown instanceof HookFailed) throw thrown
+    if (thrown instanceof Cancelled || thrown instanceof MiddlewareError) throw thrown
     const what = failureFrom(thrown, 'middleware.failed')
     const message =
       what.code === 'middleware.failed'
         ? `the middleware "${middleware.name}" failed in ${hook}: ${messageOf(thrown)}`
         : what.message
     const details = { ...what.details, middleware: middleware.name, hook }
-    throw new HookFailed({
+    throw new MiddlewareError({
       ...what,
       ...(what.code === 'middleware.failed' ? { class: 'internal', retryable: false } : {}),
       message,
@@ -269,17 +277,17 @@ async function asked<T>(
   }
 }
 
-const broken = (hook: Hook, { name }: MiddlewareHooks, problem: string): HookFailed =>
-  new HookFailed(
+const middlewareError = (hook: Hook, { name }: MiddlewareHooks, problem: string): MiddlewareError =>
+  new MiddlewareError(
     failure('middleware.failed', `the middleware "${name}" failed in ${hook}: ${problem}`, 'internal', {
       details: { middleware: name, hook },
     }),
   )
 
 /** What a middleware gives back goes on as JSON, or not at all. */
-function sound(hook: Hook, middleware: MiddlewareHooks, what: string, value: Json): Json {
+function mustBeJson(hook: Hook, middleware: MiddlewareHooks, what: string, value: Json): Json {
   const problem = value === undefined ? `${what} is missing` : jsonProblem(value, what)
-  if (problem !== undefined) throw broken(hook, middleware, problem)
+  if (problem !== undefined) throw middlewareError(hook, middleware, problem)
   return value
 }
 
@@ -287,10 +295,10 @@ function sound(hook: Hook, middleware: MiddlewareHooks, what: string, value: Jso
  * What a middleware changes is in the journal: what the model and the tools have said stands there otherwise than it
  * went on.
  */
-const note = (at: Moment, hook: Hook, { name }: MiddlewareHooks, change: JsonObject): void =>
+const noteChange = (at: Moment, hook: Hook, { name }: MiddlewareHooks, change: JsonObject): void =>
   at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data: { middleware: name, hook, ...change } })
 
-class OwnValues implements MomentValues {
+class ActivationValues implements MomentValues {
   readonly #kept = new Map<string, Json>()
 
   get(key: string): Json | undefined {

@@ -23,7 +23,7 @@ import { askSideQuery, modelSetup, type Agent, type ModelAccess } from '../../ag
 import { compileSchema, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
-import { askHook } from '../delegation/hooks.ts'
+import { askHook } from '../delegation/delegation-hooks.ts'
 
 /** A conversation as whoever chooses sees it. */
 export interface Table {
@@ -114,28 +114,28 @@ export interface Speaker {
   open(floor: Floor): Chair
 }
 
-type Members = Floor['members']
+type TableMembers = Floor['members']
 
 /** One after the other, as they are listed. */
-export const inTurn: Speaker = {
+export const roundRobinSpeaker: Speaker = {
   name: 'round-robin',
-  open: ({ members }) => ({ next: (_ctx, { round }) => speaks(members[(round - 1) % members.length]!.name) }),
+  open: ({ members }) => ({ next: (_ctx, { round }) => speakerWord(members[(round - 1) % members.length]!.name) }),
 }
 
 /** By chance, seeded by the run: nobody twice in a row, unless there is nobody else or `repeats` says so. */
-export const byChance = (repeats: boolean): Speaker => ({
+export const randomSpeaker = (repeats: boolean): Speaker => ({
   name: 'random',
   data: repeats,
   open: ({ members }) => ({
     next(ctx, { last }) {
-      const names = eligible(members, last, repeats)
-      return speaks(names[Math.floor(ctx.random() * names.length)]!)
+      const names = eligibleSpeakers(members, last, repeats)
+      return speakerWord(names[Math.floor(ctx.random() * names.length)]!)
     },
   }),
 })
 
 /** By a function. */
-export const byRule = (rule: SpeakerRule): Speaker => ({
+export const functionSpeaker = (rule: SpeakerRule): Speaker => ({
   name: 'function',
   open: () => ({
     async next(ctx, table) {
@@ -163,7 +163,7 @@ function choiceProblem(word: Json): string | undefined {
  * By a model, which sees names, descriptions and what was said. What it cannot choose is chosen in turn; whether it is
  * done, it may say once somebody has spoken.
  */
-export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker {
+export function modelSpeaker(table: string, ref: ModelRef, repeats: boolean): Speaker {
   const { model } = modelAccess(table, ref)
   return {
     name: 'auto',
@@ -171,10 +171,10 @@ export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker
     model,
     open: (floor) => ({
       async next(ctx, { last, round }) {
-        const names = eligible(floor.members, last, repeats)
+        const names = eligibleSpeakers(floor.members, last, repeats)
         const mayEnd = last !== undefined
-        if (names.length === 1 && !mayEnd) return speaks(names[0]!)
-        const outcome = await floor.ask(ctx, model, choosing(floor, names, mayEnd), {
+        if (names.length === 1 && !mayEnd) return speakerWord(names[0]!)
+        const outcome = await floor.ask(ctx, model, choicePrompt(floor, names, mayEnd), {
           output: choiceSchema(names, mayEnd),
         })
         if (outcome.status === 'completed') {
@@ -187,10 +187,10 @@ export function byModel(table: string, ref: ModelRef, repeats: boolean): Speaker
           const task = typeof instruction === 'string' && instruction.trim() !== '' ? { instruction } : undefined
           return { type: 'speaks', speaker: speaker!, ...task }
         }
-        const why = unchosen(outcome)
+        const why = noChoiceReason(outcome)
         if (why === undefined) return { type: 'ends', outcome }
         ctx.emit({ type: 'fact.noted', name: 'speaker.fallback', data: { round, problem: why } })
-        return { type: 'speaks', speaker: after(floor.members, last), by: 'round-robin' }
+        return { type: 'speaks', speaker: nextInOrder(floor.members, last), by: 'round-robin' }
       },
     }),
   }
@@ -203,12 +203,12 @@ export function modelAccess(agent: string, ref: ModelRef): ModelAccess {
 }
 
 /** Why a model has chosen nobody though it answered; undefined if it could not answer at all. */
-function unchosen(outcome: Outcome): string | undefined {
+function noChoiceReason(outcome: Outcome): string | undefined {
   if (outcome.status === 'failed' && outcome.failure.code === 'output.invalid') return outcome.failure.message
   return outcome.status === 'limited' && outcome.limit === 'turns' ? outcome.message : undefined
 }
 
-const choosing = ({ name, members }: Floor, names: readonly string[], mayEnd: boolean): string =>
+const choicePrompt = ({ name, members }: Floor, names: readonly string[], mayEnd: boolean): string =>
   [
     `You lead the conversation "${name}" and do not take part in it. Those who do:`,
     ...members.filter((each) => names.includes(each.name)).map((each) => `- ${each.name}: ${purpose(each)}`),
@@ -243,21 +243,21 @@ function choiceSchema(names: readonly string[], mayEnd: boolean): Schema {
 }
 
 /** Who may speak after somebody. */
-function eligible(members: Members, last: string | undefined, repeats: boolean): readonly string[] {
+function eligibleSpeakers(members: TableMembers, last: string | undefined, repeats: boolean): readonly string[] {
   const names = [...new Set(members.map(({ name }) => name))]
   const others = names.filter((name) => name !== last)
   return repeats || others.length === 0 ? names : others
 }
 
 /** Who is next in the order. */
-function after(members: Members, last: string | undefined): string {
+function nextInOrder(members: TableMembers, last: string | undefined): string {
   return members[(members.findIndex(({ name }) => name === last) + 1) % members.length]!.name
 }
 
-const speaks = (speaker: string): Promise<SpeakerWord> => Promise.resolve({ type: 'speaks', speaker })
+const speakerWord = (speaker: string): Promise<SpeakerWord> => Promise.resolve({ type: 'speaks', speaker })
 
 /** Nobody of that name is at the table. */
-export const nobodyCalled = (table: string, speaker: string, members: Members): Failure =>
+export const unknownSpeaker = (table: string, speaker: string, members: TableMembers): Failure =>
   failure(
     'delegation.unknown-worker',
     `there is nobody called "${speaker}" in "${table}". There are: ${[...new Set(members.map(({ name }) => name))].join(', ')}.`,
@@ -265,7 +265,7 @@ export const nobodyCalled = (table: string, speaker: string, members: Members): 
   )
 
 /** A conversation for users' code: what it changes in it changes nothing. */
-export function tableOf(
+export function tableView(
   facts: Omit<Table, 'said' | 'text'>,
   said: () => readonly HistoryEntry[],
   output: Json | undefined,
@@ -280,7 +280,7 @@ export function tableOf(
 }
 
 /** Asks a model about what was said. */
-export const askOf =
+export const tableAsk =
   (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
   (ctx, model, question, { output, aloud = false } = {}) =>
     askSideQuery(modelAccess(name, model), ctx, edge, {

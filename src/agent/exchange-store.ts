@@ -4,7 +4,7 @@
  *
  * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are,
  * when one is kept (sessions: runtime, threads of workers: ../supervisor). An exchange is stored once; what grows with
- * every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (line.ts).
+ * every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (fifo-lock.ts).
  */
 import { asText, isObject, type Json, type Outcome } from '../core/index.ts'
 import { edgeMessagesProblem, type EdgeMessage } from '../edge/index.ts'
@@ -34,7 +34,7 @@ export function rememberedAnswer(outcome: Outcome): string | undefined {
 }
 
 /** Under which keys exchanges are kept: how many there were, and each. Persistent format (K4). */
-export interface Shelf {
+export interface ExchangeKeys {
   readonly count: string
   readonly slot: (nth: number) => string
 }
@@ -47,7 +47,7 @@ export const mostExchanges = 100
 export const exchangeSlots = mostExchanges + 1
 
 /** How many there were. */
-export async function countExchanges(values: SessionValues, { count }: Shelf): Promise<number> {
+export async function countExchanges(values: SessionValues, { count }: ExchangeKeys): Promise<number> {
   const value = await values.get(count)
   return typeof value === 'number' ? value : 0
 }
@@ -61,7 +61,7 @@ export interface KnownExchanges {
 /** The newest, oldest first: those that are not known, in one recorded read, behind those that are. */
 export async function newestExchanges(
   values: SessionValues,
-  { slot }: Shelf,
+  { slot }: ExchangeKeys,
   count: number,
   most: number,
   known: KnownExchanges = { count: 0, newest: [] },
@@ -78,7 +78,7 @@ export async function newestExchanges(
 /** Keeps one more. Returns it as it is kept. */
 export async function addExchange(
   values: SessionValues,
-  { count, slot }: Shelf,
+  { count, slot }: ExchangeKeys,
   before: number,
   exchange: Exchange,
 ): Promise<Exchange> {
@@ -96,16 +96,16 @@ export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeM
   ])
 
 /** What a memory elsewhere may answer: messages, a text (shown as a user's), or nothing. */
-export type Recalled = readonly EdgeMessage[] | string | undefined | void
+export type RecalledMemory = readonly EdgeMessage[] | string | undefined | void
 
 /** What is wrong with what a memory has answered; undefined if nothing. */
-export function recalledProblem(word: Json): string | undefined {
+export function recallProblem(word: Json): string | undefined {
   if (typeof word === 'string') return undefined
   return Array.isArray(word) ? edgeMessagesProblem(word) : 'it returned neither messages nor a text'
 }
 
 /** What a memory has answered, as messages. */
-export function recalledMessages(word: Recalled): readonly EdgeMessage[] {
+export function recalledMessages(word: RecalledMemory): readonly EdgeMessage[] {
   if (word === undefined || word === '') return []
   if (typeof word === 'string') return [{ role: 'user', text: word }]
   return word.map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))

@@ -2,7 +2,7 @@
  * The words between a member of a planned team and whoever leads it: what a member may ask for, and the replies.
  *
  * Owns: the channels, and what their messages say. Does not own: what the leader does about it (../../team), the verbs
- * of members (teammate.ts, tools.ts).
+ * of members (teammate.ts, team-tools.ts).
  * Holds: K3: both sides wait for messages, so replay hears them in the recorded order; nobody hangs: who has no leader
  * any more is refused. Persistent: they stand in journals.
  */
@@ -67,7 +67,7 @@ export interface RetireWish {
 }
 
 /** A member asks for its mail. */
-export interface InboxWord {
+export interface InboxCommand {
   readonly do: 'inbox'
   /** Not until there is some. */
   readonly wait: boolean
@@ -80,7 +80,7 @@ export interface InboxWord {
 }
 
 /** Somebody outside has the run and edits the plan, or gives the result of a task. */
-export interface EditWord {
+export interface EditCommand {
   readonly do: 'edit'
   /** The fact that says what became of it has this. */
   readonly request: string
@@ -89,22 +89,22 @@ export interface EditWord {
 }
 
 /** What a member, or somebody outside, may ask of a team's leader. */
-export type TeamWord =
+export type TeamCommand =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
-  | InboxWord
+  | InboxCommand
   | { readonly do: 'recruit'; readonly wish: RecruitWish }
   | { readonly do: 'retire'; readonly wish: RetireWish }
   | { readonly do: 'team'; readonly role?: string }
   | { readonly do: 'publish'; readonly topic: string; readonly entry: Json }
   | { readonly do: 'entries'; readonly topic: string }
-  | EditWord
+  | EditCommand
 
 /** A word as a leader hears it. */
-export interface HeardWord {
+export interface ReceivedCommand {
   readonly id: MessageId
   /** The member's activation, or one below it; undefined: from outside. */
   readonly from: ActivationId | undefined
-  readonly word: TeamWord
+  readonly word: TeamCommand
   /** Who says so, from outside. */
   readonly by?: string
 }
@@ -120,14 +120,14 @@ const teamGone: JsonObject = {
   team: [],
 }
 
-type Spoken = Pick<HeardWord, 'word' | 'by'>
+type SentCommand = Pick<ReceivedCommand, 'word' | 'by'>
 
 /** What a word says is not checked here: whoever answers it does. */
-const words = new RequestChannel<Spoken, JsonObject, TeamWord & { readonly by?: string }>(
+const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand & { readonly by?: string }>(
   '$team',
   (member, { type: _type, by: _by, ...word }) => {
     const by = member('by')
-    return { word: word as unknown as TeamWord, ...(typeof by === 'string' ? { by } : undefined) }
+    return { word: word as unknown as TeamCommand, ...(typeof by === 'string' ? { by } : undefined) }
   },
   {
     name: '$team.reply',
@@ -141,47 +141,48 @@ const words = new RequestChannel<Spoken, JsonObject, TeamWord & { readonly by?: 
 )
 
 /** Notes to members at work that their inbox is not empty any more. */
-const notes = new TypedChannel<{ readonly seq: number }>('$team.mail', (member) => {
+const mailNotes = new TypedChannel<{ readonly seq: number }>('$team.mail', (member) => {
   const seq = member('seq')
   return typeof seq === 'number' ? { seq } : undefined
 })
 
 /** The message of a word. `by`: who says so, from outside. */
-export const teamMessage = (word: TeamWord, by?: string): Json =>
-  words.message({ ...word, ...(by === undefined ? undefined : { by }) })
+export const teamMessage = (word: TeamCommand, by?: string): Json =>
+  commands.message({ ...word, ...(by === undefined ? undefined : { by }) })
 
 /** The word to a team's leader in an arrival; undefined if it is none. What it says is not checked. */
-export function wordIn(arrival: Arrival): HeardWord | undefined {
-  const heard = words.in(arrival)
+export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
+  const heard = commands.in(arrival)
   return heard && { id: heard.id, from: heard.from, ...heard.body }
 }
 
 /** Whether this body is part of a team's own conversation, which a plain message may not be. */
-export const isTeamWord = (message: Json): boolean =>
-  words.claims(message) || words.claimsReply(message) || notes.claims(message)
+export const isTeamMessage = (message: Json): boolean =>
+  commands.claims(message) || commands.claimsReply(message) || mailNotes.claims(message)
 
 /** Replies to a word. Nothing for those from outside: they read the journal. */
-export const replyToWord = (ctx: Context, heard: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void =>
-  words.answer(ctx, heard, reply)
+export const replyToCommand = (ctx: Context, heard: Pick<ReceivedCommand, 'id' | 'from'>, reply: JsonObject): void =>
+  commands.answer(ctx, heard, reply)
 
 /** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
-export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId => notes.send(ctx, member, { seq })
+export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId =>
+  mailNotes.send(ctx, member, { seq })
 
 /** The number in such a note of this leader; undefined if it is none. */
 export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefined =>
-  notes.in(arrival, { activation: leader })?.body.seq
+  mailNotes.in(arrival, { activation: leader })?.body.seq
 
 /** Says something to the leader and goes on. */
-export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamWord): MessageId =>
-  words.send(ctx, leader, word)
+export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamCommand): MessageId =>
+  commands.send(ctx, leader, word)
 
 /** Waits for the reply to a word that was said. */
 export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> =>
-  words.reply(ctx, leader, id)
+  commands.reply(ctx, leader, id)
 
 /** The reply to this word, if it is one; that the team has ended is a reply, too. */
 export const replyIn = (arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined =>
-  words.replyIn(arrival, leader, id)
+  commands.replyIn(arrival, leader, id)
 
 /** The names of what a member's model may be offered. */
 export const teamVerbs: readonly TeamVerb[] = ['mail', 'recruit', 'publish']

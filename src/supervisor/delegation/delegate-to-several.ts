@@ -18,7 +18,7 @@ import {
 import {
   grantNames,
   grantProblems,
-  takingQuestions,
+  questionGrant,
   type Agent,
   type DelegateOptions,
   type InputOf,
@@ -99,7 +99,7 @@ export async function delegateToSeveral<A extends Agent>(
   brief: InputOf<A>,
   options: SeveralOptions<OutputOf<A>>,
 ): Promise<SeveralResult<OutputOf<A>>> {
-  mustBeSeveral(workers, options)
+  mustBeSeveralOptions(workers, options)
   const { keep, good, same, hedgeAfterMs, timeoutMs, ...grant } = options
   const scope = ctx.scope('several')
   const open = new Map<string, (reason: string) => void>()
@@ -130,7 +130,7 @@ export async function delegateToSeveral<A extends Agent>(
 
 const isPair = <A extends Agent, I>(each: A | readonly [A, I]): each is readonly [A, I] => Array.isArray(each)
 
-function mustBeSeveral(workers: readonly unknown[], options: SeveralOptions<never>): void {
+function mustBeSeveralOptions(workers: readonly unknown[], options: SeveralOptions<never>): void {
   const where = 'delegateToSeveral'
   const problems = unknownNames(options, severalNames, where)
   if (hasNames(options)) {
@@ -162,7 +162,7 @@ function racerOf({ watch, open, worker, brief, grant: given, timeoutMs }: Racing
   const { name } = worker
   let activation: ActivationId | undefined
   const begin = async (ctx: Context, { after, onWait }: HedgeStart): Promise<SeveralEnd> => {
-    const { grant, answer } = takingQuestions(ctx, given)
+    const { grant, answer } = questionGrant(ctx, given)
     const edge = readEdge(ctx.input)
     const reportsWaits = onWait !== undefined
     const started = startTask({

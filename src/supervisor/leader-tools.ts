@@ -7,7 +7,7 @@
  * or widen anything.
  */
 import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
-import { fitting, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
+import { checkOutput, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -15,22 +15,32 @@ import type { VerbNames } from './delegation/options.ts'
 import type { Disposition } from './delegation/dispatch.ts'
 import {
   refuseVerb,
-  type Asked,
-  type Delegated,
+  type DelegationRequest,
+  type DelegationEntry,
   type Delegations,
   type LeaderState,
-  type Place,
-  type Shared,
+  type DelegationPosition,
+  type SharedDelegation,
 } from './delegation/delegations.ts'
 
 /** The team of one activation, as its verbs see it. */
-export interface Team {
+export interface TeamAccess {
   readonly delegations: Delegations
   readonly verbs: VerbNames
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
-  delegate(ctx: Context, call: ToolCall, state: LeaderState, asked: Asked, place: Place): Promise<CallResult>
-  several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult>
+  delegate(
+    ctx: Context,
+    call: ToolCall,
+    state: LeaderState,
+    asked: DelegationRequest,
+    place: DelegationPosition,
+  ): Promise<CallResult>
+  several(
+    names: readonly string[],
+    shared: Omit<SharedDelegation, 'workers'>,
+    place: DelegationPosition,
+  ): Promise<CallResult>
   /** What becomes of a call to this worker that says nothing about it; undefined if its leader always waits. */
   disposition(worker: string): Disposition | undefined
   /** Takes a specialist in, from the next turn on; a failure says why not. */
@@ -38,8 +48,8 @@ export interface Team {
   describe(name: string): string
 }
 
-export const text = (description: string): JsonObject => ({ type: 'string', description })
-export const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+export const textSchema = (description: string): JsonObject => ({ type: 'string', description })
+export const objectSchema = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
   properties,
   required,
@@ -54,19 +64,19 @@ export class ForwardBinding implements Binding {
   readonly verb = true
   readonly last = true
   readonly spec: ToolSpec
-  readonly #team: Team
+  readonly #team: TeamAccess
   readonly #output: Schema | undefined
 
-  constructor(team: Team, names: readonly string[], output: Schema | undefined) {
+  constructor(team: TeamAccess, names: readonly string[], output: Schema | undefined) {
     this.#team = team
     this.#output = output
     this.spec = {
       name: team.verbs.forward,
       description: `Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for your first call to ${team.verbs.delegate}, d2 for the second, and so on.`,
-      parameters: object(
+      parameters: objectSchema(
         {
           worker: { type: 'string', enum: names },
-          delegation: text('d1, d2, …: which delegation; instead of worker.'),
+          delegation: textSchema('d1, d2, …: which delegation; instead of worker.'),
         },
         [],
       ),
@@ -93,7 +103,7 @@ export class ForwardBinding implements Binding {
         failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'),
       )
     const given = this.#output === undefined ? asText(found.output) : found.output
-    const fits = fitting(given, this.#output)
+    const fits = checkOutput(given, this.#output)
     if (!fits.ok) {
       return refuseVerb(
         ctx,
@@ -118,14 +128,15 @@ export class ForwardBinding implements Binding {
   }
 }
 
-type WithOutput = Delegated & {
-  readonly id: NonNullable<Delegated['id']>
+type WithOutput = DelegationEntry & {
+  readonly id: NonNullable<DelegationEntry['id']>
   readonly output: Json
 }
 
-export const isForwardable = (each: Delegated): each is WithOutput => each.id !== undefined && each.output !== undefined
+export const isForwardable = (each: DelegationEntry): each is WithOutput =>
+  each.id !== undefined && each.output !== undefined
 
-export function nothingToForward(what: string, list: readonly Delegated[]): string {
+export function nothingToForward(what: string, list: readonly DelegationEntry[]): string {
   const ready = list.flatMap((each) => (isForwardable(each) ? [`${each.label} (${each.worker})`] : []))
   return `there is no output of "${what}" to forward. ${ready.length === 0 ? 'No worker has answered yet.' : `There are: ${ready.join(', ')}.`}`
 }
@@ -134,14 +145,14 @@ export function nothingToForward(what: string, list: readonly Delegated[]): stri
 export class RecruitBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec
-  readonly #team: Team
+  readonly #team: TeamAccess
 
-  constructor(team: Team, names: readonly string[]) {
+  constructor(team: TeamAccess, names: readonly string[]) {
     this.#team = team
     this.spec = {
       name: team.verbs.recruit,
       description: 'Takes a specialist into your team. From your next turn on you can delegate to it.',
-      parameters: object({ worker: { type: 'string', enum: names }, reason: text('Why it is needed.') }, [
+      parameters: objectSchema({ worker: { type: 'string', enum: names }, reason: textSchema('Why it is needed.') }, [
         'worker',
         'reason',
       ]),
@@ -165,14 +176,16 @@ export class RecruitBinding implements Binding {
 export class StopBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec
-  readonly #team: Team
+  readonly #team: TeamAccess
 
-  constructor(team: Team) {
+  constructor(team: TeamAccess) {
     this.#team = team
     this.spec = {
       name: team.verbs.stop,
       description: 'Stops a delegation that works in the background. What it has not answered by then is lost.',
-      parameters: object({ delegation: text('d1, d2, …: which one.'), reason: text('Why.') }, ['delegation']),
+      parameters: objectSchema({ delegation: textSchema('d1, d2, …: which one.'), reason: textSchema('Why.') }, [
+        'delegation',
+      ]),
     }
   }
 

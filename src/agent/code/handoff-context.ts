@@ -31,7 +31,7 @@ export interface Talk {
 }
 
 /** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
-export class End<out O = unknown> {
+export class CodeEnd<out O = unknown> {
   readonly output: Json
   readonly action:
     | { readonly type: 'transfer'; readonly to: string; readonly task?: string }
@@ -43,7 +43,7 @@ export class End<out O = unknown> {
   /** Only for the compiler: what is the answer of the agent. */
   readonly answers?: O
 
-  constructor(output: Json, action: End['action'], breaks = false, by?: string) {
+  constructor(output: Json, action: CodeEnd['action'], breaks = false, by?: string) {
     this.output = output
     this.action = action
     this.breaks = breaks
@@ -58,31 +58,31 @@ export class End<out O = unknown> {
 export function transferTo(
   agent: string | { readonly kind: 'agent'; readonly name: string },
   options: { readonly task?: string; readonly output?: Json } = {},
-): End<never> {
+): CodeEnd<never> {
   const to: unknown = typeof agent === 'object' && agent !== null && agent.kind === 'agent' ? agent.name : agent
   if (typeof to !== 'string' || to === '')
     throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
   const problems = unknownNames(options, { task: true, output: true }, 'transferTo')
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const { task, output = null } = options
-  return new End(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
+  return new CodeEnd(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
 }
 
 /** Ends with this output, which somebody has given under this name, if they gave one. */
-export const saidBy = (output: Json, by: string | undefined): End => new End(output, undefined, false, by)
+export const answerBy = (output: Json, by: string | undefined): CodeEnd => new CodeEnd(output, undefined, false, by)
 
 /**
  * Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or
  * round table. Never leaves an agent that is called as a tool or by delegation.
  */
-export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> =>
-  new End(output as Json, { type: 'exit', scope })
+export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): CodeEnd<O> =>
+  new CodeEnd(output as Json, { type: 'exit', scope })
 
 /** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
-export const breakLoop = <O>(output: O): End<O> => new End(output as Json, undefined, true)
+export const breakLoop = <O>(output: O): CodeEnd<O> => new CodeEnd(output as Json, undefined, true)
 
 /** The talk of one activation. */
-export class OwnTalk implements Talk {
+export class ActivationTalk implements Talk {
   readonly candidates: readonly Candidate[]
   readonly #agent: string
   readonly #ctx: Context
@@ -107,7 +107,7 @@ export class OwnTalk implements Talk {
   }
 
   /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
-  trail(output: Json, end: End | undefined): Trail {
+  trail(output: Json, end: CodeEnd | undefined): Trail {
     const action = end?.action
     const text = output === null ? '' : asText(output)
     // who hands control on has no answer by which its words would be recorded

@@ -10,7 +10,7 @@ import type { Context } from '../engine/index.ts'
 import type { Agent } from './definition.ts'
 
 /** What is kept of a definition. */
-export interface Defined {
+export interface DefinedMembers {
   readonly name: string
   readonly description?: string | undefined
   readonly inputSchema?: Schema | undefined
@@ -55,7 +55,7 @@ export abstract class DefinedAgent implements Agent {
   readonly hooked?: NonNullable<Agent['hooked']>
   #version: string | undefined
 
-  constructor(given: Defined) {
+  constructor(given: DefinedMembers) {
     const {
       name,
       description = '',

@@ -37,10 +37,10 @@ import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { delegationCaps, isDelegating, type VerbNames } from './delegation/options.ts'
-import { refuseDelegation, type Delegated, type LeaderState } from './delegation/delegations.ts'
+import { refuseDelegation, type DelegationEntry, type LeaderState } from './delegation/delegations.ts'
 import { emptyRefusal, type Roster } from './roster.ts'
-import { TeamToolbox, type TeamPolicy } from './team-toolbox.ts'
-import { isForwardable, nothingToForward } from './verbs.ts'
+import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
+import { isForwardable, nothingToForward } from './leader-tools.ts'
 
 /** How a delegation by code has come back. */
 export interface DelegationResult<O = Json> {
@@ -63,7 +63,7 @@ export interface TeamDelegateOptions {
   readonly turns?: number
 }
 
-type Named<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>
+type WorkerNamed<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>
 
 /** The team of a leader that is code. */
 export interface OwnTeam<Worker extends Agent = Agent> {
@@ -78,29 +78,29 @@ export interface OwnTeam<Worker extends Agent = Agent> {
    */
   delegate<const Name extends NameOf<Worker>>(
     worker: Name,
-    brief: InputOf<Named<Worker, Name>>,
+    brief: InputOf<WorkerNamed<Worker, Name>>,
     options?: TeamDelegateOptions,
-  ): Promise<DelegationResult<OutputOf<Named<Worker, Name>>>>
+  ): Promise<DelegationResult<OutputOf<WorkerNamed<Worker, Name>>>>
   /**
    * The output of a worker, to be returned word for word, and the fact that it was forwarded. By name the last in the
    * order of the calls; or a delegation, `d1`. Throws `work.rejected` if there is none.
    */
-  forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<Named<Worker, Name>>
+  forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<WorkerNamed<Worker, Name>>
   forward(delegation: `d${number}`): Json
   /** Takes a specialist in, for the rest of this run. A failure says why not. */
   recruit(worker: NameOf<Worker>, reason: string): Failure | undefined
 }
 
 /** The team, with what only Reeve's own leaders are told: that a hook has ended the work. */
-export interface LedTeam extends OwnTeam {
+export interface LeaderTeam extends OwnTeam {
   readonly bailed: Outcome | undefined
 }
 
 /** The work of a leader that is code. */
-export type LeadingCode = (ctx: AgentContext, brief: unknown, team: LedTeam, talk: Talk) => unknown
+export type LeaderFunction = (ctx: AgentContext, brief: unknown, team: LeaderTeam, talk: Talk) => unknown
 
 /** The team of one activation. */
-class CodeTeam implements LedTeam {
+class CodeTeam implements LeaderTeam {
   /** What each call and each result would look like, for those who want to see how the answer came about. */
   readonly said: HistoryEntry[] = []
   /** How a hook has ended the work. */
@@ -116,7 +116,7 @@ class CodeTeam implements LedTeam {
   /** What was delegated and has not ended. */
   readonly #open = new Set<Promise<unknown>>()
 
-  constructor(policy: TeamPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
+  constructor(policy: LeaderPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
     this.#leader = policy.leader
     this.#ctx = ctx
     this.#edge = edge
@@ -186,7 +186,7 @@ class CodeTeam implements LedTeam {
     const outcome =
       refused === undefined && place.entry?.outcome !== undefined
         ? place.entry.outcome
-        : failed(refused ?? unfinished(asText(content)))
+        : failed(refused ?? unendedFailure(asText(content)))
     return {
       worker,
       delegation: place.label,
@@ -200,7 +200,7 @@ class CodeTeam implements LedTeam {
     const { list } = this.#state.delegations
     const found =
       list.find(({ label }) => label === what) ??
-      list.findLast((each: Delegated) => each.worker === what && isForwardable(each))
+      list.findLast((each: DelegationEntry) => each.worker === what && isForwardable(each))
     if (found === undefined || !isForwardable(found))
       throw new FailureError(failure('work.rejected', nothingToForward(what, list), 'validation'))
     this.#ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
@@ -246,17 +246,17 @@ class CodeTeam implements LedTeam {
   }
 }
 
-const unfinished = (why: string): Failure => failure('delegation.refused', why, 'internal')
+const unendedFailure = (why: string): Failure => failure('delegation.refused', why, 'internal')
 
 /** What a leader that is code is made of. */
-export interface CodeParts {
+export interface CodeSupervisorParts {
   readonly name: string
   readonly description: string
   readonly version: () => string
-  readonly run: LeadingCode
+  readonly run: LeaderFunction
   /** What another leader takes over whose base it is. */
   readonly definition: () => object
-  readonly policy: TeamPolicy
+  readonly policy: LeaderPolicy
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
   readonly oversight?: Oversight | undefined
@@ -267,9 +267,9 @@ export interface CodeParts {
 
 /** A leader that is code, as an agent. */
 export class CodeSupervisor extends DefinedAgent {
-  readonly #parts: CodeParts
+  readonly #parts: CodeSupervisorParts
 
-  constructor(parts: CodeParts) {
+  constructor(parts: CodeSupervisorParts) {
     const { name, description, inputSchema, limits, oversight, assess, outputKey, policy } = parts
     const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
     const { reaches } = policy.roster
@@ -341,16 +341,16 @@ export class CodeSupervisor extends DefinedAgent {
 }
 
 /** To whom was delegated, as a trail tells it: everybody of whose work something came, once. */
-export function workersIn(said: readonly HistoryEntry[], verbs: VerbNames): readonly string[] {
+export function delegatedWorkers(said: readonly HistoryEntry[], verbs: VerbNames): readonly string[] {
   const good = new Set(
     said.flatMap(({ message }) => (message.role === 'tool' && message.isError !== true ? [message.callId] : [])),
   )
   const calls = said.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []) : []))
-  return [...new Set(calls.flatMap((call) => (good.has(call.id) ? askedBy(call, verbs) : [])))]
+  return [...new Set(calls.flatMap((call) => (good.has(call.id) ? workersOfCall(call, verbs) : [])))]
 }
 
 /** Whom a call gives work to. */
-function askedBy({ name, input }: ToolCall, verbs: VerbNames): readonly string[] {
+function workersOfCall({ name, input }: ToolCall, verbs: VerbNames): readonly string[] {
   const { worker, workers } = isObject(input) ? input : {}
   if (name === verbs.several) return Array.isArray(workers) ? workers.filter((each) => typeof each === 'string') : []
   if (name === verbs.delegate) return typeof worker === 'string' ? [worker] : []

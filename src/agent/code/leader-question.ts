@@ -20,7 +20,7 @@ export interface Reply {
 }
 
 /** A question as a leader hears it. */
-export interface Heard {
+export interface LeaderQuestion {
   readonly id: MessageId
   /** The worker, or one below it. */
   readonly from: ActivationId
@@ -28,7 +28,7 @@ export interface Heard {
 }
 
 /** How the leader answers. */
-export type Answering = (question: Heard) => Promise<Reply>
+export type QuestionAnswerer = (question: LeaderQuestion) => Promise<Reply>
 
 const questions = new RequestChannel<string, Reply, { readonly question: string }>(
   '$question',
@@ -53,7 +53,7 @@ export async function askSupervisor(ctx: Context, question: string): Promise<Rep
 }
 
 /** Hears the questions of a worker, or of one below it, and replies to them. */
-export const questionsOf = (ctx: Context, worker: ActivationId, answer: Answering): Listener => ({
+export const questionListener = (ctx: Context, worker: ActivationId, answer: QuestionAnswerer): Listener => ({
   hears(arrival: Arrival) {
     const heard = questions.in(arrival, { activation: worker, below: true })
     if (heard?.from === undefined) return undefined
@@ -66,9 +66,9 @@ export const questionsOf = (ctx: Context, worker: ActivationId, answer: Answerin
  * Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer`
  * it only waits.
  */
-export const endOf = (
+export const awaitWorker = (
   ctx: Context,
   worker: ActivationId,
-  answer: Answering | undefined,
+  answer: QuestionAnswerer | undefined,
 ): ReturnType<typeof workerEnd> =>
-  workerEnd(ctx, worker, answer === undefined ? undefined : questionsOf(ctx, worker, answer))
+  workerEnd(ctx, worker, answer === undefined ? undefined : questionListener(ctx, worker, answer))
