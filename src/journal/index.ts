@@ -17,13 +17,22 @@ export {
   type DelegationView,
 } from './views/delegations.ts'
 export { foldRun, newRunFold, type RunFold } from './views/fold.ts'
+export { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './views/run-index.ts'
 export { childRunsIn, woven } from './views/woven.ts'
 export { runView, viewOf } from './views/projection.ts'
 export { namesLeaderLimit } from './older-journals.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
 export { contentKeys, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
-export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './views/transcript.ts'
+export {
+  newSpoken,
+  speak,
+  speakChange,
+  spokenOf,
+  type Spoken,
+  type SpokenAction,
+  type SpokenFold,
+} from './views/transcript.ts'
 export type {
   BudgetView,
   MailboxView,

@@ -31,11 +31,11 @@ import {
   newRunFold,
   runView,
   viewOf,
-  type ActivationView,
   type DelegatedFold,
   type DelegationView,
   type Recorded,
   type RunFold,
+  type RunIndex,
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
@@ -85,7 +85,7 @@ import {
   type TakenOver,
   type TakeOverOptions,
 } from './operator/takeover.ts'
-import { Telling } from './feed/notice-watch.ts'
+import { NoticeWatch } from './feed/notice-watch.ts'
 import { wholeFeed } from './feed/whole-feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
@@ -251,8 +251,8 @@ export interface HandleParts {
 /** A handle. Cheap: nothing is read until it is asked. */
 export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
   const access = { engine, clock, mayDecide, find, run: id }
-  const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
-  const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
+  const current = reader(engine, id, newRunFold(), foldRun)
+  const delegated = reader(engine, id, newDelegated(), foldDelegated)
   const outcome = async (): Promise<RunOutcome<O>> => {
     const end = await engine.outcome(id)
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
@@ -342,38 +342,33 @@ function posting(access: { readonly engine: Engine; readonly run: RunId }): Run[
 /** The view with what is in child runs. */
 async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
   const view = viewOf(fold)
-  if (!hasChildren(view.activations)) return view
+  if (!fold.index.hasChildRuns) return view
   return { ...runView(await wholeFeed(engine, view.run)), position: view.position }
 }
 
-/** Whether this run has child runs. The first activation may be the root of one itself. */
-const hasChildren = ([, ...below]: readonly Pick<ActivationView, 'apart'>[]): boolean =>
-  below.some(({ apart }) => apart === true)
-
 async function wholeDelegated(engine: Engine, fold: DelegatedFold): Promise<DelegatedFold> {
-  const { run, activations } = fold.run
-  if (run === undefined || !hasChildren([...activations.values()].map(({ view }) => view))) return fold
+  const { run, hasChildRuns } = fold.index
+  if (run === undefined || !hasChildRuns) return fold
   const whole = newDelegated()
   for (const recorded of await wholeFeed(engine, run)) foldDelegated(whole, recorded)
   return whole
 }
 
 /** Reads on where it stopped the last time; concurrent callers share one reading. */
-function reader<F>(
+function reader<F extends { readonly index: RunIndex }>(
   engine: Engine,
   run: RunId,
   fold: F,
   take: (fold: F, recorded: Recorded) => unknown,
-  position: (fold: F) => number,
 ): () => Promise<F> {
   let reading: Promise<void> | undefined
   const read = async (): Promise<void> => {
-    for (const recorded of await engine.read(run, position(fold))) take(fold, recorded)
+    for (const recorded of await engine.read(run, fold.index.position)) take(fold, recorded)
   }
   return async () => {
     reading = (reading ?? Promise.resolve()).then(read, read)
     await reading
-    if (position(fold) === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+    if (fold.index.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
     return fold
   }
 }
@@ -390,32 +385,32 @@ interface Looking {
 /** Waits until the run needs somebody; undefined if it has ended instead. */
 async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
   const { engine, run } = access
-  const telling = new Telling()
-  let ahead: { readonly run: RunId; readonly telling: Telling } | undefined
+  const watch = new NoticeWatch()
+  let ahead: { readonly run: RunId; readonly watch: NoticeWatch } | undefined
   for (;;) {
-    const found = await neededBy(access, telling)
+    const found = await neededBy(access, watch)
     if (found === 'ended') return undefined
     if (found !== undefined) return found
     const summary = await engine.summary(run)
     const behind = summary?.status === 'running' ? await queuedBehind(engine, summary) : undefined
     if (behind !== undefined) {
-      ahead = ahead?.run === behind ? ahead : { run: behind, telling: new Telling() }
-      await hear(engine, behind, ahead.telling)
-      const needs = await neededBy({ ...access, run: behind }, ahead.telling)
+      ahead = ahead?.run === behind ? ahead : { run: behind, watch: new NoticeWatch() }
+      await hear(engine, behind, ahead.watch)
+      const needs = await neededBy({ ...access, run: behind }, ahead.watch)
       if (needs !== undefined && needs !== 'ended')
         return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
     }
-    await changedOrLater(engine, run, telling.position)
-    await hear(engine, run, telling)
+    await changedOrLater(engine, run, watch.position)
+    await hear(engine, run, watch)
   }
 }
 
-async function hear(engine: Engine, run: RunId, telling: Telling): Promise<void> {
-  for (const recorded of await engine.read(run, telling.position)) telling.take(recorded)
+async function hear(engine: Engine, run: RunId, watch: NoticeWatch): Promise<void> {
+  for (const recorded of await engine.read(run, watch.position)) watch.take(recorded)
 }
 
 /** What the run needs somebody for, as far as its journal was heard; undefined while something in it goes on. */
-async function neededBy(access: Looking, telling: Telling): Promise<RunWaiting | 'ended' | undefined> {
+async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting | 'ended' | undefined> {
   const { engine, run } = access
   // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
   const open = async (): Promise<readonly Question[]> => {
@@ -432,12 +427,12 @@ async function neededBy(access: Looking, telling: Telling): Promise<RunWaiting |
       return { status, ...present({ reason, failure }), waiting: approvalsAmong(questions), questions }
   }
   // what was in flight when it was taken over may still end
-  if (status === 'human_control' && telling.isHeld) {
+  if (status === 'human_control' && watch.isHeld) {
     const questions = await open()
     return { status, waiting: approvalsAmong(questions), questions }
   }
   // a channel that takes its time holds up nobody who wants to decide
-  if (status === 'running' && telling.only) {
+  if (status === 'running' && watch.only) {
     const questions = await open()
     if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
   }

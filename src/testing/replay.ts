@@ -14,7 +14,7 @@ import {
   type Outcome,
   type Usage,
 } from '../core/index.ts'
-import { isCommand, pathOf, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
+import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import {
   Activation,
   type Engine,
@@ -51,26 +51,18 @@ export async function verifyReplay(
 export async function verifyJournal(events: readonly Recorded[], registry: Registry): Promise<ReplayReport> {
   const problems = checkJournal(events)
   const logs = Map.groupBy(events, ({ activation }) => activation)
-  const paths = pathsOf(events)
+  const index = new RunIndex()
+  for (const recorded of events) index.take(recorded)
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
     for (const segment of segments(log))
       problems.push(
-        ...(await replay(id, segment, paths.get(id) ?? [], registry, caller)).map((problem) => `${id}: ${problem}`),
+        ...(await replay(id, segment, index.activations.get(id)?.path ?? [], registry, caller)).map(
+          (problem) => `${id}: ${problem}`,
+        ),
       )
   }
   return { activations: logs.size, events: events.length, problems }
-}
-
-/** Where each activation was; a leader begins before its workers. */
-function pathsOf(events: readonly Recorded[]): ReadonlyMap<ActivationId, readonly string[]> {
-  const paths = new Map<ActivationId, readonly string[]>()
-  for (const { activation, event } of events) {
-    if (event.type !== 'activation.started') continue
-    const leader = parentOf(activation)?.parent
-    paths.set(activation, pathOf(event, leader === undefined ? undefined : paths.get(leader)))
-  }
-  return paths
 }
 
 /** A log, cut before each restart: every segment is replayed with what the journal held when it ended. */

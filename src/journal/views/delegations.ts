@@ -11,7 +11,6 @@
  */
 import {
   isObject,
-  parentOf,
   present,
   type ActivationId,
   type Failure,
@@ -19,11 +18,12 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import type { ActivationStarted, JournalEvent, Recorded } from '../events/events.ts'
-import { foldRun, newRunFold, type RunFold } from './fold.ts'
+import type { Recorded } from '../events/events.ts'
+import { foldChange, newRunFold, type RunFold } from './fold.ts'
 import { withTimeout } from '../older-journals.ts'
 import { viewOf } from './projection.ts'
-import { newSpoken, speak, type Spoken, type SpokenFold } from './transcript.ts'
+import { RunIndex, type IndexedActivation } from './run-index.ts'
+import { newSpoken, speakChange, type Spoken, type SpokenFold } from './transcript.ts'
 
 /** What a tool was called with by a worker, and what came of it. */
 export interface DelegatedToolResult {
@@ -88,6 +88,7 @@ interface Doing {
  * `delegationsIn`.
  */
 export interface DelegatedFold {
+  readonly index: RunIndex
   readonly run: RunFold
   readonly spoken: SpokenFold
   readonly rows: Row[]
@@ -98,15 +99,19 @@ export interface DelegatedFold {
   readonly doing: Map<ActivationId, Doing>
 }
 
-/** The fold of nothing. */
-export const newDelegated = (): DelegatedFold => ({
-  run: newRunFold(),
-  spoken: newSpoken(),
-  rows: [],
-  named: new Map(),
-  early: new Map(),
-  doing: new Map(),
-})
+/** The fold of no events. */
+export function newDelegated(): DelegatedFold {
+  const index = new RunIndex()
+  return {
+    index,
+    run: newRunFold(index),
+    spoken: newSpoken(index),
+    rows: [],
+    named: new Map(),
+    early: new Map(),
+    doing: new Map(),
+  }
+}
 
 /** The delegations of a run, from its events in the order of their positions, beginning with the first. */
 export function delegationsOf(events: Iterable<Recorded>): readonly DelegationView[] {
@@ -117,19 +122,19 @@ export function delegationsOf(events: Iterable<Recorded>): readonly DelegationVi
 
 /** Takes one more event in. Events already taken in (by position) change nothing. */
 export function foldDelegated(fold: DelegatedFold, recorded: Recorded): void {
-  if (recorded.position <= fold.run.position) return
-  foldRun(fold.run, recorded)
-  const { activation, event, at } = recorded
-  noted(fold, activation, event, at)
-  for (const said of speak(fold.spoken, recorded)) heard(fold, said)
+  const change = fold.index.take(recorded)
+  if (change === undefined) return
+  foldChange(fold.run, recorded, change)
+  noted(fold, recorded, change.here)
+  for (const said of speakChange(fold.spoken, recorded, change)) heard(fold, said)
 }
 
 const nameOf = (leader: ActivationId, label: string): string => `${leader} ${label}`
 
-function noted(fold: DelegatedFold, activation: ActivationId, event: JournalEvent, at: number): void {
+function noted(fold: DelegatedFold, { activation, event, at }: Recorded, here: IndexedActivation | undefined): void {
   switch (event.type) {
     case 'activation.started':
-      begun(fold, activation, event, at)
+      if (here !== undefined) begun(fold, here, event.input)
       return
     case 'delegation.deferred':
       rowOf(fold, activation, event.delegation, event.worker, at).callId = event.callId
@@ -153,30 +158,26 @@ function noted(fold: DelegatedFold, activation: ActivationId, event: JournalEven
   }
 }
 
-/** A worker that its leader has a name for. */
-function begun(fold: DelegatedFold, activation: ActivationId, { agent, input }: ActivationStarted, at: number): void {
-  const leader = parentOf(activation)
-  const label = isObject(input) ? input['delegation'] : undefined
-  if (leader === undefined || typeof label !== 'string') return
-  const row = rowOf(fold, leader.parent, label, agent, at)
-  const callId = fold.spoken.speakers.get(leader.parent)?.work?.open.get(leader.address)
-  if (callId?.type === 'call' && callId.callId !== undefined) row.callId = callId.callId
+/** A worker that was begun under a label. */
+function begun(fold: DelegatedFold, worker: IndexedActivation, input: Json): void {
+  const { parent, delegation, agent, begunBy, startedAt, id } = worker
+  if (parent === undefined || delegation === undefined) return
+  const row = rowOf(fold, parent, delegation, agent, startedAt)
+  if (begunBy?.callId !== undefined && begunBy.purpose === undefined) row.callId = begunBy.callId
   const brief =
     isObject(input) && isObject(input['brief'])
       ? (input['brief']['instructions'] ?? input['brief']['input'])
       : undefined
   if (brief !== undefined) row.brief = brief
-  if (row.attempts === 0) row.startedAt = at
+  if (row.attempts === 0) row.startedAt = startedAt
   row.attempts++
-  row.activation = activation
+  row.activation = id
 }
 
 /** The row of this name: the newest one, unless another worker has it, or one that is still at work. */
 function rowOf(fold: DelegatedFold, leader: ActivationId, label: string | undefined, worker: string, at: number): Row {
   const known = label === undefined ? undefined : fold.named.get(nameOf(leader, label))
-  const works =
-    known?.activation !== undefined && fold.run.activations.get(known.activation)?.view.outcome === undefined
-  if (known?.worker === worker && !works) return known
+  if (known?.worker === worker && !fold.index.works(known.activation)) return known
   const hookFailures = label === undefined ? [] : (fold.early.get(nameOf(leader, label)) ?? [])
   const row: Row = {
     leader,

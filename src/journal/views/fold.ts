@@ -8,29 +8,25 @@
 import {
   addUsage,
   childActivation,
-  parentOf,
   rootActivation,
   withoutTrail,
   type ActivationId,
   type Json,
   type MessageId,
   type Outcome,
-  type RunId,
   type Usage,
 } from '../../core/index.ts'
-import {
-  isNotice,
-  pathOf,
-  type AskOpened,
-  type Caller,
-  type CommandEvent,
-  type InterruptRaised,
-  type JournalEvent,
-  type Recorded,
-  type StepOpened,
-  type WorkerStarted,
+import type {
+  AskOpened,
+  Caller,
+  CommandEvent,
+  InterruptRaised,
+  JournalEvent,
+  Recorded,
+  StepOpened,
 } from '../events/events.ts'
 import type { ApprovalResolved } from '../events/facts.ts'
+import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './run-index.ts'
 import { foldTeamFact, newTeamsFold, type TeamsFold } from './team-fold.ts'
 import {
   approvalAsked,
@@ -40,35 +36,30 @@ import {
   type FailedAttempt,
   type InterruptView,
   type MessageView,
-  type OpenOperation,
   type RecruitView,
   type RunView,
 } from './views.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** @internal An activation while it is folded. */
-export interface ActivationFold {
-  readonly view: Draft<Omit<ActivationView, 'open' | 'state' | 'usage'>>
-  readonly open: Map<string, Draft<OpenOperation>>
+/** @internal What the view of an activation has beyond the index. */
+export interface ActivationFold extends Draft<
+  Pick<ActivationView, 'modelCalls' | 'toolCalls' | 'failedAttempts' | 'recruited' | 'shortOf' | 'outcome'>
+> {
+  readonly indexed: IndexedActivation
   /** Usage of its own steps, without its workers. Of an outline: all that was used by it and below it. */
   usage: Usage
-  /** It is placed apart, and its own events were not folded: only what its leader knows of it is here. */
-  readonly isOutline?: true
 }
 
 /** The state of the fold. Opaque: make one with `newRunFold`, feed it with `foldRun`, look at it with `viewOf`. */
 export interface RunFold {
-  run: RunId | undefined
-  position: number
+  readonly index: RunIndex
   input: Json
   caller: Caller
   readonly activations: Map<ActivationId, ActivationFold>
   readonly approvals: Map<string, Draft<ApprovalView>>
   readonly interrupts: Map<string, Draft<InterruptView>>
   readonly doubts: Map<string, DoubtView>
-  /** Open questions by activation and address: their ids. */
-  readonly asked: Map<string, string>
   readonly messages: Map<MessageId, Draft<MessageView>>
   readonly recruits: RecruitView[]
   /** Who handed control on to whom: by the leader that recorded it and the path it went to. */
@@ -81,18 +72,16 @@ export interface RunFold {
   origin: RunView['origin']
 }
 
-/** The fold of nothing. */
-export function newRunFold(): RunFold {
+/** The fold of no events, over an index of the same events. */
+export function newRunFold(index = new RunIndex()): RunFold {
   return {
-    run: undefined,
-    position: 0,
+    index,
     input: null,
     caller: {},
     activations: new Map(),
     approvals: new Map(),
     interrupts: new Map(),
     doubts: new Map(),
-    asked: new Map(),
     messages: new Map(),
     recruits: [],
     handed: new Map(),
@@ -105,90 +94,58 @@ export function newRunFold(): RunFold {
   }
 }
 
-/** Takes one more event in: changes and returns the fold. Events already folded (by position) change nothing. */
+/** Takes in the next event: changes and returns the fold. An event that was taken in before changes nothing. */
 export function foldRun(fold: RunFold, recorded: Recorded): RunFold {
-  if (recorded.position <= fold.position) return fold
-  fold.position = recorded.position
-  fold.run ??= recorded.run
-  const { event } = recorded
-  if (event.type === 'activation.started') {
-    // whoever tells people is nobody's worker: its facts are in the journal of whoever asks
-    if (!isNotice(event.agent)) begin(fold, recorded, event)
-    return fold
-  }
-  const at = fold.activations.get(recorded.activation)
-  if (at === undefined) return fold
-  if ('op' in event) foldCommand(fold, at, recorded, event)
-  else foldRest(fold, at, recorded, event)
+  const change = fold.index.take(recorded)
+  if (change !== undefined) foldChange(fold, recorded, change)
   return fold
 }
 
-function begin(
-  fold: RunFold,
-  { run, activation, at }: Recorded,
-  event: Extract<JournalEvent, { type: 'activation.started' }>,
-): void {
-  const born = parentOf(activation)
-  const parent = born?.parent
-  const above = parent === undefined ? undefined : fold.activations.get(parent)?.view
-  if (activation === rootActivation(fold.run ?? run)) {
-    fold.input = event.input
-    fold.caller = event.caller ?? {}
+/** Takes in an event that the index has taken in. */
+export function foldChange(fold: RunFold, recorded: Recorded, { here: indexed, closed }: IndexChange): void {
+  const { event } = recorded
+  // a notice is part of how a question is put, and no worker of the run
+  if (indexed === undefined || indexed.isNotice) return
+  if (event.type === 'activation.started') {
+    if (isRoot(fold, indexed.id)) {
+      fold.input = event.input
+      fold.caller = event.caller ?? {}
+    }
+    begin(fold, indexed)
+    return
   }
-  fold.activations.set(activation, {
-    view: {
-      activation,
-      agent: event.agent,
-      version: event.version,
-      ...(parent === undefined ? {} : { parent }),
-      path: pathOf(event, above?.path),
-      ...(born?.apart === true ? { apart: true } : {}),
-      startedAt: at,
-      modelCalls: 0,
-      toolCalls: 0,
-      failedAttempts: 0,
-      recruited: fold.recruits.some((each) => each.worker === event.agent && each.by === parent),
-    },
-    open: new Map(),
-    usage: [],
-  })
+  const here = fold.activations.get(indexed.id)
+  if (here === undefined) return
+  if ('op' in event) foldCommand(fold, here, recorded, event)
+  else foldRest(fold, here, recorded, event, closed)
 }
 
-/** What a leader's journal says of a worker that is placed apart. Its own events, in its own run, say the rest. */
-function outline(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: WorkerStarted): void {
-  const id = childActivation(activation, event.address, true)
-  fold.activations.set(id, {
-    view: {
-      activation: id,
-      agent: event.agent,
-      version: event.version ?? '',
-      parent: activation,
-      path: [...here.view.path, event.agent],
-      apart: true,
-      startedAt: at,
-      modelCalls: 0,
-      toolCalls: 0,
-      failedAttempts: 0,
-      recruited: fold.recruits.some((each) => each.worker === event.agent && each.by === activation),
-    },
-    open: new Map(),
+const isRoot = ({ index }: RunFold, id: ActivationId): boolean =>
+  index.run !== undefined && id === rootActivation(index.run)
+
+function begin(fold: RunFold, indexed: IndexedActivation): void {
+  fold.activations.set(indexed.id, {
+    indexed,
+    modelCalls: 0,
+    toolCalls: 0,
+    failedAttempts: 0,
+    recruited: fold.recruits.some((each) => each.worker === indexed.agent && each.by === indexed.parent),
     usage: [],
-    isOutline: true,
   })
 }
 
 function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, event: CommandEvent): void {
   switch (event.op) {
     case 'step':
-      if (event.type === 'model.requested') modelAsked(here.view, event, recorded.at)
-      if (event.type === 'tool.called') here.view.toolCalls++
-      here.open.set(event.address, operation(stepKind(event), stepName(event), event.address, recorded.at))
+      if (event.type === 'model.requested') modelAsked(here, event, recorded.at)
+      if (event.type === 'tool.called') here.toolCalls++
       return
-    case 'worker':
-      if (event.purpose === 'notice') return
-      here.open.set(event.address, operation('worker', event.agent, event.address, recorded.at))
-      if (event.apart === true && event.refused === undefined) outline(fold, here, recorded, event)
+    case 'worker': {
+      const child = childActivation(recorded.activation, event.address, event.apart)
+      const indexed = fold.index.activations.get(child)
+      if (indexed?.isOutline === true) begin(fold, indexed)
       return
+    }
     case 'ask':
       foldQuestion(fold, here, recorded, event)
       return
@@ -212,11 +169,11 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
 }
 
 /** A call for which there is no room is none. */
-function modelAsked(view: ActivationFold['view'], { refused }: StepOpened, since: number): void {
-  delete view.shortOf
-  if (refused === undefined) view.modelCalls++
+function modelAsked(here: ActivationFold, { refused }: StepOpened, since: number): void {
+  delete here.shortOf
+  if (refused === undefined) here.modelCalls++
   const { later, limit, max, activation } = refused?.details ?? {}
-  if (later === true) view.shortOf = { limit, max, activation, since } as NonNullable<ActivationView['shortOf']>
+  if (later === true) here.shortOf = { limit, max, activation, since } as NonNullable<ActivationView['shortOf']>
 }
 
 /** A receiver's log may be read before its sender's when both were committed at once. */
@@ -227,30 +184,12 @@ function received(fold: RunFold, id: MessageId): Pick<MessageView, 'state' | 'bo
     : { state: known.state, ...(known.body === undefined ? {} : { body: known.body }) }
 }
 
-const stepKind = (event: StepOpened): OpenOperation['kind'] =>
-  event.type === 'model.requested' ? 'model' : event.type === 'tool.called' ? 'tool' : 'step'
-const stepName = (event: StepOpened): string =>
-  event.type === 'model.requested' ? event.model : event.type === 'tool.called' ? event.tool : event.address
-
-function operation(kind: OpenOperation['kind'], name: string, address: string, since: number): Draft<OpenOperation> {
-  return { kind, name, address, since, failedAttempts: 0, inDoubt: false }
-}
-
 function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: AskOpened): void {
-  const { agent } = here.view
+  const { agent } = here.indexed
   const until = event.until === undefined ? {} : { until: event.until }
   const common = { activation, address: event.address, agent, askedAt: at, open: true, ...until }
-  if (event.type === 'timer.set') {
-    here.open.set(event.address, operation('timer', event.address, event.address, at))
-  } else if (event.type === 'interrupt.raised') {
-    here.open.set(event.address, operation('interrupt', event.id, event.address, at))
-    fold.asked.set(key(activation, event.address), event.id)
-    fold.interrupts.set(event.id, { ...common, ...pickInterrupt(event) })
-  } else {
-    here.open.set(event.address, operation('approval', event.tool, event.address, at))
-    fold.asked.set(key(activation, event.address), event.id)
-    fold.approvals.set(event.id, { ...common, ...approvalAsked(event) })
-  }
+  if (event.type === 'interrupt.raised') fold.interrupts.set(event.id, { ...common, ...pickInterrupt(event) })
+  else if (event.type === 'approval.requested') fold.approvals.set(event.id, { ...common, ...approvalAsked(event) })
 }
 
 const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({
@@ -275,25 +214,26 @@ function foldRest(
   here: ActivationFold,
   recorded: Recorded,
   event: Exclude<JournalEvent, CommandEvent>,
+  closed: readonly IndexedOperation[],
 ): void {
   const { activation, at } = recorded
   switch (event.type) {
     case 'step.settled':
       here.usage = addUsage(here.usage, event.usage ?? [])
-      close(fold, here, activation, event.address)
+      fold.doubts.delete(key(activation, event.address))
       return
     case 'worker.settled': {
-      close(fold, here, activation, event.address)
-      const worker =
+      fold.doubts.delete(key(activation, event.address))
+      const child =
         event.apart === true ? fold.activations.get(childActivation(activation, event.address, true)) : undefined
-      if (worker?.isOutline !== true) return
-      worker.usage = event.usage ?? []
-      settle(fold, worker, worker.view.activation, event.outcome, at)
+      if (child?.indexed.isOutline !== true) return
+      child.usage = event.usage ?? []
+      child.outcome = withoutTrail(event.outcome)
       return
     }
     case 'ask.settled':
-      close(fold, here, activation, event.address)
-      answered(fold, activation, event.address, event.outcome, at)
+      fold.doubts.delete(key(activation, event.address))
+      for (const { event: asked } of closed) answered(fold, asked, event.outcome, at)
       return
     case 'message.received': {
       const known = fold.messages.get(event.id)
@@ -314,17 +254,22 @@ function foldRest(
       return
     }
     case 'cancel.received':
-      if (activation !== rootActivation(fold.run ?? recorded.run)) return
+      if (!isRoot(fold, activation)) return
       fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
       // it goes on, to its end: nobody holds it any more
       fold.pause = fold.takeover = undefined
       return
     case 'activation.settled':
       here.usage = addUsage(here.usage, event.lost ?? [])
-      settle(fold, here, activation, event.outcome, at)
+      delete here.shortOf
+      here.outcome = withoutTrail(event.outcome)
+      for (const { event: asked } of closed) {
+        fold.doubts.delete(key(activation, asked.address))
+        answered(fold, asked, { status: 'cancelled', reason: 'its agent has ended' }, at)
+      }
       return
     default:
-      foldNote(fold, here, recorded, event)
+      foldNote(fold, here, recorded, event, closed)
   }
 }
 
@@ -343,29 +288,27 @@ type Note = Exclude<
     }
 >
 
-function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: Note): void {
+function foldNote(
+  fold: RunFold,
+  here: ActivationFold,
+  { activation, at }: Recorded,
+  event: Note,
+  closed: readonly IndexedOperation[],
+): void {
   switch (event.type) {
     case 'activation.restarted': {
       here.usage = addUsage(here.usage, event.lost ?? [])
-      const kept = new Set(event.open.map((each) => each.address))
-      for (const address of here.open.keys()) if (!kept.has(address)) close(fold, here, activation, address)
+      for (const { event: left } of closed) fold.doubts.delete(key(activation, left.address))
       return
     }
-    case 'agent.moved':
-      here.view.version = event.to
-      return
     case 'step.attempt-failed': {
-      here.view.failedAttempts++
-      const open = here.open.get(event.address)
-      if (open !== undefined) open.failedAttempts++
+      here.failedAttempts++
       const { address, attempt, failure, delayMs } = event
       fold.failedAttempts.push({ activation, address, attempt, failure, delayMs, at })
       return
     }
     case 'effect.in-doubt':
     case 'replay.diverged': {
-      const open = here.open.get(event.address)
-      if (open !== undefined && event.type === 'effect.in-doubt') open.inDoubt = true
       const unclaimed = event.type === 'replay.diverged' ? event.unclaimed : []
       fold.doubts.set(key(activation, event.address), {
         kind: event.type === 'replay.diverged' ? 'diverged' : 'in-doubt',
@@ -379,12 +322,9 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       return
     }
     case 'effect.cleared':
-    case 'replay.resolved': {
+    case 'replay.resolved':
       fold.doubts.delete(key(activation, event.address))
-      const open = here.open.get(event.address)
-      if (open !== undefined) open.inDoubt = false
       return
-    }
     case 'run.pausing':
       fold.pause = {
         at: event.at,
@@ -411,6 +351,7 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       return
     }
     case 'activation.started':
+    case 'agent.moved':
     case 'control.ignored':
     case 'run.handed-back':
     case 'effect.held':
@@ -426,30 +367,17 @@ export const handedKey = (leader: ActivationId | undefined, path: readonly strin
 
 const key = (activation: ActivationId, address: string): string => `${activation}|${address}`
 
-function close(fold: RunFold, here: ActivationFold, activation: ActivationId, address: string): void {
-  here.open.delete(address)
-  fold.doubts.delete(key(activation, address))
-}
-
 /** A question has its answer; how an approval came out is a fact of its own that follows. */
-function answered(fold: RunFold, activation: ActivationId, address: string, outcome: Outcome, at: number): void {
-  const id = fold.asked.get(key(activation, address))
-  if (id === undefined) return
-  fold.asked.delete(key(activation, address))
-  const asked = fold.interrupts.get(id) ?? fold.approvals.get(id)
+function answered(fold: RunFold, event: IndexedOperation['event'], outcome: Outcome, at: number): void {
+  const asked =
+    event.type === 'interrupt.raised'
+      ? fold.interrupts.get(event.id)
+      : event.type === 'approval.requested'
+        ? fold.approvals.get(event.id)
+        : undefined
   if (asked === undefined) return
   asked.open = false
   asked.resolvedAt = at
   if ('question' in asked) asked.outcome = outcome
   else if (outcome.status === 'cancelled') asked.resolution = 'cancelled'
-}
-
-function settle(fold: RunFold, here: ActivationFold, activation: ActivationId, outcome: Outcome, at: number): void {
-  here.view.endedAt = at
-  delete here.view.shortOf
-  here.view.outcome = withoutTrail(outcome)
-  for (const address of here.open.keys()) {
-    close(fold, here, activation, address)
-    answered(fold, activation, address, { status: 'cancelled', reason: 'its agent has ended' }, at)
-  }
 }

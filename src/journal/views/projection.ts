@@ -1,14 +1,24 @@
 /**
- * The pictures: a run's view out of its fold.
+ * The projection: a run's view out of its fold.
  *
- * Owns: the status a journal shows, usage rolled up the tree, and that whatever is handed out is a copy. Does not own:
- * what events change (fold.ts). K1: a view says nothing that is not in the events before its position.
+ * Owns: the status that a journal shows, usage summed up the tree, and that every view is a copy. Does not own: what
+ * events change (run-index.ts, fold.ts).
+ * K1: a view says nothing that is not in the events before its position.
  */
-import { addUsage, parentOf, rootActivation, type ActivationId, type RunId, type Usage } from '../../core/index.ts'
+import {
+  addUsage,
+  parentOf,
+  present,
+  rootActivation,
+  type ActivationId,
+  type RunId,
+  type Usage,
+} from '../../core/index.ts'
 import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
 import type { Recorded } from '../events/events.ts'
+import type { IndexedOperation } from './run-index.ts'
 import { teamViews } from './team-projection.ts'
-import type { ActivationView, RunView, ViewStatus } from './views.ts'
+import type { ActivationView, OpenOperation, RunView, ViewStatus } from './views.ts'
 
 /** The view of a run's events, given in the order of their positions. */
 export function runView(events: Iterable<Recorded>): RunView {
@@ -17,9 +27,9 @@ export function runView(events: Iterable<Recorded>): RunView {
   return viewOf(fold)
 }
 
-/** A picture of the fold as it is now. It shares nothing with it. */
+/** The view of the run as it is folded now. It shares nothing with the fold. */
 export function viewOf(fold: RunFold): RunView {
-  const run = fold.run ?? ('' as RunId)
+  const run = fold.index.run ?? ('' as RunId)
   const root = fold.activations.get(rootActivation(run))
   const busy = busyTrees(fold)
   const usage = usageOfTrees(fold)
@@ -38,13 +48,12 @@ export function viewOf(fold: RunFold): RunView {
   return structuredClone({
     run,
     status,
-    agent: root?.view.agent ?? '',
-    version: root?.view.version ?? '',
+    agent: root?.indexed.agent ?? '',
+    version: root?.indexed.version ?? '',
     input: fold.input,
     caller: fold.caller,
-    startedAt: root?.view.startedAt ?? 0,
-    ...(root?.view.endedAt === undefined ? {} : { endedAt: root.view.endedAt }),
-    ...(root?.view.outcome === undefined ? {} : { outcome: root.view.outcome }),
+    startedAt: root?.indexed.startedAt ?? 0,
+    ...present({ endedAt: root?.indexed.endedAt, outcome: root?.outcome }),
     activations,
     approvals: [...fold.approvals.values()],
     interrupts: [...fold.interrupts.values()],
@@ -67,50 +76,86 @@ export function viewOf(fold: RunFold): RunView {
     ...(fold.takeover === undefined ? {} : { takeover: fold.takeover }),
     ...(cancel === undefined ? {} : { cancel }),
     ...(fold.origin === undefined ? {} : { origin: fold.origin }),
-    position: fold.position,
+    position: fold.index.position,
   })
 }
 
-function activationView(fold: RunFold, { view, open }: ActivationFold, busy: boolean, usage: Usage): ActivationView {
-  const { outcome } = view
-  const handed = fold.handed.get(handedKey(view.parent, view.path))
-  const { recruited = false, ...assigned } = fold.teams.assigned.get(view.activation) ?? {}
+function activationView(
+  fold: RunFold,
+  { indexed, usage: _own, outcome, ...counted }: ActivationFold,
+  busy: boolean,
+  usage: Usage,
+): ActivationView {
+  const { id: activation, agent, version, parent, path, apart, startedAt, endedAt, open } = indexed
+  const handed = fold.handed.get(handedKey(parent, path))
+  const { recruited = false, ...assigned } = fold.teams.assigned.get(activation) ?? {}
   return {
-    ...view,
+    activation,
+    agent,
+    version,
+    ...present({ parent }),
+    path,
+    ...(apart ? { apart } : undefined),
+    startedAt,
+    ...counted,
+    ...present({ endedAt, outcome }),
     ...assigned,
-    recruited: view.recruited || recruited,
+    recruited: counted.recruited || recruited,
     state: outcome?.status ?? (busy ? 'running' : 'waiting'),
-    open: [...open.values()],
+    open: [...open.values()].filter(({ event }) => !isNoticeWork(event)).map(openOperation),
     usage,
-    ...(handed === undefined ? undefined : { handed }),
+    ...present({ handed }),
+  }
+}
+
+const isNoticeWork = (event: IndexedOperation['event']): boolean => event.op === 'worker' && event.purpose === 'notice'
+
+function openOperation({ event, since, failedAttempts, inDoubt }: IndexedOperation): OpenOperation {
+  const { kind, name } = kindOf(event)
+  return { kind, name, address: event.address, since, failedAttempts, inDoubt }
+}
+
+function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'kind' | 'name'> {
+  switch (event.type) {
+    case 'model.requested':
+      return { kind: 'model', name: event.model }
+    case 'tool.called':
+      return { kind: 'tool', name: event.tool }
+    case 'worker.started':
+      return { kind: 'worker', name: event.agent }
+    case 'interrupt.raised':
+      return { kind: 'interrupt', name: event.id }
+    case 'approval.requested':
+      return { kind: 'approval', name: event.tool }
+    case 'timer.set':
+      return { kind: 'timer', name: event.address }
+    case 'step.begun':
+      return { kind: 'step', name: event.address }
   }
 }
 
 function statusOf(fold: RunFold, root: ActivationFold | undefined, busy: ReadonlySet<ActivationId>): ViewStatus {
-  if (root?.view.outcome !== undefined) return root.view.outcome.status
+  if (root?.outcome !== undefined) return root.outcome.status
   if (fold.takeover !== undefined) return 'human_control'
   if (fold.pause !== undefined) return fold.pause.reached ? 'paused' : 'pausing'
-  if (root === undefined || busy.has(root.view.activation)) return 'running'
+  if (root === undefined || busy.has(root.indexed.id)) return 'running'
   return [...fold.doubts.values()].some((each) => each.kind === 'diverged') ? 'stuck' : 'waiting'
 }
 
-/** The activations that work, or have somebody below them who does. The others wait for somebody outside. */
+/** The activations that work, or lead one that works. The others wait for an answer, a decision or an operator. */
 function busyTrees(fold: RunFold): ReadonlySet<ActivationId> {
   const busy = new Set<ActivationId>()
   const withLiveWorkers = new Set<ActivationId>()
-  for (const [id, { view, open }] of [...fold.activations].reverse()) {
-    if (view.outcome !== undefined) continue
-    if (view.parent !== undefined) withLiveWorkers.add(view.parent)
-    const stopped = fold.doubts.size > 0 && [...fold.doubts.values()].some((each) => each.activation === id)
-    const works = [...open.values()].some(
-      (each) => ['model', 'tool', 'step', 'timer'].includes(each.kind) && !each.inDoubt,
-    )
-    const asks = [...open.values()].some(
-      (each) => each.kind === 'approval' || each.kind === 'interrupt' || each.inDoubt,
-    )
-    const onWorkers = withLiveWorkers.has(id)
-    if (works || !(asks || onWorkers || stopped)) busy.add(id)
-    if (busy.has(id) && view.parent !== undefined) busy.add(view.parent)
+  const stopped = new Set([...fold.doubts.values()].map(({ activation }) => activation))
+  for (const [id, { indexed, outcome }] of [...fold.activations].reverse()) {
+    if (outcome !== undefined) continue
+    const { parent } = indexed
+    if (parent !== undefined) withLiveWorkers.add(parent)
+    const open = [...indexed.open.values()]
+    const works = open.some(({ event, inDoubt }) => !inDoubt && (event.op === 'step' || event.type === 'timer.set'))
+    const asks = open.some(({ event, inDoubt }) => inDoubt || (event.op === 'ask' && event.type !== 'timer.set'))
+    if (works || !(asks || withLiveWorkers.has(id) || stopped.has(id))) busy.add(id)
+    if (busy.has(id) && parent !== undefined) busy.add(parent)
   }
   return busy
 }
@@ -137,10 +182,11 @@ function askedTasks({ approvals }: RunFold): ReadonlyMap<ActivationId, ReadonlyS
 /** Usage of each activation and everything below it. */
 function usageOfTrees(fold: RunFold): ReadonlyMap<ActivationId, Usage> {
   const totals = new Map<ActivationId, Usage>()
-  for (const [id, { view, usage }] of [...fold.activations].reverse()) {
+  for (const [id, { indexed, usage }] of [...fold.activations].reverse()) {
+    const { parent } = indexed
     const total = addUsage(usage, totals.get(id) ?? [])
     totals.set(id, total)
-    if (view.parent !== undefined) totals.set(view.parent, addUsage(total, totals.get(view.parent) ?? []))
+    if (parent !== undefined) totals.set(parent, addUsage(total, totals.get(parent) ?? []))
   }
   return totals
 }

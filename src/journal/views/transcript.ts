@@ -20,12 +20,12 @@
 import {
   asText,
   canonical,
+  childActivation,
   completed,
   describeOutcome,
   digestJson,
   isObject,
   isToolAgent,
-  parentOf,
   saysValue,
   trailOf,
   transferred,
@@ -40,17 +40,9 @@ import {
   type ToolCall,
   type Trail,
 } from '../../core/index.ts'
-import {
-  pathOf,
-  type ActivationStarted,
-  type Changeable,
-  type JournalEvent,
-  type Recorded,
-  type StepSettled,
-  type WorkerSettled,
-  type WorkerStarted,
-} from '../events/events.ts'
+import type { Changeable, JournalEvent, Recorded, StepSettled, WorkerSettled } from '../events/events.ts'
 import type { AgentTransferred } from '../events/facts.ts'
+import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './run-index.ts'
 
 /** What becomes of control. */
 export type SpokenAction =
@@ -127,25 +119,16 @@ type Words =
 export type Spoken = Speaking & Words
 
 interface Speaker {
-  readonly agent: string
-  readonly path: readonly string[]
+  readonly indexed: IndexedActivation
   readonly inner: boolean
   /** Undefined once it has ended. */
   work: Work | undefined
 }
 
-type OpenOperation =
-  | { readonly type: 'model' }
-  /** `holds`: control was handed to it; else code gave it work. */
-  | { readonly type: 'worker'; holds: boolean }
-  | { readonly type: 'call'; readonly tool: string; readonly callId?: string }
-  /** Somebody who measures or summarizes. */
-  | { readonly type: 'aside' }
-
 /** What must be known of an agent at work until it ends. */
 interface Work {
-  /** By address. */
-  readonly open: Map<string, OpenOperation>
+  /** Of workers that answer a call: the name of the call, by the address of the worker. */
+  readonly called: Map<string, string>
   /** Names of the calls of its last answer, by their ids. */
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
@@ -165,14 +148,14 @@ interface Work {
 
 /** The state of the fold. Opaque: make one with `newSpoken`, feed it with `speak`. */
 export interface SpokenFold {
-  position: number
+  readonly index: RunIndex
   readonly speakers: Map<ActivationId, Speaker>
   /** Calls that have a result of their own and hand control on as well. */
   readonly handing: Set<string>
 }
 
-/** The fold of nothing. */
-export const newSpoken = (): SpokenFold => ({ position: 0, speakers: new Map(), handing: new Set() })
+/** The fold of no events, over an index of the same events. */
+export const newSpoken = (index = new RunIndex()): SpokenFold => ({ index, speakers: new Map(), handing: new Set() })
 
 /** What was said in a run, from its events in the order of their positions, beginning with the first. */
 export function spokenOf(events: Iterable<Recorded>): readonly Spoken[] {
@@ -189,32 +172,44 @@ const silence: readonly Spoken[] = []
  * nothing.
  */
 export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
-  if (recorded.position <= fold.position) return silence
-  fold.position = recorded.position
-  const { activation, event } = recorded
+  const change = fold.index.take(recorded)
+  return change === undefined ? silence : speakChange(fold, recorded, change)
+}
+
+/** What an event says that the index has taken in. */
+export function speakChange(
+  fold: SpokenFold,
+  recorded: Recorded,
+  { here: indexed, closed }: IndexChange,
+): readonly Spoken[] {
+  const { event } = recorded
+  if (indexed === undefined) return silence
   if (event.type === 'activation.started') {
-    fold.speakers.set(activation, speakerOf(fold, activation, event))
+    fold.speakers.set(indexed.id, speakerOf(fold, indexed))
     return silence
   }
-  const speaker = fold.speakers.get(activation)
+  const speaker = fold.speakers.get(indexed.id)
   if (speaker?.work === undefined) return silence
   const { work } = speaker
   if (event.type === 'agent.transferred') {
-    if (isOwn(speaker, event)) rememberHanding(fold, speaker, work, event.callId)
+    if (isOwn(speaker.indexed, event)) rememberHanding(fold, speaker.indexed, work, event.callId)
     return [
-      ...released(work, event).map((each) => by(speaker, recorded, each)),
+      ...released(work, event).map((each) => by(placeOf(speaker), recorded, each)),
       ...handedOver(fold, recorded, speaker, event),
     ]
   }
   const before = released(work, event)
-  const words = wordsOf(speaker.agent, work, event)
+  const words =
+    event.type === 'step.settled' || event.type === 'worker.settled'
+      ? endOf(fold, speaker.indexed, work, event, closed[0]?.event)
+      : wordsOf(speaker.indexed.agent, work, event)
   if (event.type === 'activation.settled') {
     const { action } = trailOf(event.outcome)
-    if (action?.type === 'transfer') rememberHanding(fold, speaker, work, action.callId)
+    if (action?.type === 'transfer') rememberHanding(fold, speaker.indexed, work, action.callId)
     speaker.work = undefined
   }
   if (before.length === 0 && words === undefined) return silence
-  return [...before, ...(words === undefined ? [] : [words])].map((each) => by(speaker, recorded, each))
+  return [...before, ...(words === undefined ? [] : [words])].map((each) => by(placeOf(speaker), recorded, each))
 }
 
 /** What was held and is said now: no middleware can change it any more. */
@@ -276,18 +271,15 @@ function changed(work: Work, data: Json): void {
   }
 }
 
-function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: ActivationStarted): Speaker {
-  const born = parentOf(activation)
-  const leader = born === undefined ? undefined : speakers.get(born.parent)
-  const operation = born === undefined ? undefined : leader?.work?.open.get(born.address)
-  const holds = born === undefined || started.path !== undefined
-  if (operation?.type === 'worker') operation.holds = holds
+function speakerOf({ speakers }: SpokenFold, indexed: IndexedActivation): Speaker {
+  const { parent, begunBy, isHandedControl } = indexed
+  const leader = parent === undefined ? undefined : speakers.get(parent)
+  const holds = parent === undefined || isHandedControl
   return {
-    agent: started.agent,
-    path: pathOf(started, leader?.path),
-    inner: !holds || operation?.type === 'aside' || leader?.inner === true,
+    indexed,
+    inner: !holds || begunBy?.purpose !== undefined || leader?.inner === true,
     work: {
-      open: new Map(),
+      called: new Map(),
       calls: new Map(),
       answered: new Set(),
       ends: new Set(),
@@ -301,11 +293,12 @@ function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: 
   }
 }
 
-function by(
-  { agent, path, inner }: Omit<Speaker, 'work'>,
-  { position, at, activation }: Recorded,
-  words: Words,
-): Spoken {
+/** Who speaks, and where in the run. */
+type SpeakerPlace = Pick<Speaking, 'agent' | 'path'> & { readonly inner: boolean }
+
+const placeOf = ({ indexed: { agent, path }, inner }: Speaker): SpeakerPlace => ({ agent, path, inner })
+
+function by({ agent, path, inner }: SpeakerPlace, { position, at, activation }: Recorded, words: Words): Spoken {
   return { position, at, activation, agent, path, ...(inner ? { inner } : {}), ...words }
 }
 
@@ -313,22 +306,16 @@ function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefi
   switch (event.type) {
     case 'model.requested':
       if (event.purpose !== undefined) return undefined
-      work.open.set(event.address, { type: 'model' })
       work.changeable = event.changeable ?? []
       work.turn = event.address.slice(0, event.address.lastIndexOf('/') + 1)
       return undefined
-    case 'tool.called':
-      work.open.set(event.address, { type: 'call', tool: event.tool, ...idOf(event) })
-      return undefined
     case 'worker.started':
-      work.open.set(event.address, workerOf(work, event))
+      // a later answer may have other calls when this worker ends
+      if (event.callId !== undefined) work.called.set(event.address, work.calls.get(event.callId) ?? event.agent)
       return undefined
     case 'output.forwarded':
       work.forwards = true
       return undefined
-    case 'step.settled':
-    case 'worker.settled':
-      return endOf(work, event)
     case 'tool.refused':
       // a tool that has done its work has its result; that nothing follows from it is no other one
       return event.callId !== undefined && work.answered.has(event.callId)
@@ -377,33 +364,40 @@ function asked(event: JournalEvent): Words | undefined {
 const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } =>
   callId === undefined ? {} : { callId }
 
-/** The name of the call stands in the answer that made it. */
-function workerOf({ calls }: Work, { agent, callId, purpose }: WorkerStarted): OpenOperation {
-  if (purpose !== undefined) return { type: 'aside' }
-  return callId === undefined
-    ? { type: 'worker', holds: true }
-    : { type: 'call', tool: calls.get(callId) ?? agent, callId }
-}
-
-function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): Words | undefined {
-  const operation = work.open.get(address)
-  work.open.delete(address)
-  switch (operation?.type) {
-    case 'model':
-      return outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
-    case 'call':
-      return outcome.status === 'completed'
-        ? resultOf(work, operation.tool, operation, outcome.output)
-        : outcome.status === 'bailed'
-          ? resultOf(work, operation.tool, operation, `${describeOutcome(outcome)}\n${outcome.text}`.trimEnd())
-          : resultOf(work, operation.tool, operation, describeOutcome(outcome), true)
-    case 'worker':
-      if (operation.holds) work.ends.add(digestOf(outcome))
+/** What the end of an operation says: an answer, or the result of a call. */
+function endOf(
+  { index }: SpokenFold,
+  { id }: IndexedActivation,
+  work: Work,
+  { address, outcome }: StepSettled | WorkerSettled,
+  opened: IndexedOperation['event'] | undefined,
+): Words | undefined {
+  switch (opened?.type) {
+    case 'model.requested':
+      return opened.purpose === undefined && outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
+    case 'tool.called':
+      return endOfCall(work, opened.tool, opened, outcome)
+    case 'worker.started': {
+      const tool = work.called.get(address)
+      work.called.delete(address)
+      // one that measures or summarizes says nothing
+      if (opened.purpose !== undefined) return undefined
+      if (tool !== undefined) return endOfCall(work, tool, opened, outcome)
+      const worker = index.activations.get(childActivation(id, address, opened.apart))
+      if (worker === undefined || worker.isOutline || worker.isHandedControl) work.ends.add(digestOf(outcome))
       return undefined
-    case 'aside':
-    case undefined:
+    }
+    default:
       return undefined
   }
+}
+
+function endOfCall(work: Work, tool: string, call: { readonly callId?: string }, outcome: Outcome): Words | undefined {
+  if (outcome.status === 'completed') return resultOf(work, tool, call, outcome.output)
+  const told = describeOutcome(outcome)
+  return outcome.status === 'bailed'
+    ? resultOf(work, tool, call, `${told}\n${outcome.text}`.trimEnd())
+    : resultOf(work, tool, call, told, true)
 }
 
 /** A model's answer as its step has recorded it. */
@@ -524,7 +518,7 @@ function handedOver(
 
 function rememberHanding(
   { handing }: SpokenFold,
-  { path }: Speaker,
+  { path }: IndexedActivation,
   { answered }: Work,
   callId: string | undefined,
 ): void {
@@ -532,7 +526,7 @@ function rememberHanding(
 }
 
 /** The first turn of a router's lead is the router's own activation: it records its own transfer. */
-const isOwn = ({ path }: Speaker, event: AgentTransferred): boolean =>
+const isOwn = ({ path }: IndexedActivation, event: AgentTransferred): boolean =>
   path.length === event.path.length && path.every((name, i) => name === event.path[i])
 
 const handingKey = (callId: string, path: readonly string[]): string => JSON.stringify([callId, path])

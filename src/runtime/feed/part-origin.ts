@@ -7,9 +7,9 @@
  * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something
  * waits for none of this.
  */
-import { isToolOf, parentOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isToolOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Engine, LivePart } from '../../engine/index.ts'
-import { pathOf, type ActivationStarted, type Recorded } from '../../journal/index.ts'
+import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '../../journal/index.ts'
 
 /** A live part and whose it is. */
 export interface RunPart extends LivePart {
@@ -31,8 +31,7 @@ export interface Wanted {
 }
 
 interface Placed {
-  readonly agent: string
-  readonly path: readonly string[]
+  readonly indexed: IndexedActivation
   /**
    * The root, and whoever was handed control from there: all but those who work for a call or for code that delegates,
    * and those below them.
@@ -47,8 +46,9 @@ export class Placing {
   readonly #engine: Engine
   readonly #run: RunId
   readonly #wanted: Wanted
+  readonly #index = new RunIndex()
+  /** Those whose beginning was read. */
   readonly #known = new Map<ActivationId, Placed>()
-  #position = 0
 
   constructor(engine: Engine, run: RunId, wanted: Wanted) {
     this.#engine = engine
@@ -66,24 +66,32 @@ export class Placing {
     if (part.address === '') return nobodys(part)
     const placed = this.#known.get(part.activation)
     if (!this.#wants(placed)) return undefined
-    return placed === undefined ? nobodys(part) : partOf(part, placed.agent, placed.path)
+    return placed === undefined ? nobodys(part) : partOf(part, placed.indexed.agent, placed.indexed.path)
   }
 
   #wants(placed: Placed | undefined): boolean {
     const { path, agent, control = false } = this.#wanted
     if (path !== undefined && placed?.within !== true) return false
-    if (agent !== undefined && placed?.agent !== agent && !isToolOf(placed?.agent ?? '', agent)) return false
+    const name = placed?.indexed.agent
+    if (agent !== undefined && name !== agent && !isToolOf(name ?? '', agent)) return false
     return !control || placed?.holds === true
   }
 
   async readOn(): Promise<void> {
-    for (const recorded of await this.#engine.read(this.#run, this.#position)) this.note(recorded)
+    for (const recorded of await this.#engine.read(this.#run, this.#index.position)) this.note(recorded)
   }
 
-  /** Takes the next event in. */
-  note({ position, activation, event }: Recorded): void {
-    this.#position = position
-    if (event.type === 'activation.started') this.#known.set(activation, this.#placed(activation, event))
+  /** The index of the events that were read. */
+  get index(): RunIndex {
+    return this.#index
+  }
+
+  /** Takes the next event in. Undefined: it was taken in before. */
+  note(recorded: Recorded): IndexChange | undefined {
+    const change = this.#index.take(recorded)
+    if (recorded.event.type === 'activation.started' && change?.here !== undefined)
+      this.#known.set(change.here.id, this.#placed(change.here))
+    return change
   }
 
   /** Whether what this activation says is wanted. */
@@ -91,20 +99,13 @@ export class Placing {
     return this.#wants(this.#known.get(activation))
   }
 
-  /**
-   * A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path
-   * and its own name.
-   */
-  #placed(activation: ActivationId, started: ActivationStarted): Placed {
-    const parent = parentOf(activation)?.parent
-    const above = parent === undefined ? undefined : this.#known.get(parent)
-    const path = pathOf(started, above?.path)
+  #placed(indexed: IndexedActivation): Placed {
+    const above = indexed.parent === undefined ? undefined : this.#known.get(indexed.parent)
     return {
-      agent: started.agent,
-      path,
+      indexed,
       // of a run that is a worker placed apart, its root speaks
-      holds: above === undefined || (started.path !== undefined && above.holds),
-      within: above?.within === true || isSame(path, this.#wanted.path ?? []),
+      holds: above === undefined || (indexed.isHandedControl && above.holds),
+      within: above?.within === true || isSame(indexed.path, this.#wanted.path ?? []),
     }
   }
 }

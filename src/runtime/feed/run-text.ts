@@ -9,7 +9,7 @@
  */
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { isDelta, type Engine, type LivePart } from '../../engine/index.ts'
-import { newSpoken, speak, type Recorded, type Spoken } from '../../journal/index.ts'
+import { newSpoken, speakChange, type Recorded, type Spoken, type SpokenFold } from '../../journal/index.ts'
 import type { PartsOptions } from './run-feed.ts'
 import { LiveQueue } from './live-parts.ts'
 import { Placing } from './part-origin.ts'
@@ -72,13 +72,14 @@ interface Seen {
 
 class Growing {
   readonly #placing: Placing
-  readonly #spoken = newSpoken()
+  readonly #spoken: SpokenFold
   readonly #seen = new Map<ActivationId, Seen>()
   /** What each has said last. */
   readonly #last = new Map<ActivationId, string>()
 
   constructor(placing: Placing) {
     this.#placing = placing
+    this.#spoken = newSpoken(placing.index)
   }
 
   /** `hasRoom`: the reader keeps up, so that it is given what is not recorded yet. */
@@ -100,8 +101,8 @@ class Growing {
   }
 
   #event(recorded: Recorded): readonly string[] {
-    this.#placing.note(recorded)
-    const words = speak(this.#spoken, recorded)
+    const change = this.#placing.note(recorded)
+    const words = change === undefined ? [] : speakChange(this.#spoken, recorded, change)
     return words.flatMap((each) => (this.#placing.isWanted(each.activation) ? this.#said(each) : []))
   }
 
