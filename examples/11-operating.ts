@@ -27,11 +27,11 @@ const run = await runtime.start(traveller, 'Go.')
 for await (const { event } of run.events()) if (event.type === 'step.begun' && event.address === 'travel') break
 
 // #region control
-await run.pause({ at: 'now', reason: 'lunch', by: 'ann' }) // what is in flight is stopped, and begins again after the pause
+await run.control.pause({ at: 'now', reason: 'lunch', by: 'ann' }) // what is in flight is stopped, and begins again after the pause
 await run.until('waiting')
 console.log((await run.view()).status) // paused
-await run.resume('ann')
-await run.cancel('no travel today', 'ann') // final
+await run.control.resume('ann')
+await run.control.cancel('no travel today', 'ann') // final
 const outcome = await run.outcome()
 // #endregion
 console.log(outcome, world)

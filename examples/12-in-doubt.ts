@@ -45,7 +45,7 @@ const run = await runtime.start(clerk, 'Pay invoice A-17.', { runId: 'invoice-A-
 const state = await run.until('waiting')
 if (!('questions' in state)) throw new Error('it was repeated')
 const doubt = state.questions.find((question) => question.kind === 'in-doubt')
-await run.settleDoubt({
+await run.control.settleDoubt({
   id: doubt!.id,
   happened: true,
   value: { invoice: 'A-17', reference: 'seen at the bank' },

@@ -61,20 +61,20 @@ for (let n = 0; n < 2; n++) {
   const asked = await withAnn(await runtime.start(analyst, 'Publish the sales.'))
   assert.deepEqual(asked, ['read', 'publish']) // a novice is asked for everything
 }
-const { level, mode, next } = await runtime.trust('analysts')
+const { level, mode, next } = await runtime.trust.of('analysts')
 console.log(`${level} (${mode})${next.ok ? '' : `, not yet ${next.target}: ${next.reason.message}`}`)
 
 const run = await runtime.start(analyst, 'Publish the sales.')
 assert.deepEqual(await withAnn(run), ['publish']) // the proficient: for what is sensitive
 
-await runtime.incident({
+await runtime.trust.incident({
   trust: 'analysts',
   severity: 'serious',
   by: 'ann',
   note: 'the figures were of last year',
   run: run.id,
 })
-const after = await runtime.trust('analysts')
+const after = await runtime.trust.of('analysts')
 assert.deepEqual([after.level, after.completed], ['novice', 0]) // at once, in running runs from the next gate on
 for (const { what, from, to, by } of after.history)
   console.log(`- ${what}: ${from ?? ''} > ${to}${by === undefined ? '' : ` (${by})`}`)

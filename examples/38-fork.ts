@@ -49,7 +49,7 @@ const fork = await runtime.fork({
 const state = await fork.until('waiting')
 if (!('questions' in state)) throw new Error('the letter was written twice')
 const [doubt] = state.questions // in-doubt: already done in run …
-await fork.settleDoubt({ id: doubt!.id, happened: true }) // it happened: the origin's result is taken. `happened: false` writes it again
+await fork.control.settleDoubt({ id: doubt!.id, happened: true }) // it happened: the origin's result is taken. `happened: false` writes it again
 const other = await fork.outcome()
 // #endregion
 // #region diff

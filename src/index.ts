@@ -18,6 +18,11 @@ export type {
   StartOptions,
   VersionChoice,
   VersionChoices,
+  RunControl,
+  RunTeam,
+  RuntimeGrants,
+  RuntimeTrust,
+  RuntimeVersions,
 } from './runtime/index.ts'
 export { agent, delegate, sleep, step, tool, transferTo } from './agent/index.ts'
 export type {

@@ -161,8 +161,8 @@ export function questionLines(
   const answer = {
     interrupt: `Answer it: ${answerCommand(id, where)}`,
     approval: `Decide it: reeve approve ${quoted(id)}${where}`,
-    'in-doubt': `Answer it from code: runtime.handle('${run}').settleDoubt({ … }): say whether it happened`,
-    diverged: `Answer it from code: runtime.handle('${run}').settleDivergence({ … }): say what became of it`,
+    'in-doubt': `Answer it from code: runtime.handle('${run}').control.settleDoubt({ … }): say whether it happened`,
+    diverged: `Answer it from code: runtime.handle('${run}').control.settleDivergence({ … }): say what became of it`,
   }[kind]
   return [
     `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull, most.value)}`}`,

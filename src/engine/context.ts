@@ -311,7 +311,7 @@ export interface Context {
 /** When a compensation runs. */
 export interface OnCancelOptions {
   /**
-   * Also where what was done is to stay (`run.cancel` with `undo: false`): it gives something back, and undoes nothing.
+   * Also where what was done is to stay (`run.control.cancel` with `undo: false`): it gives something back, and undoes nothing.
    * Default false.
    */
   readonly always?: boolean

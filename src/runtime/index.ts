@@ -2,7 +2,10 @@
 export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { placeNamed } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
-export type { CancelOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
+export type { Run, RunOutcome, RunWaiting } from './run-handle.ts'
+export type { CancelOptions, RunControl } from './operator/run-control.ts'
+export type { RunTeam } from './operator/run-team.ts'
+export type { RuntimeGrants } from './operator/grants.ts'
 export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'
 export type { StopDelegation } from './operator/stop-delegation.ts'
@@ -29,7 +32,7 @@ export type {
   SessionQuery,
   SessionTurn,
 } from './session.ts'
-export type { Incident, TrustSetting, TrustView } from './operator/trust.ts'
+export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
 export type { AuditOptions } from './operator/audit.ts'
 export { ed25519Signer, ed25519Verifier, newEd25519Key, verifyAudit } from '../oversight/index.ts'
 export type {
@@ -42,7 +45,7 @@ export type {
   TrustLevel,
   Verifier,
 } from '../oversight/index.ts'
-export type { KeptRevision, RevisionStatus, VersionChoice, VersionChoices } from './versions.ts'
+export type { KeptRevision, RevisionStatus, RuntimeVersions, VersionChoice, VersionChoices } from './versions.ts'
 export type { Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'

@@ -6,13 +6,11 @@
  * processes, are the same. K9: dropping one changes nothing.
  */
 import {
-  described,
   newId,
   present,
   ReeveError,
   systemClock,
   underName,
-  unknownNames,
   type ActivationId,
   type Clock,
   type Failure,
@@ -21,8 +19,8 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import { isTeamMessage, type Agent, type Recruited, type Retired } from '../agent/index.ts'
-import { unknownRun, type Engine, type PostResult, type Question } from '../engine/index.ts'
+import { isTeamMessage, type Agent } from '../agent/index.ts'
+import { unknownRun, type Engine, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
   foldDelegated,
@@ -39,20 +37,9 @@ import {
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
-import { isStopWord, type ControlState, type TakeoverContext } from '../oversight/index.ts'
+import { isStopWord } from '../oversight/index.ts'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
-import {
-  answer,
-  decide,
-  settleDivergence,
-  settleDoubt,
-  storeTime,
-  type Answer,
-  type Decision,
-  type DecisionAccess,
-  type DivergenceSettlement,
-  type DoubtSettlement,
-} from './operator/decisions.ts'
+import { answer, decide, storeTime, type Answer, type Decision, type DecisionAccess } from './operator/decisions.ts'
 import {
   follow,
   followMessages,
@@ -63,28 +50,10 @@ import {
   type ReadOptions,
 } from './feed/run-feed.ts'
 import type { RunPart } from './feed/part-origin.ts'
-import { postToTeam, type PostFromOutside } from './operator/team-mail.ts'
 import { queuedBehind, withQueue } from './session-queue.ts'
-import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './operator/team-staff.ts'
-import { stopDelegation, type StopDelegation } from './operator/stop-delegation.ts'
+import { runControl, type RunControl } from './operator/run-control.ts'
+import { runTeam, type RunTeam } from './operator/run-team.ts'
 import { textOf } from './feed/run-text.ts'
-import {
-  complete,
-  contextOf,
-  controlOf,
-  finish,
-  handBack,
-  pause,
-  takeOver,
-  type CompleteByHand,
-  type FinishByHand,
-  type HandBack,
-  resume,
-  type PauseOptions,
-  type ResumeOptions,
-  type TakenOver,
-  type TakeOverOptions,
-} from './operator/takeover.ts'
 import { NoticeWatch } from './feed/notice-watch.ts'
 import { wholeFeed } from './feed/whole-feed.ts'
 
@@ -105,21 +74,12 @@ export interface RunWaiting {
   /** Why it is stuck. */
   readonly reason?: string
   /**
-   * It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its
-   * code.
+   * It is stuck because it was set aside for this: `run.control.resume()` tries it again, `run.control.cancel()`
+   * ends it without its code.
    */
   readonly failure?: Failure
   readonly waiting: readonly Approval[]
   readonly questions: readonly Question[]
-}
-
-/** How a run is cancelled. */
-export interface CancelOptions {
-  /**
-   * Whether what was done is undone, by `onCancel` and by the `undo` of planned teams. Default true. False: it stays;
-   * only compensations with `always` run.
-   */
-  readonly undo?: boolean
 }
 
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
@@ -156,80 +116,11 @@ export interface Run<O = Json> {
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
   decide(decision: Decision): Promise<void>
   answer(answer: Answer): Promise<void>
-  settleDoubt(settlement: DoubtSettlement): Promise<void>
-  settleDivergence(settlement: DivergenceSettlement): Promise<void>
-  pause(options?: PauseOptions): Promise<void>
-  /**
-   * Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with
-   * `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded.
-   */
-  resume(how?: string | ResumeOptions): Promise<void>
-  /**
-   * Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done,
-   * unless `undo` is false. Again on a run that was cancelled: nothing.
-   */
-  cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
-  /**
-   * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it
-   * is handed back, finished or cancelled. Resolves when that is in the journal, to what there is to know for going on
-   * by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects
-   * with `run.ended`.
-   */
-  takeOver(options?: TakeOverOptions): Promise<TakenOver>
-  /** What `takeOver` would resolve to, now, without taking anything over. */
-  takeoverContext(): Promise<TakeoverContext>
-  /**
-   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on, so while no process
-   * drives it, it waits. Rejects with `run.not-taken-over`, with `run.ended`, with `plan.invalid` for an edit that
-   * makes no sense, and with `input.invalid` for one of a run without a planned team: then nothing is done, and the
-   * human still has the run.
-   */
-  handBack(how?: HandBack): Promise<void>
-  /**
-   * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has
-   * begun. Whoever waits for it goes on with this output; nothing that was done for it is undone. Rejects with
-   * `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so, or where the agent is
-   * registered here and the output does not fit its own.
-   */
-  complete(step: CompleteByHand): Promise<void>
-  /**
-   * Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over`,
-   * `run.ended`, and `input.invalid` as `complete` does.
-   */
-  finish(end: FinishByHand): Promise<void>
-  /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
-  control(): Promise<ControlState>
-  /**
-   * Stops one delegation that `run.delegations()` shows, wherever it stands: pending, at work, between two attempts, in
-   * the background or not; the run goes on, and its leader is told. Resolves when the stop is durable, from any
-   * process. While `onStart` or `filterMessages` is asked there is no delegation yet: they have a deadline. Rejects
-   * with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
-   */
-  stop(delegation: StopDelegation): Promise<void>
-  /**
-   * Asks a planned team for another member. Resolves when it was decided, in whichever process: `admitted` with the
-   * member, or why not. The same `requestId` again is the same wish, with the same answer. A team that is paused
-   * decides when it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which
-   * team is meant.
-   */
-  recruit(wish: RecruitFromOutside): Promise<Recruited>
-  /**
-   * Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was
-   * decided, as `recruit` does.
-   */
-  retire(wish: RetireFromOutside): Promise<Retired>
   /**
    * Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for
-   * words by which Reeve itself speaks to leaders.
+   * messages of a type that Reeve itself sends to leaders.
    */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
-  /**
-   * Writes to members of a planned team: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the
-   * run is paused; `closed` where the team has ended. Whose inbox it is in, or why it was refused, the journal says
-   * (`mail.accepted`, `mail.refused`). Rejects with `input.invalid` for mail that is none, or where it is not clear
-   * which team is meant.
-   */
-  post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   view(): Promise<RunView>
   /**
    * One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools
@@ -237,6 +128,10 @@ export interface Run<O = Json> {
    */
   delegations(): Promise<readonly DelegationView[]>
   usage(): Promise<Usage>
+  /** What an operator does to the run: pause, resume, cancel, take over, settle. */
+  readonly control: RunControl
+  /** Members of the run's planned team, and mail to them. */
+  readonly team: RunTeam
 }
 
 /** What a handle works with. */
@@ -257,8 +152,6 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     const end = await engine.outcome(id)
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
   }
-  const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } =>
-    value === undefined ? {} : ({ [name]: value } as { [P in K]: string })
   return {
     id,
     outcome,
@@ -269,30 +162,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     until: async () => (await untilWaiting(access)) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),
-    settleDoubt: (settlement) => settleDoubt(access, underName(settlement)),
-    settleDivergence: (settlement) => settleDivergence(access, underName(settlement)),
-    pause: (options) => pause(access, underName(options)),
-    resume: (how) => resume(access, underName(typeof how === 'string' ? { by: how } : how)),
-    cancel: async (reason = 'cancelled by the operator', by, options = {}) => {
-      const result = await engine.post({
-        type: 'cancel',
-        run: id,
-        reason,
-        ...underName(said('by', by)),
-        ...kept(options),
-      })
-      if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
-    },
-    takeOver: (options) => takeOver(access, underName(options)),
-    takeoverContext: () => contextOf(access),
-    handBack: (how) => handBack(access, underName(how)),
-    complete: (step) => complete(access, underName(step)),
-    finish: (end) => finish(access, underName(end)),
-    control: () => controlOf(access),
-    stop: (given) => stopDelegation(access, underName(given)),
-    recruit: (wish) => recruit(access, underName(wish)),
-    retire: (wish) => retire(access, underName(wish)),
-    post: posting(access),
+    post: (to, message, options) => postMessage(engine, to, message, options),
     view: async () => {
       const status = (await engine.summary(id))?.status
       const view = await wholeView(engine, await current())
@@ -303,40 +173,24 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     },
     delegations: async () => delegationsIn(await wholeDelegated(engine, await delegated())),
     usage: async () => viewOf(await current()).usage,
+    control: runControl(access),
+    team: runTeam(access),
   }
 }
 
-/** Whether what was done stays. Throws `input.invalid` for options that there are not. */
-function kept(options: CancelOptions): { readonly keeps?: true } {
-  const { undo } = options
-  const problems = [
-    ...unknownNames(options, { undo: true }, 'run.cancel()'),
-    ...(undo === undefined || typeof undo === 'boolean'
-      ? []
-      : [`run.cancel(): undo is ${described(undo)}, expected true or false`]),
-  ]
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
-  return undo === false ? { keeps: true } : {}
-}
-
-/** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */
-function posting(access: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
-  async function post(
-    to: ActivationId,
-    message: Json,
-    options?: { readonly id?: string },
-  ): Promise<'accepted' | 'closed' | 'unknown'>
-  async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
-  async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
-    if (typeof to !== 'string') return postToTeam(access, underName(to))
-    if (isStopWord(message) || isTeamMessage(message))
-      throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
-        hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
-      })
-    const result = await access.engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
-    return result === 'lost' ? 'accepted' : result
-  }
-  return post
+/** Sends a message to an activation. Types that Reeve itself sends to leaders are refused. */
+async function postMessage(
+  engine: Engine,
+  to: ActivationId,
+  message: Json,
+  { id }: { readonly id?: string } = {},
+): Promise<'accepted' | 'closed' | 'unknown'> {
+  if (isStopWord(message) || isTeamMessage(message))
+    throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
+      hint: "run.control.stop() stops a delegation; run.team.post({ to: '…', content: '…' }) writes to a team.",
+    })
+  const result = await engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
+  return result === 'lost' ? 'accepted' : result
 }
 
 /** The view with what is in child runs. */
@@ -448,12 +302,4 @@ async function changedOrLater(engine: Engine, run: RunId, position: number): Pro
   const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())
   await engine.changed(run, position, enough.signal)
   callOff()
-}
-
-function posted(run: RunId, result: PostResult): void {
-  if (result === 'unknown') throw unknownRun(run)
-  if (result === 'closed')
-    throw new ReeveError('run.ended', `the run "${run}" has ended`, {
-      hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
-    })
 }

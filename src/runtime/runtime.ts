@@ -17,11 +17,11 @@ import {
   type Json,
   type RunId,
 } from '../core/index.ts'
-import { defaultLimits, type Limits, type Revision } from '../edge/index.ts'
+import { defaultLimits, type Limits } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { placeNamed } from '../engine/store-name.ts'
-import type { ApprovalGrant, AuditDocument, TrustPresets } from '../oversight/index.ts'
+import type { AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './operator/audit.ts'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
 import {
@@ -36,7 +36,7 @@ import {
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, type ForkOptions } from './operator/fork.ts'
-import { grantsOf, revokeGrants, type GrantsOf } from './operator/grants.ts'
+import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { runHandle, type Run, type RunOutcome } from './run-handle.ts'
@@ -44,24 +44,16 @@ import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type R
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
-import {
-  allTrust,
-  noteIncident,
-  setTrust,
-  trustOf,
-  type Incident,
-  type TrustAccess,
-  type TrustSetting,
-  type TrustView,
-} from './operator/trust.ts'
+import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
 import {
   chosenBy,
   resolvedIn,
+  runtimeVersions,
   unknownVersion,
   Versions,
   type Chosen,
-  type KeptRevision,
   type Resolved,
+  type RuntimeVersions,
 } from './versions.ts'
 
 /** Starts runs and finds them again. */
@@ -90,39 +82,12 @@ export interface Runtime extends AsyncDisposable {
   answer(answer: Answer): Promise<void>
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
-  /**
-   * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier
-   * one. Runs that have begun go on as they began. Throws `agent.not-registered`, `input.invalid` for data that does
-   * not fit, `version.conflict` for a published one that would change, `version.unknown` for a name of nothing.
-   */
-  publish(agent: Agent | string, revision: Revision | string, options?: { readonly by?: string }): Promise<void>
-  /**
-   * Keeps a version of an agent to be tried: it holds for whoever asks for it, or for drafts. It may be kept again.
-   * Throws as `publish` does.
-   */
-  draft(agent: Agent | string, revision: Revision, options?: { readonly by?: string }): Promise<void>
-  /** All versions that are kept, drafts and earlier ones too. */
-  revisions(filter?: { readonly agent?: string }): Promise<readonly KeptRevision[]>
-  /** Of each agent the version that is published now. */
-  published(): Promise<readonly KeptRevision[]>
-  /** What was granted for a session, or for a run that belongs to none, and still holds. */
-  grants(of: { readonly session: string } | { readonly run: string }): Promise<readonly ApprovalGrant[]>
-  /**
-   * Takes back a grant, or all of them: the next call is asked for again, in runs that have begun, too. Returns how
-   * many were taken back.
-   */
-  revoke(of: ({ readonly session: string } | { readonly run: string }) & { readonly grant?: string }): Promise<number>
-  /** How much is trusted under a name, why no more, and what became of it. */
-  trust(name: string): Promise<TrustView>
-  /** Every trust that something was counted or said under. */
-  trusts(): Promise<readonly TrustView[]>
-  /**
-   * Something went wrong: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and
-   * `trust.invalid` for what is none.
-   */
-  incident(incident: Incident): Promise<TrustView>
-  /** An operator's own word on a level, with a name and a reason. Throws as `incident` does. */
-  setTrust(setting: TrustSetting): Promise<TrustView>
+  /** Versions of agents that are published while the code stays. */
+  readonly versions: RuntimeVersions
+  /** What was granted for a session or a run, and taking it back. */
+  readonly grants: RuntimeGrants
+  /** How much agents are trusted, and incidents. */
+  readonly trust: RuntimeTrust
   /**
    * Who decided what in a run so far, when, and on what evidence: hash-chained, its head signed if a key is given.
    * `verifyAudit` checks it without the store. Rejects with `run.unknown`.
@@ -199,17 +164,17 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime(
+    return new EngineRuntime({
       engine,
       registry,
-      embedded.clock ?? systemClock,
+      clock: embedded.clock ?? systemClock,
       chosen,
-      { ...defaultLimits, ...limits },
+      defaults: { ...defaultLimits, ...limits },
       onUnknownVersion,
       trust,
       mayDecide,
       hooks,
-    )
+    })
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -232,42 +197,39 @@ async function openPostgres(url: string, options: Omit<EmbeddedOptions, 'file'>)
   return postgres({ url, ...others })
 }
 
-const nameOf = (agent: Agent | string): string => (typeof agent === 'string' ? agent : agent.name)
+/** What a runtime is put together from. */
+interface RuntimeParts {
+  readonly engine: Engine
+  readonly registry: Agents
+  readonly clock: Clock
+  /** The versions that hold for every run. */
+  readonly chosen: Chosen
+  /** The limits of a run whose start sets no others. */
+  readonly defaults: Limits
+  readonly onUnknownVersion: 'warn' | 'refuse'
+  readonly trust: TrustPresets | undefined
+  readonly mayDecide: DecisionAccess['mayDecide']
+  readonly hooks: Hooks | undefined
+}
 
 class EngineRuntime implements Runtime {
-  readonly #engine: Engine
-  readonly #registry: ReturnType<typeof registerAgents>
-  readonly #clock: Clock
-  /** What holds for every run. */
-  readonly #chosen: Chosen
-  /** What holds for a run where nobody says more. */
-  readonly #defaults: Limits
-  readonly #onUnknownVersion: 'warn' | 'refuse'
-  readonly #trust: TrustPresets | undefined
-  readonly #mayDecide: DecisionAccess['mayDecide']
+  readonly versions: RuntimeVersions
+  readonly grants: RuntimeGrants
+  readonly trust: RuntimeTrust
+  readonly #parts: RuntimeParts
   /** What a start may name. */
   readonly #named: Required<Named>
 
-  constructor(
-    engine: Engine,
-    registry: ReturnType<typeof registerAgents>,
-    clock: Clock,
-    chosen: Chosen,
-    defaults: Limits,
-    onUnknownVersion: 'warn' | 'refuse',
-    trust: TrustPresets | undefined,
-    mayDecide: DecisionAccess['mayDecide'],
-    hooks: Hooks | undefined,
-  ) {
-    this.#engine = engine
-    this.#registry = registry
-    this.#clock = clock
-    this.#chosen = chosen
-    this.#defaults = defaults
-    this.#onUnknownVersion = onUnknownVersion
-    this.#trust = trust
-    this.#mayDecide = mayDecide
+  constructor(parts: RuntimeParts) {
+    const { engine, registry, clock, trust: presets, hooks } = parts
+    this.#parts = parts
     this.#named = { hooks, find: (name) => registry.named(name) }
+    this.versions = runtimeVersions(
+      () => this.#versions,
+      (agent) => registry.require(agent).name,
+    )
+    this.grants = runtimeGrants(engine, clock)
+    this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
 
   async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
@@ -276,10 +238,10 @@ class EngineRuntime implements Runtime {
   }
 
   async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
-    const root = this.#registry.require(agent)
+    const root = this.#parts.registry.require(agent)
     // what is wrong with it is said before anything is read
-    const request = startRequest(root, input, options, undefined, this.#defaults, this.#named)
-    if (options.oversight !== undefined) this.#registry.mustHaveChannels(options.oversight)
+    const request = startRequest(root, input, options, undefined, this.#parts.defaults, this.#named)
+    if (options.oversight !== undefined) this.#parts.registry.mustHaveChannels(options.oversight)
     await this.#startOnce(root, input, { ...options, runId: request.run }, request)
     return this.handle<O>(request.run)
   }
@@ -294,20 +256,20 @@ class EngineRuntime implements Runtime {
     options: StartOptions & { readonly runId: string },
     plain: StartRun,
   ): Promise<void> {
-    const chosen = chosenBy(this.#chosen, options)
+    const chosen = chosenBy(this.#parts.chosen, options)
     const begin = (choice: Resolved, defaults: Limits, request?: StartRun): Promise<unknown> => {
       const base = own(choice.revisions, root.name)?.base
-      const agent = (base === undefined ? undefined : this.#registry.named(root.name, base)) ?? root
+      const agent = (base === undefined ? undefined : this.#parts.registry.named(root.name, base)) ?? root
       mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions, this.#measuring(options))
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      return this.#engine.start(request ?? startRequest(agent, input, options, choosing, defaults, this.#named))
+      return this.#parts.engine.start(request ?? startRequest(agent, input, options, choosing, defaults, this.#named))
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
     const [missing] = now.unknown
-    if (missing !== undefined && this.#onUnknownVersion === 'refuse')
+    if (missing !== undefined && this.#parts.onUnknownVersion === 'refuse')
       throw unknownVersion(missing.agent, missing.asked, missing.known)
     try {
-      await begin(now, this.#defaults, chosen === undefined ? plain : undefined)
+      await begin(now, this.#parts.defaults, chosen === undefined ? plain : undefined)
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'run.conflict')) throw thrown
       const birth = await this.#birthOf(options.runId as RunId)
@@ -321,86 +283,32 @@ class EngineRuntime implements Runtime {
 
   /** What a run was begun with. */
   async #birthOf(run: RunId): Promise<Json> {
-    const [first] = await this.#engine.read(run)
+    const [first] = await this.#parts.engine.read(run)
     return first?.event.type === 'activation.started' ? first.event.input : {}
   }
 
-  async grants(of: GrantsOf): Promise<readonly ApprovalGrant[]> {
-    return grantsOf(this.#engine, of, this.#clock.now())
-  }
-
-  async revoke(of: GrantsOf & { readonly grant?: string }): Promise<number> {
-    return revokeGrants(this.#engine, of)
-  }
-
-  trust(name: string): Promise<TrustView> {
-    return trustOf(this.#trusting, name)
-  }
-
-  trusts(): Promise<readonly TrustView[]> {
-    return allTrust(this.#trusting)
-  }
-
-  incident(incident: Incident): Promise<TrustView> {
-    return noteIncident(this.#trusting, underName(incident))
-  }
-
-  setTrust(setting: TrustSetting): Promise<TrustView> {
-    return setTrust(this.#trusting, underName(setting))
-  }
-
   audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
-    return auditRun(this.#engine, run as RunId, options)
-  }
-
-  get #trusting(): TrustAccess {
-    return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust, named: this.#registry.trusts }
-  }
-
-  async publish(
-    agent: Agent | string,
-    revision: Revision | string,
-    { by }: { readonly by?: string } = {},
-  ): Promise<void> {
-    await this.#versions.keep(this.#known(agent), revision, 'published', underName({ by }).by)
-  }
-
-  async draft(agent: Agent | string, revision: Revision, { by }: { readonly by?: string } = {}): Promise<void> {
-    await this.#versions.keep(this.#known(agent), revision, 'draft', underName({ by }).by)
-  }
-
-  /** The name of a registered agent. What is published for nobody would hold for nobody. */
-  #known(agent: Agent | string): string {
-    return this.#registry.require(nameOf(agent)).name
-  }
-
-  async revisions({ agent }: { readonly agent?: string } = {}): Promise<readonly KeptRevision[]> {
-    const all = await this.#versions.list()
-    return agent === undefined ? all : all.filter((each) => each.agent === agent)
-  }
-
-  async published(): Promise<readonly KeptRevision[]> {
-    return (await this.#versions.list()).filter(({ status, current }) => status === 'published' && current)
+    return auditRun(this.#parts.engine, run as RunId, options)
   }
 
   get #versions(): Versions {
-    return new Versions(this.#engine.stream('reg_agents'), this.#clock, (name, version) =>
-      this.#registry.named(name, version),
+    return new Versions(this.#parts.engine.stream('reg_agents'), this.#parts.clock, (name, version) =>
+      this.#parts.registry.named(name, version),
     )
   }
 
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
     const id = options?.runId ?? newId('run')
     const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...options, runId: id })) // not before its parts are listened to
-    return ownedRun(this.#engine, id as RunId, run, this.#clock)
+    return ownedRun(this.#parts.engine, id as RunId, run, this.#parts.clock)
   }
 
   handle<O>(id: string): Run<O> {
-    return runHandle<O>(id as RunId, { ...this.#access, find: (name) => this.#registry.named(name) })
+    return runHandle<O>(id as RunId, { ...this.#access, find: (name) => this.#parts.registry.named(name) })
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
-    return listRuns(this.#engine, filter)
+    return listRuns(this.#parts.engine, filter)
   }
 
   async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {
@@ -408,7 +316,7 @@ class EngineRuntime implements Runtime {
   }
 
   async questions({ run }: { readonly run?: string } = {}): Promise<readonly Question[]> {
-    return unanswered(await this.#engine.questions(run === undefined ? {} : { run: run as RunId }))
+    return unanswered(await this.#parts.engine.questions(run === undefined ? {} : { run: run as RunId }))
   }
 
   decide(decision: Decision): Promise<void> {
@@ -428,15 +336,17 @@ class EngineRuntime implements Runtime {
   }
 
   async fork(options: ForkOptions): Promise<Run> {
-    return this.handle(await forkRun(this.#engine, underName(options), (name) => this.#registry.named(name)))
+    return this.handle(
+      await forkRun(this.#parts.engine, underName(options), (name) => this.#parts.registry.named(name)),
+    )
   }
 
   remove(run: string): Promise<void> {
-    return this.#engine.remove(run as RunId)
+    return this.#parts.engine.remove(run as RunId)
   }
 
   close(): Promise<void> {
-    return this.#engine.close()
+    return this.#parts.engine.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -444,6 +354,6 @@ class EngineRuntime implements Runtime {
   }
 
   get #access(): Omit<DecisionAccess, 'run'> {
-    return { engine: this.#engine, clock: this.#clock, mayDecide: this.#mayDecide }
+    return { engine: this.#parts.engine, clock: this.#parts.clock, mayDecide: this.#parts.mayDecide }
   }
 }

@@ -20,6 +20,7 @@ import {
   ReeveError,
   unknownNames,
   own,
+  underName,
   type Clock,
   type Json,
   type NamesOf,
@@ -71,6 +72,47 @@ interface Kept {
 
 const readShelf = (value: Json): Shelf => (isObject(value) ? (value as unknown as Shelf) : { versions: [] })
 const readKept = (value: Json): Kept | undefined => (isObject(value) ? (value as unknown as Kept) : undefined)
+
+/** Versions of agents, as an operator publishes them. */
+export interface RuntimeVersions {
+  /**
+   * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier
+   * one. Runs that have begun go on as they began. Throws `agent.not-registered`, `input.invalid` for data that does
+   * not fit, `version.conflict` for a published one that would change, `version.unknown` for an unknown name.
+   */
+  publish(agent: Agent | string, revision: Revision | string, options?: { readonly by?: string }): Promise<void>
+  /**
+   * Keeps a version of an agent to be tried: only runs that ask for it, or for drafts, use it. It may be kept again.
+   * Throws as `publish` does.
+   */
+  draft(agent: Agent | string, revision: Revision, options?: { readonly by?: string }): Promise<void>
+  /** All versions that are kept, drafts and earlier ones too. */
+  revisions(filter?: { readonly agent?: string }): Promise<readonly KeptRevision[]>
+  /** Of each agent the version that is published now. */
+  published(): Promise<readonly KeptRevision[]>
+}
+
+/** The versions of one runtime. `known` gives the name of a registered agent, or throws. */
+export function runtimeVersions(versions: () => Versions, known: (agent: string) => string): RuntimeVersions {
+  const keep = async (
+    agent: Agent | string,
+    revision: Revision | string,
+    status: RevisionStatus,
+    { by }: { readonly by?: string } = {},
+  ): Promise<void> => {
+    const name = known(typeof agent === 'string' ? agent : agent.name)
+    await versions().keep(name, revision, status, underName({ by }).by)
+  }
+  return {
+    publish: (agent, revision, options) => keep(agent, revision, 'published', options),
+    draft: (agent, revision, options) => keep(agent, revision, 'draft', options),
+    revisions: async ({ agent } = {}) => {
+      const all = await versions().list()
+      return agent === undefined ? all : all.filter((each) => each.agent === agent)
+    },
+    published: async () => (await versions().list()).filter(({ status, current }) => status === 'published' && current),
+  }
+}
 
 /** The revisions of a store. Every method may reject with `store.*`. */
 export class Versions {
@@ -275,7 +317,7 @@ export const unknownVersion = (agent: string, version: string, known: readonly s
     'version.unknown',
     `there is no version "${version}" of "${agent}"${known.length === 0 ? '' : `; there are: ${known.join(', ')}`}`,
     {
-      hint: 'List them: runtime.revisions(). Publish it first, or register that version of the code.',
+      hint: 'List them: runtime.versions.revisions(). Publish it first, or register that version of the code.',
     },
   )
 

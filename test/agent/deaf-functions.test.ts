@@ -103,7 +103,7 @@ for (const [i, [name, root]] of functions.entries()) {
     await expect.poll(() => asked.length).toBeGreaterThan(0)
     const { signal } = asked[0]!
     expect(signal.aborted).toBe(false)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     await expect.poll(() => signal.aborted).toBe(true)
     clock.advance(2_000)
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
@@ -181,7 +181,7 @@ test('K8: a cancel ends code that awaits something foreign for ever: a middlewar
     const warned: string[] = []
     const { clock, runtime, run } = await opened(root, { onWarning: (code) => void warned.push(code) })
     await expect.poll(() => warned).toContain('orchestration.foreign-await')
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     await expect.poll(() => clock.pending).toBeGreaterThan(0)
     clock.advance(2_000)
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })

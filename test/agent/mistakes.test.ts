@@ -340,22 +340,31 @@ test.each<Wrong>([
 test('publish, grant and revoke for an unknown agent are refused', async () => {
   const runtime = await createRuntime({ agents: [writer] })
   open.push(runtime)
-  for (const made of [runtime.publish('writr', { version: 'v1' }), runtime.draft('writr', { version: 'v1' })])
+  for (const made of [
+    runtime.versions.publish('writr', { version: 'v1' }),
+    runtime.versions.draft('writr', { version: 'v1' }),
+  ])
     await expect(made).rejects.toMatchObject({
       code: 'agent.not-registered',
       message: 'the agent "writr" is not registered with this runtime: did you mean "writer"?',
     })
-  expect(await runtime.revisions()).toEqual([])
+  expect(await runtime.versions.revisions()).toEqual([])
   for (const [made, message] of [
-    [() => runtime.revoke(any({ sesssion: 's' })), 'revoke() has no option "sesssion": did you mean "session"?'],
-    [() => runtime.revoke(any({ session: 's', grant: 7 })), 'revoke(): grant is 7, expected the id of a grant'],
-    [() => runtime.grants(any({})), 'grants(): expected { session } or { run }, and was given neither'],
     [
-      () => runtime.grants(any({ session: 's', run: 'r' })),
-      'grants(): expected { session } or { run }, and was given both',
+      () => runtime.grants.revoke(any({ sesssion: 's' })),
+      'grants.revoke() has no option "sesssion": did you mean "session"?',
     ],
-    [() => runtime.grants(any({ session: 7 })), 'grants(): session is 7, expected an id'],
-    [() => runtime.grants(any('s')), 'grants() is the text "s", expected an object'],
+    [
+      () => runtime.grants.revoke(any({ session: 's', grant: 7 })),
+      'grants.revoke(): grant is 7, expected the id of a grant',
+    ],
+    [() => runtime.grants.of(any({})), 'grants.of(): expected { session } or { run }, and was given neither'],
+    [
+      () => runtime.grants.of(any({ session: 's', run: 'r' })),
+      'grants.of(): expected { session } or { run }, and was given both',
+    ],
+    [() => runtime.grants.of(any({ session: 7 })), 'grants.of(): session is 7, expected an id'],
+    [() => runtime.grants.of(any('s')), 'grants.of() is the text "s", expected an object'],
   ] as const)
     await expect(made()).rejects.toMatchObject({ code: 'input.invalid', message })
 })

@@ -86,7 +86,7 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
     'hands the run back',
   ])
     expect(told).toContain(text)
-  expect((await run.control()).ops.map(({ op, accepted }) => [op, accepted])).toEqual([
+  expect((await run.control.state()).ops.map(({ op, accepted }) => [op, accepted])).toEqual([
     ['takeover', true],
     ['takeover', false],
     ['complete', true],
@@ -102,7 +102,7 @@ test('a pending task finished by hand leaves the rest of the plan alone: that is
   await run.until('waiting')
   await reeve('takeover', 'run_c', '--by', 'ann')
   expect(await reeve('complete', 'run_c', 'b', 'later', '--by', 'ann')).toMatchObject({ code: 0 })
-  expect((await run.control()).ops.map(({ op }) => op)).toEqual(['takeover', 'complete'])
+  expect((await run.control.state()).ops.map(({ op }) => op)).toEqual(['takeover', 'complete'])
   expect((await reeve('events', 'run_c')).out).toContain('the plan of crew is edited by ann: done by hand b')
 })
 
@@ -164,7 +164,7 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
       await using runtime = await createRuntime({ store: storeHere(), agents })
       const run = await runtime.start('asker', 'go', { runId: id })
       await run.until('waiting')
-      await run.takeOver({ by: 'ann', reason: 'mine' })
+      await run.control.takeOver({ by: 'ann', reason: 'mine' })
     }
     const refused = await reeve('resume', 'run_h', '--config', config)
     expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/ann has the run "run_h" since .*: mine\n/)])
@@ -181,7 +181,7 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
   test('it ends by hand as soon as a process drives it', async () => {
     await driven(async (run) => {
       await run.until('waiting')
-      await run.takeOver({ by: 'ann' })
+      await run.control.takeOver({ by: 'ann' })
     })
     const finished = await reeve('finish', 'run_z', 'by phone', '--by', 'ann', '--wait', '1')
     expect(finished.code).toBe(3)

@@ -17,7 +17,7 @@ test('a trust says what is missing in exact numbers; an incident and a level tha
     out: '',
     err: expect.stringContaining('Nothing is trusted') as string,
   })
-  await runtime.setTrust({ trust: 'analysts', level: 'expert', by: 'eve', reason: 'known for years' })
+  await runtime.trust.set({ trust: 'analysts', level: 'expert', by: 'eve', reason: 'known for years' })
   for (let n = 0; n < 3; n++) await runtime.run('analyst', 'go')
   const shown = await reeve('trust', 'analysts')
   expect(shown.code).toBe(0)
@@ -40,7 +40,7 @@ test('a trust says what is missing in exact numbers; an incident and a level tha
     'analysts  novice (in-command)  0 of 0 runs succeeded\nnot yet proficient: 0 of 50 tasks\n',
   )
   expect(incident.out).toContain('serious incident: expert > novice (ann): wrong figures')
-  expect(await runtime.trust('analysts')).toMatchObject({
+  expect(await runtime.trust.of('analysts')).toMatchObject({
     level: 'novice',
     history: [{}, {}, { severity: 'serious', run: 'run_1' }],
   })
@@ -70,5 +70,5 @@ test('what cannot be meant is wrong usage, and changes nothing', async () => {
     /--to is "guru", expected novice, proficient, expert; --note is missing/,
   )
   expect((await reeve('trust', 'a/b')).code).toBe(2)
-  expect(await runtime.trusts()).toEqual([])
+  expect(await runtime.trust.all()).toEqual([])
 })

@@ -28,7 +28,7 @@ async function leftBehind(outcome: Outcome | undefined): Promise<string> {
   const runtime = await open(store)
   const run = await runtime.start('root', 'begin', { runId: 'r' })
   await run.until('waiting')
-  await run.takeOver({ by: 'ann' })
+  await run.control.takeOver({ by: 'ann' })
   await run.answer({ interruptId: (await runtime.questions())[0]!.id, value: 'well' })
   await expect.poll(async () => (await run.view()).interrupts[0]?.open).toBe(false)
   await runtime.close()

@@ -110,11 +110,11 @@ test('resume retries a run that was set aside: it goes on from its journal, or i
   const { allow, runtime } = await withOneSetAside()
   const refusals = (): number => warnings.filter((code) => code === 'store.refused').length
   const before = refusals()
-  await runtime.handle('r0').resume('ann')
+  await runtime.handle('r0').control.resume('ann')
   await expect.poll(refusals).toBe(before + 1)
   await expect.poll(async () => (await summaryOf(runtime, 'r0'))?.status).toBe('stuck')
   allow()
-  await runtime.handle('r0').resume('ann')
+  await runtime.handle('r0').control.resume('ann')
   expect(await runtime.handle('r0').outcome()).toMatchObject({ status: 'completed', output: 'xxx' })
   await runtime.close()
 })
@@ -124,7 +124,7 @@ test('K7: a run that was set aside can be cancelled while its writes are still r
   await runtime.close()
   undone = 0
   await using again = await open(store)
-  await again.handle('r0').cancel('enough')
+  await again.handle('r0').control.cancel('enough')
   expect(await again.handle('r0').outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
   expect(undone).toBe(0)
   allow()

@@ -32,6 +32,33 @@ test('every name is exported from the path that its row gives, and from no other
   }
 })
 
+test('every method is where its row says, and no longer where it was', () => {
+  const members = (type: string): string[] => {
+    const text = new RegExp(`^interface ${type}\\b[^]*?^}`, 'm').exec(api)![0]
+    return [...text.matchAll(/^ {4}(?:readonly )?(\w+)[<(:]/gm)].map(([, name]) => name!)
+  }
+  const groups: Readonly<Record<string, string>> = {
+    'run.': 'Run',
+    'run.control.': 'RunControl',
+    'run.team.': 'RunTeam',
+    'runtime.': 'Runtime',
+    'runtime.versions.': 'RuntimeVersions',
+    'runtime.trust.': 'RuntimeTrust',
+    'runtime.grants.': 'RuntimeGrants',
+  }
+  const isThere = (path: string): boolean => {
+    const at = path.lastIndexOf('.') + 1
+    return members(groups[path.slice(0, at)]!).includes(path.slice(at))
+  }
+  const rows = [...page.matchAll(/^\| `(run[\w.]*)\([^)]*\)`.* \| `(run[\w.]*)\(\)`/gm)]
+  expect(rows.length).toBeGreaterThan(20)
+  expect(rows.flatMap(([, , is]) => (isThere(is!) ? [] : [is]))).toEqual([])
+  // a group may have the name that a method had
+  const isGroup = (path: string): boolean => Object.keys(groups).includes(`${path}.`)
+  const left = rows.filter(([, was, is]) => was !== is && was !== 'run.post' && !isGroup(was!) && isThere(was!))
+  expect(left.map(([, was]) => was)).toEqual([])
+})
+
 test('a type that is inferred is exported from none of the five paths', () => {
   const paths = ['reeve', 'reeve/team', 'reeve/oversight', 'reeve/views', 'reeve/engine']
   const gone = names(section('Types that are inferred').split('\n\n')[2]!)

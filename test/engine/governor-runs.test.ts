@@ -212,7 +212,7 @@ const typesOf = async (run: { events(): AsyncIterable<{ event: { type: string } 
 describe('a call that waits', () => {
   test('K8: is stopped at once; it never left, used nothing and counts as no call', async () => {
     const { waiting, rests, governor, seen } = await queued(undefined, { tokens: 10_000 })
-    await waiting.cancel('enough')
+    await waiting.control.cancel('enough')
     await rests()
     const outcome = await waiting.outcome()
     expect(outcome).toMatchObject({ status: 'cancelled', reason: 'enough' })
@@ -224,11 +224,11 @@ describe('a call that waits', () => {
 
   test('K8: a pause takes hold at once; it comes in turn when the run goes on', async () => {
     const { waiting, first, rests, governor, seen, until } = await queued()
-    await waiting.pause()
+    await waiting.control.pause()
     await rests()
     expect((await waiting.view()).status).toBe('paused')
     expect(governor.state()).toMatchObject([{ underWay: 1, waiting: 0 }])
-    await waiting.resume()
+    await waiting.control.resume()
     await rests()
     expect(governor.state()).toMatchObject([{ underWay: 1, waiting: 1 }])
     expect((await until(Promise.all([first.outcome(), waiting.outcome()]))).map(({ status }) => status)).toEqual([
@@ -259,7 +259,7 @@ describe('a call that waits', () => {
 
   test('usage: a call that left and was stopped is unknown, one that only waited is nothing', async () => {
     const { waiting, first, rests } = await queued()
-    await Promise.all([first.cancel('enough'), waiting.cancel('enough')])
+    await Promise.all([first.control.cancel('enough'), waiting.control.cancel('enough')])
     await rests()
     expect((await first.view()).usage).toEqual([usageRow('writer', id, undefined)])
     expect((await waiting.view()).usage).toEqual([])

@@ -137,8 +137,8 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
   }
   if (roll() < 0.02) {
     try {
-      await run.pause()
-      await run.resume()
+      await run.control.pause()
+      await run.control.resume()
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'run.ended')) throw thrown // it may have ended meanwhile
     }

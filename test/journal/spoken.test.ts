@@ -158,7 +158,7 @@ describe('what one agent says', () => {
     const runtime = await runtimeOf([asker])
     const run = await runtime.start(asker, 'hi')
     const { questions } = await waiting(run)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     await run.outcome()
     expect((await saidIn(run)).map(bare)).toEqual([
       ['asker', { type: 'interrupt', id: questions[0]!.id, question: { question: 'how many?' } }],

@@ -77,7 +77,7 @@ test('K6: what was out when its process was killed runs again, or is asked about
   expect(await run('working').outcome()).toMatchObject({ status: 'completed', output: 'slowly done' })
   await expect.poll(async () => (await runtime.questions({ run: 'doubt' })).length).toBe(1)
   expect(done).toEqual(['slow: work'])
-  await run('doubt').settleDoubt({
+  await run('doubt').control.settleDoubt({
     id: (await runtime.questions({ run: 'doubt' }))[0]!.id,
     happened: true,
     value: 'by cheque',
@@ -104,7 +104,7 @@ test('K5: all others go on where they were; what had ended is not done again', a
   })
   expect(done.slice(3).toSorted()).toEqual(['leader: sum', 'send {"to":"ann"}', 'send {"to":"ann"}'])
   expect((await run('paused').view()).status).toBe('paused')
-  await run('paused').resume()
+  await run('paused').control.resume()
   expect(await answered('paused', 'yes')).toEqual(['paused: after'])
 })
 

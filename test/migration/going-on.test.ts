@@ -213,23 +213,23 @@ describe.each([
   test('K8: paused ones are resumed, what a human has is handed back', async () => {
     expect(
       await doing(async () => {
-        await run('paused').resume()
+        await run('paused').control.resume()
         expect(await run('paused').outcome()).toMatchObject({ output: { answer: 'answered while paused' } })
       }),
     ).toEqual(['paused: after'])
     expect(
       await doing(async () => {
-        await expect(run('human').resume()).rejects.toMatchObject({ code: 'run.taken-over' })
-        await run('human').handBack({ by: 'ann' })
+        await expect(run('human').control.resume()).rejects.toMatchObject({ code: 'run.taken-over' })
+        await run('human').control.handBack({ by: 'ann' })
         await answer('human', 'mine no more')
         expect(await run('human').outcome()).toMatchObject({ output: { answer: 'mine no more' } })
       }),
     ).toEqual(['human: after'])
     expect(
       await doing(async () => {
-        await run('pausing').resume()
+        await run('pausing').control.resume()
         expect(await run('pausing').outcome()).toMatchObject({ output: 'slowly done' })
-        await run('pause-unread').resume()
+        await run('pause-unread').control.resume()
         await answer('pause-unread', 'go')
         expect(await run('pause-unread').outcome()).toMatchObject({ output: { answer: 'go' } })
       }),
@@ -239,9 +239,13 @@ describe.each([
   test('K6: of a `once` effect that was out a human says what became of it', async () => {
     expect(
       await doing(async () => {
-        await run('doubt-asked').settleDoubt({ id: await question('doubt-asked'), happened: true, value: 'by cheque' })
+        await run('doubt-asked').control.settleDoubt({
+          id: await question('doubt-asked'),
+          happened: true,
+          value: 'by cheque',
+        })
         expect(await run('doubt-asked').outcome()).toMatchObject({ output: { paid: 'by cheque' } })
-        await run('doubt-new').settleDoubt({ id: await question('doubt-new'), happened: false })
+        await run('doubt-new').control.settleDoubt({ id: await question('doubt-new'), happened: false })
         expect(await run('doubt-new').outcome()).toMatchObject({ output: { paid: 'paid' } })
       }),
     ).toEqual(['doubt-new: pay'])

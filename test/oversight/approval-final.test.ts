@@ -285,7 +285,7 @@ test('R-16: a new tool version that makes other arguments of the same call is as
   expect(ran).toEqual([])
   await run.decide({ approvalId: later.id, decision: 'approve' })
   await expect.poll(() => ran).toEqual([{ to: 'ann', currency: 'USD' }])
-  await run.cancel()
+  await run.control.cancel()
 })
 
 test('a result given by hand under one version stays under the next, even if that makes something else', async () => {
@@ -322,7 +322,7 @@ test('a transform that is not idempotent runs once, also where its call is asked
   await run.decide({ approvalId: second.id, decision: 'approve' })
   expect((await open(run)).tool).toBe('wait')
   expect(ran).toEqual([{ to: 'bob!' }])
-  await run.cancel()
+  await run.control.cancel()
 })
 
 describe('a beginning of work', () => {

@@ -46,8 +46,8 @@ async function audited(): Promise<{
     .poll(async () => (await runtime.approvals({ run: run.id })).some(({ id }) => id !== first!.id))
     .toBe(true)
   const [second] = await runtime.approvals({ run: run.id })
-  await run.takeOver({ by: 'eve', reason: 'let me see' })
-  await run.handBack({ by: 'eve' })
+  await run.control.takeOver({ by: 'eve', reason: 'let me see' })
+  await run.control.handBack({ by: 'eve' })
   await run.decide({ approvalId: second!.id, decision: 'reject', approver: 'bob', comment: 'no more' })
   await run.outcome()
   return { early, late: await runtime.audit(run.id, { signer }), keys: [ed25519Verifier(key, 'k1')] }
@@ -167,8 +167,8 @@ describe('who decided what', () => {
     })
     const taken = await runtime.start(other, 'go')
     await waiting(taken)
-    await taken.takeOver({ by: 'eve' })
-    await taken.finish({ output: 'x', by: 'bob' })
+    await taken.control.takeOver({ by: 'eve' })
+    await taken.control.finish({ output: 'x', by: 'bob' })
     await taken.outcome()
     const words = (await runtime.audit(taken.id)).entries
       .filter(({ by }) => by === 'human')

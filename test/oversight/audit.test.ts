@@ -130,8 +130,8 @@ describe('who decided what', () => {
     const audit = await told({ agents: [asker] }, async (runtime) => {
       const run = await runtime.start('asker', 'go')
       const state = await run.until('waiting')
-      await run.pause({ by: 'ann', reason: 'lunch' })
-      await run.resume('bob')
+      await run.control.pause({ by: 'ann', reason: 'lunch' })
+      await run.control.resume('bob')
       if ('questions' in state) await run.answer({ interruptId: state.questions[0]!.id, value: 42, by: 'eve' })
       await run.outcome()
       return run

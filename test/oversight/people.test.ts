@@ -97,12 +97,12 @@ test('R-13: commands, answers and grants stand under the name in one form', asyn
   await using runtime = await createRuntime({ agents: [payer] })
   const run = await runtime.start(payer, 'Go', { session: 's' })
   const id = await asked(run)
-  await run.takeOver({ by: 'ann\u200B' })
-  expect(await run.control()).toMatchObject({ by: 'ann' })
-  await run.handBack({ by: 'ann ' })
+  await run.control.takeOver({ by: 'ann\u200B' })
+  expect(await run.control.state()).toMatchObject({ by: 'ann' })
+  await run.control.handBack({ by: 'ann ' })
   await run.decide({ approvalId: id, decision: 'approve', approver: 'ａｎｎ', grant: 'session' })
   await run.outcome()
-  expect(await runtime.grants({ session: 's' })).toMatchObject([{ approver: 'ann', agent: 'payer' }])
+  expect(await runtime.grants.of({ session: 's' })).toMatchObject([{ approver: 'ann', agent: 'payer' }])
   const people = (await runtime.audit(run.id)).entries.flatMap(({ by, who }) => (by === 'human' ? [who] : []))
   expect(new Set(people)).toEqual(new Set(['ann']))
 })
@@ -152,12 +152,12 @@ test('R-18: forks earn no trust and lose none: what they began with counts for t
   }
   const run = await runtime.start(crew, 'Go')
   await approved(run)
-  const counted = await runtime.trust('crew')
+  const counted = await runtime.trust.of('crew')
   expect([counted.level, counted.completed]).toEqual(['novice', 1])
   let at = 0
   for await (const each of run.events()) if (each.event.type === 'results.synthesised') at = each.position
   for (let n = 0; n < 5; n++) await approved(await runtime.fork({ run: run.id, at }))
-  expect(await runtime.trust('crew')).toEqual(counted)
+  expect(await runtime.trust.of('crew')).toEqual(counted)
 })
 
 test('X43: a mayDecide that gives no answer times out, and nothing is decided', async () => {

@@ -41,7 +41,7 @@ test('R-16: a notice says what its approval is about, acts on, allows and follow
     { kind: 'task', task: 'publish', context: { write: 'THE REPORT' } },
     { follows: first!.id, excludes: ['ann'], options: ['approve', 'reject', 'edit', 'retry'] },
   ])
-  await run.cancel()
+  await run.control.cancel()
 })
 
 test('R-16: equal delegations at once are told apart by name and brief; a long brief says how much is cut', async () => {
@@ -70,7 +70,7 @@ test('R-16: equal delegations at once are told apart by name and brief; a long b
   ]
   expect((await run.view()).approvals).toMatchObject(works)
   expect(notices.map(({ work }) => work)).toEqual(works)
-  await run.cancel()
+  await run.control.cancel()
 })
 
 test('R-15: a plan says from its start which tasks are approved and reviewed, and how closely', async () => {
@@ -93,5 +93,5 @@ test('R-15: a plan says from its start which tasks are approved and reviewed, an
   const [view] = (await run.view()).teams
   expect(view!.plan.tasks).toMatchObject([{ task: 'a', ...gates }, { task: 'b' }])
   expect(planGraph(view!)).toContain('needs approval<br/>result is reviewed<br/>in-command')
-  await run.cancel()
+  await run.control.cancel()
 })

@@ -130,7 +130,7 @@ async function heldFor(ms: number, make: (done: () => string) => Agent) {
   const runtime = await createRuntime({ agents: [root], clock })
   const run = await runtime.start(root, 'Go')
   await run.until('waiting')
-  await run.pause()
+  await run.control.pause()
   await expect.poll(async () => (await run.view()).status).toBe('paused')
   const yes = async (): Promise<void> => {
     const open = (await run.view()).approvals.find((each) => each.open)
@@ -140,7 +140,7 @@ async function heldFor(ms: number, make: (done: () => string) => Agent) {
   await yes()
   await expect.poll(answers).toEqual(['approved'])
   clock.advance(ms)
-  await run.resume()
+  await run.control.resume()
   return { runtime, run, seen, yes, answers }
 }
 

@@ -100,7 +100,7 @@ test('an unreachable database: drive and every first call say so, and closing is
     (each) => each.start(echo, 'x'),
     (each) => each.handle('r1').view(),
     (each) => each.handle('r1').outcome(),
-    (each) => each.handle('r1').cancel(),
+    (each) => each.handle('r1').control.cancel(),
     (each) => each.questions(),
     (each) => each.remove('r1'),
   ]

@@ -66,35 +66,35 @@ function table(model: Model, op: string, by: string): string {
 const said = (run: Run, op: string, by: string, id: string): Promise<unknown> => {
   switch (op) {
     case 'pause':
-      return run.pause({ by, reason: `${by} says so` })
+      return run.control.pause({ by, reason: `${by} says so` })
     case 'resume':
-      return run.resume(by)
+      return run.control.resume(by)
     case 'takeover':
-      return run.takeOver({ by, id })
+      return run.control.takeOver({ by, id })
     case 'handback':
-      return run.handBack({ by, id })
+      return run.control.handBack({ by, id })
     case 'finish':
-      return run.finish({ by, output: 'by hand' })
+      return run.control.finish({ by, output: 'by hand' })
     default:
-      return run.cancel('enough', by)
+      return run.control.cancel('enough', by)
   }
 }
 
 async function agrees(run: Run, model: Model, trail: string): Promise<void> {
   await expect
-    .poll(async () => (await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by]), {
+    .poll(async () => (await run.control.state()).ops.map(({ op, accepted, by }) => [op, accepted, by]), {
       timeout: 5_000,
       message: trail,
     })
     .toEqual(model.ops)
   const shown = async () => {
-    const { state } = await run.control()
+    const { state } = await run.control.state()
     return state === 'waiting' ? 'running' : state
   }
   await expect.poll(shown, { timeout: 5_000, message: trail }).toBe(model.state)
   if (model.state === 'paused' || model.state === 'human_control')
-    expect((await run.control()).by, trail).toBe(model.by)
-  const takeover = await run.takeoverContext()
+    expect((await run.control.state()).by, trail).toBe(model.by)
+  const takeover = await run.control.context()
   expect(takeover.owner, trail).toBe(model.state === 'human_control' ? model.by : undefined)
   expect(JSON.parse(JSON.stringify(takeover))).toEqual(takeover)
 }

@@ -132,7 +132,7 @@ describe('a plan', () => {
       const { status } = planner === plan ? await run.outcome() : await run.until('waiting')
       const [crewed] = (await run.view()).teams
       ends.push([status, begun, crewed!.plan.warnings])
-      if (status === 'waiting') await run.cancel()
+      if (status === 'waiting') await run.control.cancel()
     }
     const ignored = 'task "buy": approval is ignored: a model does not decide how humans are asked'
     expect(ends).toEqual([
@@ -223,5 +223,5 @@ test('team R-14: a model that reports its work as cheaper than it was is looked 
   expect('waiting' in state && state.waiting[0]!.hits).toMatchObject([
     { code: 'cost_limit', detail: 'it costs $6, and more than $1 is to be seen' },
   ])
-  await run.cancel()
+  await run.control.cancel()
 })

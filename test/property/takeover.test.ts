@@ -158,7 +158,7 @@ async function reaches(run: Run, n: number): Promise<boolean> {
 }
 
 async function disjoint(run: Run): Promise<void> {
-  const context = await run.takeoverContext()
+  const context = await run.control.context()
   const ids = [context.completed, context.inFlight, context.pending, context.failed, context.skipped].flatMap((steps) =>
     steps.map(({ id }) => id),
   )
@@ -181,7 +181,7 @@ describe.each(kinds)('%s', (_name, make) => {
       for (let k = 1; k < length; k += at === 'now' ? 2 : 1) {
         const run = (await runtime.start(root, 'task', { runId: `run_${at}_${k}` })) as unknown as Run
         if (!(await reaches(run, k))) continue
-        const taken = await run.takeOver({ by: 'ann', at }).catch((thrown: { code?: string }) => thrown.code)
+        const taken = await run.control.takeOver({ by: 'ann', at }).catch((thrown: { code?: string }) => thrown.code)
         if (taken === 'run.ended') continue
         expect(taken).toMatchObject({ takenOver: true, owner: 'ann' })
         const before = begun.length
@@ -195,7 +195,7 @@ describe.each(kinds)('%s', (_name, make) => {
         )
         for (const { activation, agent: name } of leaves) {
           if (!/^(?:[a-d]|clerk)$/u.test(name)) continue
-          await run.complete({ delegation: activation, output: `${name} result`, by: 'ann' }).then(
+          await run.control.complete({ delegation: activation, output: `${name} result`, by: 'ann' }).then(
             () => byHand++,
             (thrown: { code?: string; message?: string }) =>
               expect(thrown.code).toMatch(/^delegation\.(ended|unknown)$/u),
@@ -205,7 +205,7 @@ describe.each(kinds)('%s', (_name, make) => {
         expect(begun.slice(before), `after event ${k}`).toEqual([])
         await disjoint(run)
         expect((await run.view()).status).toBe('human_control')
-        await run.handBack({ by: 'ann' })
+        await run.control.handBack({ by: 'ann' })
         expect(plain(await run.outcome()), `after event ${k}`).toEqual(expected)
         await disjoint(run)
       }

@@ -14,7 +14,8 @@ async function outside(runtime: Runtime, clock: ManualClock): Promise<void> {
   const questions = await runtime.questions()
   for (const { id, kind } of questions) {
     const run = runtime.handle('simulated')
-    if (kind === 'in-doubt') await run.settleDoubt({ id, happened: true, value: 'receipt' }).catch(() => undefined)
+    if (kind === 'in-doubt')
+      await run.control.settleDoubt({ id, happened: true, value: 'receipt' }).catch(() => undefined)
     if (kind === 'approval')
       await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
   }

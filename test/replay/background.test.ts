@@ -163,7 +163,8 @@ const played: readonly (readonly [Scenario, object])[] = [
         const run = runtime.handle('simulated')
         const asked = (await runtime.questions()).length > 0
         const told = async () => (await run.view()).activations[0]!.modelCalls >= 2
-        if (asked && (await told())) await run.stop({ delegation: 'c1', reason: 'enough' }).catch(() => undefined)
+        if (asked && (await told()))
+          await run.control.stop({ delegation: 'c1', reason: 'enough' }).catch(() => undefined)
       },
     ),
     { status: 'completed', output: 'final' },

@@ -18,7 +18,7 @@ const cancel = async (runtime: Runtime): Promise<void> => {
   if ((await runtime.questions()).length === 2)
     await runtime
       .handle('simulated')
-      .cancel('enough')
+      .control.cancel('enough')
       .catch(() => undefined)
 }
 

@@ -263,7 +263,7 @@ const cancelled = scenario(
       if (open.length === 2)
         await runtime
           .handle('simulated')
-          .cancel('enough')
+          .control.cancel('enough')
           .catch(() => undefined)
     },
   },

@@ -60,7 +60,7 @@ async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []):
         await runtime.answer({ interruptId: id, value: 'mine', by: 'ann' }).catch(() => undefined)
       else {
         const { done } = body as { readonly done?: { readonly outcome?: object } }
-        await run.settleDoubt({ id, happened: done?.outcome !== undefined }).catch(() => undefined)
+        await run.control.settleDoubt({ id, happened: done?.outcome !== undefined }).catch(() => undefined)
       }
     }
   }
@@ -223,17 +223,17 @@ describe('what was done to the origin', () => {
     await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
     const run = await runtime.start(root, 'Go')
     await run.until('waiting')
-    await run.pause({ by: 'pat' })
-    await run.takeOver({ by: 'eve' })
+    await run.control.pause({ by: 'pat' })
+    await run.control.takeOver({ by: 'eve' })
     const held = await feed(run)
     for (const { position } of held) {
       const fork = await runtime.fork({ run: run.id, at: position })
       expect(await ended(runtime, fork)).toMatchObject({ status: 'completed', output: 'd result' })
       expect((await fork.view()).takeover).toBeUndefined()
-      expect((await fork.control()).ops).toEqual([])
+      expect((await fork.control.state()).ops).toEqual([])
     }
-    expect((await run.control()).by).toBe('eve')
-    await run.handBack({ by: 'eve' })
+    expect((await run.control.state()).by).toBe('eve')
+    await run.control.handBack({ by: 'eve' })
     await ended(runtime, run)
   }, 60_000)
 
@@ -254,13 +254,13 @@ describe('what was done to the origin', () => {
     const run = await runtime.start(root, 'Go')
     await run.until('waiting')
     const before = (await feed(run)).at(-1)!.position
-    await run.takeOver({ by: 'eve' })
-    await run.complete({
+    await run.control.takeOver({ by: 'eve' })
+    await run.control.complete({
       delegation: (await run.view()).activations.find((each) => each.agent === 'ann')!.activation,
       output: 'by hand',
       by: 'eve',
     })
-    await run.handBack()
+    await run.control.handBack()
     const end = (await ended(runtime, run)) as { output: string }
     expect(end.output).toContain('by hand')
     const events = await feed(run)
@@ -307,7 +307,7 @@ describe('forks of forks', () => {
     expect(await ended(runtime, third)).toMatchObject({ output: 'sent {"n":1}' })
     // somebody says that it did not happen: it is done, under a key of the fork's own
     const [doubt] = ('questions' in state ? state.questions : []) as readonly { id: string }[]
-    await second.settleDoubt({ id: doubt!.id, happened: false })
+    await second.control.settleDoubt({ id: doubt!.id, happened: false })
     expect(await second.outcome()).toMatchObject({ output: 'sent {"n":2}' })
     expect(made).toEqual(['send', 'send'])
     expect(diffOf(await feed(run), await feed(third)).differences).toEqual([])

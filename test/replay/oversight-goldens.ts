@@ -121,16 +121,16 @@ async function ann(runtime: Runtime, clock: ManualClock): Promise<void> {
   const run = runtime.handle('simulated')
   const { status, teams } = await run.view()
   const tasks = new Map(teams[0]?.plan?.tasks.map((task) => [task.task, task.status]))
-  const isBack = (await run.control()).ops.some(({ op, accepted }) => op === 'handback' && accepted)
+  const isBack = (await run.control.state()).ops.some(({ op, accepted }) => op === 'handback' && accepted)
   if (tasks.get('a') === 'succeeded' && !isBack) {
-    if (status !== 'human_control') await run.takeOver({ by: 'ann', reason: 'I know better', id: 'takeover' })
-    await run.takeOver({ by: 'ben', id: 'too-late' })
-    await run.complete({ task: 'c', output: 'by hand', by: 'ann' }).catch(() => undefined)
-    await run
+    if (status !== 'human_control') await run.control.takeOver({ by: 'ann', reason: 'I know better', id: 'takeover' })
+    await run.control.takeOver({ by: 'ben', id: 'too-late' })
+    await run.control.complete({ task: 'c', output: 'by hand', by: 'ann' }).catch(() => undefined)
+    await run.control
       .handBack({ plan: { add: [{ id: 'd', description: 'D.', dependencies: ['x'] }] }, by: 'ann' })
       .catch(() => undefined)
     const add = tasks.has('d') ? [] : [{ id: 'd', role: 'slow', description: 'D.', dependencies: ['c'] }]
-    await run.handBack({ plan: { add, tolerance: 0 }, by: 'ann', reason: 'go on' })
+    await run.control.handBack({ plan: { add, tolerance: 0 }, by: 'ann', reason: 'go on' })
   }
   // not before the first task has ended for her, too: else the team may be through before she looks
   await patient(runtime, clock)

@@ -82,7 +82,7 @@ describe('a process that dies while a team answers and learns', () => {
       async (runtime) => {
         const run = runtime.handle('simulated')
         const [view] = (await run.view()).teams
-        if (view?.coverage.succeeded === 1) await run.cancel('enough').catch(() => undefined) // it has ended
+        if (view?.coverage.succeeded === 1) await run.control.cancel('enough').catch(() => undefined) // it has ended
       },
     ),
     { status: 'cancelled', reason: 'enough' },

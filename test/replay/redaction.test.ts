@@ -264,10 +264,10 @@ test('a store that is redacted takes nothing from a process without rules, and l
   expect((await reader.handle(run.id).view()).status).toBe('waiting')
   await expect(reader.answer({ interruptId: question!.id, value: secret })).rejects.toMatchObject(refused)
   await expect(reader.start(asks, secret)).rejects.toMatchObject(refused)
-  await expect(reader.handle(run.id).cancel(secret)).rejects.toMatchObject(refused)
-  await expect(reader.incident({ trust: 'x', severity: 'minor', note: secret, create: true })).rejects.toMatchObject(
-    refused,
-  )
+  await expect(reader.handle(run.id).control.cancel(secret)).rejects.toMatchObject(refused)
+  await expect(
+    reader.trust.incident({ trust: 'x', severity: 'minor', note: secret, create: true }),
+  ).rejects.toMatchObject(refused)
   await reader.close()
   // rules that take nothing out are a word, too: whoever says so knows
   const knows = await createRuntime({ store, agents: [asks], redact: {} })

@@ -35,7 +35,7 @@ async function cancels(runtime: Runtime): Promise<void> {
     view?.activations.some(({ task, open }) => task === 'hotel' && open.some(({ kind }) => kind === 'timer')) !== true
   )
     return
-  await run.cancel('no travel').catch(() => undefined)
+  await run.control.cancel('no travel').catch(() => undefined)
 }
 
 diesEverywhere(teamScenario({ name: 'a cancel with rollback', agents: [crew], input: 'Go', outside: cancels }), {

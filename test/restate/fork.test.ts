@@ -41,8 +41,8 @@ test.each(['sqlite', 'postgres'] as const)(
       { kind: 'in-doubt', body: { reason } },
     ])
     const about = (worker: string): string => asked.find(({ activation }) => activation.includes(worker))!.id
-    await fork.settleDoubt({ id: about('piece#2'), happened: true, value: 'told' })
-    await fork.settleDoubt({ id: about('piece#1'), happened: false })
+    await fork.control.settleDoubt({ id: about('piece#2'), happened: true, value: 'told' })
+    await fork.control.settleDoubt({ id: about('piece#1'), happened: false })
     fleet.world.open('piece1', 'piece2')
     const all = pieces(3).map((name) => `${name} is done`)
     expect(await fork.outcome()).toMatchObject({

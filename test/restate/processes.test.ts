@@ -123,7 +123,7 @@ describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
     for (const run of [happened, not]) {
       const id = await asked(desk, run.id)
       expect(await desk.questions({ run: run.id })).toMatchObject([{ id, kind: 'in-doubt' }])
-      await run.settleDoubt({
+      await run.control.settleDoubt({
         id,
         by: 'ann',
         ...(run === happened ? { happened: true, value: 'seen' } : { happened: false }),

@@ -111,12 +111,12 @@ describe('the same address, changed code', () => {
       (await desk.questions({ run: run.id })).find(({ kind }) => kind === 'diverged'),
     )
     expect((await desk.runs()).find((each) => each.run === run.id)).toMatchObject({ status: 'stuck' })
-    await run.settleDivergence({ id: asked.id, action: 'map', to: 'renamed', by: 'ann' })
+    await run.control.settleDivergence({ id: asked.id, action: 'map', to: 'renamed', by: 'ann' })
     const outcome = run.outcome()
     for (let settled = false; !settled;) {
       const next = (await desk.questions({ run: run.id })).find(({ kind }) => kind === 'diverged')
       if (next !== undefined && next.id !== asked.id)
-        await run.settleDivergence({ id: next.id, action: 'execute' }).catch(() => undefined)
+        await run.control.settleDivergence({ id: next.id, action: 'execute' }).catch(() => undefined)
       settled = await Promise.race([
         outcome.then(() => true),
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50)),

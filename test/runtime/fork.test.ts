@@ -46,7 +46,7 @@ async function ended(runtime: Runtime, run: Run<unknown>): Promise<unknown> {
       else {
         // throws unless it is in doubt because of the origin
         const { outcome } = (body as { readonly done: { readonly outcome?: object } }).done
-        await run.settleDoubt({ id, happened: outcome !== undefined }).catch(() => undefined)
+        await run.control.settleDoubt({ id, happened: outcome !== undefined }).catch(() => undefined)
       }
   }
 }

@@ -35,9 +35,9 @@ describe('which version holds', () => {
   test('only requested ones; a name, a status, the runtime’s choice, the call before it', async () => {
     const file = store()
     const plain = await runtimeOf([writer()], { store: file })
-    await plain.publish('writer', says('v1'), { by: 'ann' })
-    await plain.publish(writer(), says('v2'))
-    await plain.draft('writer', says('v3'))
+    await plain.versions.publish('writer', says('v1'), { by: 'ann' })
+    await plain.versions.publish(writer(), says('v2'))
+    await plain.versions.draft('writer', says('v3'))
     expect(await output(plain)).toBe('code')
     expect(await output(plain, { versions: { writer: 'v1' } })).toBe('v1')
     expect(await output(plain, { versions: { writer: { version: 'v3' } } })).toBe('v3')
@@ -54,7 +54,12 @@ describe('which version holds', () => {
     // delegation 87: draft for the instance, published for the call
     expect(await output(runtime, { versions: { writer: { status: 'published' } } })).toBe('v2')
     expect(
-      (await runtime.revisions()).map(({ revision, status, current, by }) => [revision.version, status, current, by]),
+      (await runtime.versions.revisions()).map(({ revision, status, current, by }) => [
+        revision.version,
+        status,
+        current,
+        by,
+      ]),
     ).toEqual([
       ['v1', 'published', false, 'ann'],
       ['v2', 'published', true, undefined],
@@ -64,38 +69,41 @@ describe('which version holds', () => {
 
   test('a published version is fixed, a draft may change; by name, drafts and earlier versions can be published', async () => {
     const runtime = await runtimeOf([writer()], { defaultStatus: 'published' })
-    await runtime.draft('writer', says('v1'))
-    await runtime.draft('writer', { version: 'v1', instructions: 'better' })
+    await runtime.versions.draft('writer', says('v1'))
+    await runtime.versions.draft('writer', { version: 'v1', instructions: 'better' })
     expect(await output(runtime)).toBe('code')
-    await runtime.publish('writer', 'v1')
+    await runtime.versions.publish('writer', 'v1')
     expect(await output(runtime)).toBe('better')
-    await runtime.publish('writer', says('v2'))
-    for (const change of [() => runtime.publish('writer', says('v1')), () => runtime.draft('writer', says('v2'))])
+    await runtime.versions.publish('writer', says('v2'))
+    for (const change of [
+      () => runtime.versions.publish('writer', says('v1')),
+      () => runtime.versions.draft('writer', says('v2')),
+    ])
       await expect(change()).rejects.toMatchObject({ code: 'version.conflict' })
-    await runtime.publish('writer', 'v1')
+    await runtime.versions.publish('writer', 'v1')
     expect(await output(runtime)).toBe('better')
-    expect(await runtime.published()).toMatchObject([{ agent: 'writer', revision: { version: 'v1' } }])
-    await expect(runtime.publish('writer', 'v9')).rejects.toMatchObject({ code: 'version.unknown' })
+    expect(await runtime.versions.published()).toMatchObject([{ agent: 'writer', revision: { version: 'v1' } }])
+    await expect(runtime.versions.publish('writer', 'v9')).rejects.toMatchObject({ code: 'version.unknown' })
   })
 
   test('two that publish at once both count, in one order', async () => {
     const runtime = await runtimeOf([writer()])
-    await Promise.all(['v1', 'v2', 'v3', 'v4'].map((version) => runtime.publish('writer', says(version))))
-    const kept = await runtime.revisions({ agent: 'writer' })
+    await Promise.all(['v1', 'v2', 'v3', 'v4'].map((version) => runtime.versions.publish('writer', says(version))))
+    const kept = await runtime.versions.revisions({ agent: 'writer' })
     expect(kept.map(({ revision }) => revision.version).toSorted()).toEqual(['v1', 'v2', 'v3', 'v4'])
     expect(kept.filter(({ current }) => current)).toHaveLength(1)
   })
 
   test('delegation 87: an unknown version warns and runs the code, or fails the start and lists the known ones', async () => {
     const warns = await runtimeOf([writer()], { onUnknownVersion: 'warn' })
-    await warns.publish('writer', says('v1'))
+    await warns.versions.publish('writer', says('v1'))
     const run = await warns.start('writer', 'go', { versions: { writer: 'v7' } })
     expect(await run.outcome()).toMatchObject({ output: 'code' })
     expect((await eventsOf(run)).filter(({ type }) => type === 'fact.noted')).toMatchObject([
       { name: 'version.unknown', data: { agent: 'writer', asked: 'v7', known: ['v1'] } },
     ])
     const strict = await runtimeOf([writer()])
-    await strict.publish('writer', says('v1'))
+    await strict.versions.publish('writer', says('v1'))
     const refused = strict.start('writer', 'go', { versions: { writer: 'v7' }, runId: 'refused' })
     await expect(refused).rejects.toMatchObject({
       code: 'version.unknown',
@@ -117,12 +125,12 @@ describe('which version holds', () => {
       [{ version: 'v', limits: { turns: -1 } }, 'turns'],
     ]
     for (const [revision, message] of wrong)
-      await expect(runtime.publish('writer', revision as never)).rejects.toMatchObject({
+      await expect(runtime.versions.publish('writer', revision as never)).rejects.toMatchObject({
         code: 'input.invalid',
         message: expect.stringContaining(message) as never,
       })
-    await expect(runtime.publish('plain', says('v1'))).rejects.toThrow('is for agents that think with a model')
-    expect(await runtime.revisions()).toEqual([])
+    await expect(runtime.versions.publish('plain', says('v1'))).rejects.toThrow('is for agents that think with a model')
+    expect(await runtime.versions.revisions()).toEqual([])
     for (const options of [
       { versions: { nobody: 'v1' } },
       { versions: { writer: {} } },
@@ -143,7 +151,7 @@ describe('what a version changes', () => {
     const runtime = await runtimeOf([
       writer({ model: model as never, tools: [looks, tool({ name: 'jump', execute: () => 'high' })] }),
     ])
-    await runtime.publish('writer', {
+    await runtime.versions.publish('writer', {
       version: 'v1',
       tools: ['look'],
       limits: { turns: 1 },
@@ -172,7 +180,7 @@ describe('what a version changes', () => {
       expect(await output(runtime, { versions: { writer: '1' } }, root)).toBe('old code')
       expect(await output(runtime, {}, root)).toBe('new code')
     }
-    await runtime.publish('writer', { version: 'v2', base: '1', settings: { temperature: 1 } })
+    await runtime.versions.publish('writer', { version: 'v2', base: '1', settings: { temperature: 1 } })
     const run = await runtime.start('lead', 'go', { versions: { writer: 'v2' } })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect((await run.view()).activations.find(({ agent: name }) => name === 'writer')?.version).toBe(old.version)
@@ -192,7 +200,7 @@ describe('what a version changes', () => {
     const top = supervisor({ name: 'top', model: scripted(delegates(['both', 'x']), echoes), workers: [both] })
     const desk = router({ name: 'desk', model: leadTo('writer'), workers: [shared] })
     const runtime = await runtimeOf([top, desk])
-    await runtime.publish('writer', says('v1'))
+    await runtime.versions.publish('writer', says('v1'))
     expect(await output(runtime, { versions: { writer: 'v1' } }, 'top')).toContain('v1')
     const run = await runtime.start('desk', 'go', { versions: { writer: 'v1' } })
     await run.outcome()
@@ -216,12 +224,12 @@ test('delegation 88: a waiting run keeps its first version, in another process t
       workers: [code('asker', async (ctx) => (await interrupt(ctx, 'well?')) as string), writer()],
     })
   const before = await runtimeOf([make()], { store: file })
-  await before.publish('lead', says('lead v1'.replace(' ', '-')))
-  await before.publish('writer', says('v1'))
+  await before.versions.publish('lead', says('lead v1'.replace(' ', '-')))
+  await before.versions.publish('writer', says('v1'))
   const run = await before.start('lead', 'go', { defaultStatus: 'published', runId: 'r' })
   await waiting(run)
-  await before.publish('lead', says('lead-v2'))
-  await before.publish('writer', says('v2'))
+  await before.versions.publish('lead', says('lead-v2'))
+  await before.versions.publish('writer', says('v2'))
   // the same start again is the same run
   await before.start('lead', 'go', { defaultStatus: 'published', runId: 'r' })
   await expect(before.start('lead', 'go', { defaultStatus: 'draft', runId: 'r' })).rejects.toMatchObject({
@@ -233,5 +241,5 @@ test('delegation 88: a waiting run keeps its first version, in another process t
   await again.answer({ interruptId: (await waiting(again)).questions[0]!.id, value: 'yes' })
   expect(await again.outcome()).toMatchObject({ output: 'lead-v1: v1' })
   await runtime.remove('r')
-  expect(await runtime.published()).toHaveLength(2)
+  expect(await runtime.versions.published()).toHaveLength(2)
 })

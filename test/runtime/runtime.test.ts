@@ -184,8 +184,8 @@ describe('reading', () => {
       () => run.usage(),
       () => run.until('waiting'),
       () => run.events().next(),
-      () => run.pause(),
-      () => run.cancel(),
+      () => run.control.pause(),
+      () => run.control.cancel(),
     ]) {
       await expect(ask()).rejects.toEqual(coded('run.unknown'))
     }
@@ -193,7 +193,7 @@ describe('reading', () => {
   test('an ended run takes no command', async () => {
     const runtime = await runtimeWith({ agents: [echo] })
     const { run } = await runtime.run(echo, 'x')
-    await expect(runtime.handle(run).cancel()).rejects.toEqual(coded('run.ended'))
+    await expect(runtime.handle(run).control.cancel()).rejects.toEqual(coded('run.ended'))
     await runtime.remove(run)
     await expect(runtime.handle(run).view()).rejects.toEqual(coded('run.unknown'))
   })
@@ -343,11 +343,11 @@ describe('controlling', () => {
     const runtime = await runtimeWith({ agents: [payer] })
     const run = await runtime.start(payer, 3)
     await run.until('waiting')
-    await run.pause({ reason: 'lunch', by: 'ann' })
+    await run.control.pause({ reason: 'lunch', by: 'ann' })
     await expect.poll(async () => (await run.view()).status).toBe('paused')
     await run.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve' })
     expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
-    await run.resume('ann')
+    await run.control.resume('ann')
     expect(await run.outcome()).toMatchObject({ output: { paid: 3 } })
   })
   test('cancel ends it, and its effects hear of it', async () => {
@@ -356,7 +356,7 @@ describe('controlling', () => {
     const runtime = await runtimeWith({ agents: [agent] })
     const run = await runtime.start(agent, 'x')
     await expect.poll(async () => (await run.view()).activations[0]?.open.length).toBe(1)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(aborts).toBe(1)
   })

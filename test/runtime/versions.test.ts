@@ -68,7 +68,7 @@ test('K4: a new run begins with the newest registered version', async () => {
 test('K4: asked to park instead, it waits until its version is back', async () => {
   const { second, run } = await upgraded({ agents: [asker('2')], onMissingVersion: 'park' })
   await expect.poll(async () => (await second.runs())[0]?.status).toBe('stuck')
-  await run.cancel('no longer needed')
+  await run.control.cancel('no longer needed')
   expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
   await second.close()
 })

@@ -305,7 +305,7 @@ describe('deadlines', () => {
       const { askedAt, until = Infinity } = await only(run)
       expect(until - askedAt).toBeGreaterThanOrEqual(least)
       expect(until - askedAt).toBeLessThanOrEqual(most)
-      await run.cancel('seen')
+      await run.control.cancel('seen')
       await run.outcome()
     }
   })
@@ -373,7 +373,7 @@ describe('several, and none', () => {
     const root = asks({})
     const run = await (await runtimeOf([root])).start(root, 'go')
     const { id } = await only(run)
-    await run.cancel('not wanted any more')
+    await run.control.cancel('not wanted any more')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
       code: 'approval.expired',
@@ -497,16 +497,16 @@ describe('what a yes is good for', () => {
     const { root, paid } = payer({ validForMs: 40 })
     const run = await (await runtimeOf([root])).start(root, 'go')
     const { id } = await only(run)
-    await run.pause({ reason: 'hold on' })
+    await run.control.pause({ reason: 'hold on' })
     await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
     await expect.poll(async () => (await run.view()).approvals[0]?.resolution).toBe('approved')
     const { resolvedAt } = (await run.view()).approvals[0]!
     await expect.poll(() => Date.now()).toBeGreaterThan(resolvedAt! + 100)
-    await run.resume()
+    await run.control.resume()
     await expect.poll(async () => (await run.view()).approvals.length).toBe(2)
     const later = await only(run)
     expect(later).toMatchObject({ follows: id, input: { amount: 10 }, reason: expect.stringMatching(/asked again: ann approved it; .*it was good until/) as string }) // prettier-ignore
-    await run.cancel()
+    await run.control.cancel()
     await run.outcome()
     expect(paid).toEqual([])
     expect(
@@ -522,7 +522,7 @@ describe('what a yes is good for', () => {
     const { id } = await only(run)
     if (decided !== undefined) {
       // decided while nobody drives the run
-      await run.pause()
+      await run.control.pause()
       await run.decide({ ...decided, approvalId: id } as Decision)
     }
     await first.close()
@@ -535,7 +535,7 @@ describe('what a yes is good for', () => {
       const after = payer({ version: '2', turns: ['paid'] })
       const word = { decision: 'approve', approver: 'ann' } as const
       const { run, id } = await deployed(after.root, payer({ version: '1' }), isDecidedBefore ? word : undefined)
-      if (isDecidedBefore) await run.resume()
+      if (isDecidedBefore) await run.control.resume()
       else await run.decide({ approvalId: id, ...word })
       await expect
         .poll(async () => (await run.view()).approvals.map(({ resolution }) => resolution))

@@ -211,10 +211,10 @@ describe('a stop from outside', () => {
       const run = await (await runtimeOf([leader])).start(leader, 'hi')
       await until(() => never.came === 1)
       const { activation } = (await run.view()).activations[1]!
-      await run.stop({ delegation: activation, reason: 'too dear', by: 'ann' })
+      await run.control.stop({ delegation: activation, reason: 'too dear', by: 'ann' })
       expect(await run.outcome()).toMatchObject({ output: 'final' })
       expect(results(model.prompts.at(-1))).toEqual(['[worker "w1" was cancelled: stopped by ann: too dear]'])
-      await expect(run.stop({ delegation: activation })).rejects.toMatchObject({ code: 'delegation.ended' })
+      await expect(run.control.stop({ delegation: activation })).rejects.toMatchObject({ code: 'delegation.ended' })
     },
   )
 
@@ -225,7 +225,7 @@ describe('a stop from outside', () => {
     const leader = team(model, [w1, worker('w2')], { background: { workers: 'all', concurrency: 1, react: 'all' } })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => shut.came === 1 && model.prompts.length === 2)
-    await run.stop({ delegation: 'c2' })
+    await run.control.stop({ delegation: 'c2' })
     await until(async () => (await run.delegations())[1]?.status === 'refused')
     shut.open()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
@@ -254,7 +254,7 @@ describe('a stop from outside', () => {
     await until(() => never.came === 2)
     const { activations } = await run.view()
     const idOf = (name: string) => activations.find(({ agent: each }) => each === name)!.activation
-    const refused: unknown = await run.stop({ delegation: 'd1' }).catch((thrown: unknown) => thrown)
+    const refused: unknown = await run.control.stop({ delegation: 'd1' }).catch((thrown: unknown) => thrown)
     expect(refused).toMatchObject({
       code: 'input.invalid',
       message: expect.stringMatching(/^several leaders have an open delegation called "d1": /),
@@ -262,12 +262,12 @@ describe('a stop from outside', () => {
     // Which of them began first is not fixed: the two leaders run at the same time.
     const named = (refused as Error).message.split('called "d1": ')[1]!.split(', ')
     expect(new Set(named)).toEqual(new Set(['a', 'a1', 'b1'].map((name) => `${idOf(name)} ("${name}")`)))
-    await run.stop({ delegation: 'd2' })
+    await run.control.stop({ delegation: 'd2' })
     await until(
       async () => (await run.view()).activations.find(({ agent: each }) => each === 'b')?.outcome !== undefined,
     )
-    await expect(run.stop({ delegation: 'd2' })).rejects.toMatchObject({ code: 'delegation.ended' })
-    await run.stop({ delegation: idOf('a1') })
+    await expect(run.control.stop({ delegation: 'd2' })).rejects.toMatchObject({ code: 'delegation.ended' })
+    await run.control.stop({ delegation: idOf('a1') })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(results(model.prompts[1])).toEqual(['done', '[worker "b" was cancelled: stopped by the operator]'])
   })
@@ -280,7 +280,7 @@ describe('a stop from outside', () => {
     const run = await (await runtimeOf([leader], { store: file })).start(leader, 'hi')
     await until(() => never.came === 1 && model.prompts.length === 2)
     const elsewhere = await runtimeOf([], { store: file, drive: false })
-    await elsewhere.handle(run.id).stop({ delegation: 'c1', by: 'bob' })
+    await elsewhere.handle(run.id).control.stop({ delegation: 'c1', by: 'bob' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(results(model.prompts.at(-1))).toEqual(['[worker "w1" was cancelled: stopped by bob]'])
   })
@@ -293,7 +293,7 @@ describe('a stop from outside', () => {
     })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(async () => (await run.view()).activations[0]!.open.some(({ kind }) => kind === 'timer'))
-    await run.stop({ delegation: 'c1' })
+    await run.control.stop({ delegation: 'c1' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(at).toHaveLength(1)
     expect(told(model.prompts[1])).toEqual([expect.stringMatching(/worker "w1" failed/)])
@@ -305,11 +305,13 @@ describe('a stop from outside', () => {
     const leader = team(model, [worker('w1')], {})
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => shut.came === 1)
-    const stop = (delegation: string) => run.stop({ delegation })
+    const stop = (delegation: string) => run.control.stop({ delegation })
     await expect(stop('c1')).rejects.toMatchObject({ code: 'delegation.ended' })
     await expect(stop('c9')).rejects.toMatchObject({ code: 'delegation.unknown' })
     await expect(stop('')).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(run.stop({ delegation: 'c1', because: 'x' } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(run.control.stop({ delegation: 'c1', because: 'x' } as never)).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
     shut.open()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
   })
@@ -356,7 +358,7 @@ describe('a stop from outside', () => {
       const run = await (await runtimeOf([root])).start(root, 'hi')
       await until(() => never.came === i + 1)
       const { activation } = (await run.view()).activations.find(({ agent: name }) => name === 'inner')!
-      await run.stop({ delegation: activation })
+      await run.control.stop({ delegation: activation })
       await run.outcome()
       expect((await run.view()).activations.find(({ agent: name }) => name === 'inner')).toMatchObject({
         state: 'cancelled',
@@ -371,7 +373,7 @@ describe('a stop from outside', () => {
     const leader = team(model, [bad, worker('w1', scripted(never.before('never')))], {})
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => never.came === 1)
-    await run.stop({ delegation: 'c2' })
+    await run.control.stop({ delegation: 'c2' })
     await run.outcome()
     expect(told(model.prompts[1])).toEqual([
       expect.stringMatching(/"bad" failed/),

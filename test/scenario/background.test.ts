@@ -222,7 +222,7 @@ describe('ends of every kind', () => {
     const leader = team(model, [w1], { background: ['w1'], onComplete: ({ status }) => void heard.push(status) })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => model.prompts.length === 2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     never.open()
     expect((await run.view()).activations.map(({ state }) => state)).toEqual(['cancelled', 'cancelled'])

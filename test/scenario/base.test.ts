@@ -367,7 +367,7 @@ describe('code that leads', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     while ((await runtime.questions()).length < 2) await run.until('waiting')
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect(heard.sort()).toEqual(['a cancelled', 'b cancelled'])
   })

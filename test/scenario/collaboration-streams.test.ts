@@ -120,8 +120,8 @@ describe('streams', () => {
         if (item.event.event.type !== 'approval.requested') continue
         approvalId = item.event.event.id
         const run = await stream.run
-        await run.pause({ by: 'ann' })
-        await run.resume('ann')
+        await run.control.pause({ by: 'ann' })
+        await run.control.resume('ann')
         await run.decide({ approvalId, decision: 'approve' })
       }
     }

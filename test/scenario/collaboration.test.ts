@@ -168,9 +168,9 @@ describe('asking', () => {
       () => run.outcome(),
       () => run.view(),
       () => run.usage(),
-      () => run.resume(),
-      () => run.pause(),
-      () => run.cancel(),
+      () => run.control.resume(),
+      () => run.control.pause(),
+      () => run.control.cancel(),
       () => run.until('waiting'),
     ]
     for (const ask of asked) await expect(ask()).rejects.toMatchObject(unknown)
@@ -187,7 +187,7 @@ describe('asking', () => {
     const outcome = await before.run(root, 'go', { runId: 'r1' })
     await before.close()
     const after = await runtimeOf([root], { store: store() })
-    await expect(after.handle('r1').resume()).rejects.toMatchObject({ code: 'run.ended' })
+    await expect(after.handle('r1').control.resume()).rejects.toMatchObject({ code: 'run.ended' })
     expect(await after.handle('r1').outcome()).toEqual(outcome)
     expect(await after.run(root, 'go', { runId: 'r1' })).toEqual(outcome) // the same id is the same run
     expect(model.prompts).toHaveLength(1)
@@ -209,8 +209,8 @@ describe('asking', () => {
     const before = await runtimeOf([boss], { store: store() })
     const run = await before.start(boss, 'please', { runId: 'r1' })
     const first = (await waiting(run)).waiting
-    await run.pause()
-    await run.resume()
+    await run.control.pause()
+    await run.control.resume()
     expect((await waiting(run)).waiting).toEqual(first)
     await before.close()
     const after = await runtimeOf([boss], { store: store() })

@@ -335,7 +335,7 @@ describe('who may approve', () => {
     const { boss, paid } = bank()
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     const approval = await only(run)
-    await run.cancel('stop')
+    await run.control.cancel('stop')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     await expect(run.decide({ approvalId: approval.id, decision: 'approve' })).rejects.toMatchObject({
       code: expect.stringMatching(/^approval\./) as string,

@@ -267,7 +267,7 @@ describe('cancelled', () => {
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await expect.poll(async () => (await run.delegations()).length).toBe(2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(heard.toSorted()).toEqual(['d1 w1 cancelled', 'd2 w2 cancelled'])
     expect((await run.delegations()).map(({ status, output }) => [status, output])).toEqual([
@@ -288,7 +288,7 @@ describe('cancelled', () => {
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await waiting(run)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect(heard).toEqual(['w1 completed'])
   })

@@ -270,7 +270,7 @@ describe('leaving and cancelling', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await running(runtime, run.id, 2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(stopped.sort()).toEqual(['w1', 'w2'])
     expect(lead.prompts).toHaveLength(1)

@@ -131,7 +131,7 @@ describe('one option and another', () => {
     const w1 = agent({ name: 'w1', description: 'Looks.', model, tools: [look] })
     const S = team(scripted(calls(['delegate', { worker: 'w1', instructions: 'go', turns: 10 }]), 'final'), [w1], {})
     const runtime = await runtimeOf([S])
-    await runtime.publish('w1', { version: 'v2', limits: { turns: 3 } })
+    await runtime.versions.publish('w1', { version: 'v2', limits: { turns: 3 } })
     const run = await runtime.start(S, 'hi', { versions: { w1: 'v2' } })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(model.prompts).toHaveLength(3)
@@ -260,7 +260,7 @@ describe('one option and another', () => {
 })
 
 describe('words that are not believed', () => {
-  test('K2: a message cannot stop a delegation: run.stop() does', async () => {
+  test('K2: a message cannot stop a delegation: run.control.stop() does', async () => {
     const slow = shut('slow')
     const S = team(scripted(delegates(['slow', 'go']), 'final'), [slow.agent], {})
     const run = await (await runtimeOf([S])).start(S, 'hi')

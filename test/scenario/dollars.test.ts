@@ -87,10 +87,10 @@ test('a dollar cap without prices is refused at start, also for planning models 
   const refused = expect.objectContaining({ code: 'budget.no-price' }) as Error
   await expect(runtime.run(boss, 'go', cap)).rejects.toEqual(refused)
   await expect(runtime.run(planned, 'go', cap)).rejects.toEqual(refused)
-  await runtime.publish(free, { version: 'v2', model: 'openai/gpt-unheard-of' })
+  await runtime.versions.publish(free, { version: 'v2', model: 'openai/gpt-unheard-of' })
   expect(await runtime.run(free, 'go', cap)).toMatchObject({ output: 'F' })
   await expect(runtime.run(free, 'go', { ...cap, defaultStatus: 'published' })).rejects.toEqual(refused)
-  await runtime.publish(free, { version: 'v3', model: 'openai/gpt-unheard-of', ...cap })
+  await runtime.versions.publish(free, { version: 'v3', model: 'openai/gpt-unheard-of', ...cap })
   await expect(runtime.run(free, 'go', { versions: { free: 'v3' } })).rejects.toEqual(refused)
   expect(await runtime.runs()).toHaveLength(1)
   expect(asked).toBe(0)

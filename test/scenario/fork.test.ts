@@ -82,7 +82,7 @@ describe('a fork of a supervisor’s run', () => {
       { kind: 'in-doubt', body: { reason: `already done in run ${run.id}`, done: { run: run.id } } },
     ])
     expect((await fork.view()).doubts).toMatchObject([{ kind: 'in-doubt', doneIn: run.id }])
-    await fork.settleDoubt({ id: questions[0]!.id, happened: true })
+    await fork.control.settleDoubt({ id: questions[0]!.id, happened: true })
     expect(await fork.outcome()).toMatchObject({ output: 'done' })
     expect(sent).toHaveLength(1)
     expect(told(low.prompts.at(-1))).toEqual([{ number: 1 }])
@@ -135,7 +135,7 @@ describe('approvals in a fork', () => {
       // The origin has paid: that is asked as well.
       const { questions } = await waiting(fork)
       expect(questions).toMatchObject([{ kind: 'in-doubt' }])
-      await fork.settleDoubt({ id: questions[0]!.id, happened: true })
+      await fork.control.settleDoubt({ id: questions[0]!.id, happened: true })
       expect(await fork.outcome()).toMatchObject({ output: 'paid' })
       expect((await fork.view()).approvals.map(({ approver }) => approver)).toEqual(['bob'])
     }
@@ -186,7 +186,7 @@ describe('approvals in a fork', () => {
     const fork = await runtime.fork({ run: run.id, at: point })
     const asked = (await waiting(fork)).waiting
     expect(asked).toMatchObject([{ tool: 'pay', input: { amount: 2 } }])
-    expect(await runtime.grants({ run: fork.id })).toEqual([])
+    expect(await runtime.grants.of({ run: fork.id })).toEqual([])
     await fork.decide({ approvalId: asked[0]!.id, decision: 'approve' })
     expect(await fork.outcome()).toMatchObject({ output: 'paid' })
   })

@@ -112,7 +112,7 @@ describe('a grant for the session', () => {
     const [asked] = (await waiting(run)).waiting
     expect(asked).toMatchObject({ path: ['root', 'other'] })
     expect(done).toHaveLength(1)
-    expect(await runtime.grants(session)).toMatchObject([{ agent: 'caller', tool: 'send' }])
+    expect(await runtime.grants.of(session)).toMatchObject([{ agent: 'caller', tool: 'send' }])
     await run.decide({ approvalId: asked!.id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({ output: 'end' })
     expect(done).toHaveLength(3)
@@ -128,7 +128,7 @@ describe('a grant for the session', () => {
     for (const brief of [toBob, '{"n":1}']) {
       const run = await runtime.start('caller', brief, session)
       expect((await waiting(run)).waiting).toHaveLength(1)
-      await run.cancel()
+      await run.control.cancel()
       await run.outcome()
     }
   })
@@ -139,7 +139,7 @@ describe('a grant for the session', () => {
     expect([9, 10].map((now) => grantFor([kept], asked, now)?.id)).toEqual(['gra_1', undefined])
     const runtime = await runtimeOf([caller('caller', [send()])])
     await granted(runtime, { for: 'session', expiresInMs: 1 })
-    await expect.poll(async () => (await runtime.grants(session)).length).toBe(0)
+    await expect.poll(async () => (await runtime.grants.of(session)).length).toBe(0)
     expect((await waiting(await runtime.start('caller', toAnn, session))).waiting).toHaveLength(1)
   })
 
@@ -159,12 +159,12 @@ describe('a grant for the session', () => {
     const runtime = await runtimeOf([caller('caller', [send()])])
     await granted(runtime, 'session')
     await granted(runtime, { for: 'session', input: { to: 'cid' } }, toAnn, { session: 't' })
-    const [grant] = await runtime.grants(session)
+    const [grant] = await runtime.grants.of(session)
     expect(grant).toMatchObject({ tool: 'send', approver: 'eve' })
-    expect(await runtime.revoke({ session: 's', grant: 'gra_other' })).toBe(0)
-    expect(await runtime.revoke({ session: 's', grant: grant!.id })).toBe(1)
+    expect(await runtime.grants.revoke({ session: 's', grant: 'gra_other' })).toBe(0)
+    expect(await runtime.grants.revoke({ session: 's', grant: grant!.id })).toBe(1)
     expect((await waiting(await runtime.start('caller', toAnn, session))).waiting).toHaveLength(1)
-    expect(await runtime.grants({ session: 't' })).toMatchObject([{ input: { to: 'cid' } }])
+    expect(await runtime.grants.of({ session: 't' })).toMatchObject([{ input: { to: 'cid' } }])
   })
 
   test('survives the run that it was given in, and a restart', async () => {
@@ -198,7 +198,7 @@ describe('what a grant never reaches', () => {
       expect((await waiting(run)).waiting).toHaveLength(1)
       await run.decide({ ...word, grant: 'once' })
       expect(await run.outcome()).toMatchObject({ status: 'completed' })
-      expect(await runtime.grants({ session: name })).toEqual([])
+      expect(await runtime.grants.of({ session: name })).toEqual([])
     }
   })
 
@@ -212,7 +212,7 @@ describe('what a grant never reaches', () => {
     const [asked] = (await waiting(run)).waiting
     await run.decide({ approvalId: asked!.id, decision: 'reject' })
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
-    expect(await runtime.grants(session)).toEqual([])
+    expect(await runtime.grants.of(session)).toEqual([])
     expect(asText(told(model.prompts[1])[0] ?? null)).toContain('rejected')
   })
 
@@ -227,7 +227,7 @@ describe('what a grant never reaches', () => {
     ])
     expect(said.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     await run.outcome()
-    expect(await runtime.grants(session)).toMatchObject(said[1].status === 'fulfilled' ? [{ approver: 'bob' }] : [])
+    expect(await runtime.grants.of(session)).toMatchObject(said[1].status === 'fulfilled' ? [{ approver: 'bob' }] : [])
   })
 
   test('a grant of the wrong shape is refused, and nothing is decided', async () => {

@@ -56,7 +56,7 @@ export async function heldAlone(run: Run | Run<unknown>, { begun }: Hanging): Pr
 
 /** Asks for a pause and waits until it holds: an operator's word travels like any other. */
 export async function pausing(run: Run | Run<unknown>, options: PauseOptions): Promise<void> {
-  await run.pause(options)
+  await run.control.pause(options)
   await expect.poll(async () => (await run.view()).status, { timeout: 10_000 }).toMatch(/^paus(ing|ed)$/)
 }
 

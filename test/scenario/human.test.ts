@@ -240,7 +240,7 @@ describe('a person does the work', () => {
     const lead = supervisor({ name: 'boss', model: scripted(delegates(['ann', 'think'])), workers: [ann] })
     const run = await (await runtimeOf([lead])).start(lead, 'task')
     const { id } = await only(run)
-    await run.cancel('not needed', 'eve')
+    await run.control.cancel('not needed', 'eve')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect((await run.view()).interrupts).toMatchObject([{ open: false }])
     await expect(run.answer({ interruptId: id, value: 1 })).rejects.toMatchObject({

@@ -254,7 +254,7 @@ describe('one thread at a time', () => {
     const runtime = await runtimeOf([root])
     const first = await runtime.start(root, 'go', { session: 's' })
     await waiting(first)
-    await first.cancel('enough')
+    await first.control.cancel('enough')
     expect(await first.outcome()).toMatchObject({ status: 'cancelled' })
     const second = await runtime.start(root, 'go', { session: 's' })
     for (let i = 0; i < 2; i++)

@@ -183,7 +183,7 @@ describe('a hook that throws', () => {
     })
     const run = await (await runtimeOf([A])).start(A, 'go')
     await expect.poll(async () => (await run.view()).interrupts.length).toBe(1)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect(log).not.toContain('x.after A 1')
   })

@@ -139,7 +139,7 @@ describe('who is told', () => {
       const runtime = await runtimeOf([root], { channels: [slow.channel] })
       const run = await runtime.start(root, 'go')
       await run.until('waiting')
-      if (how === 'is paused') await run.pause()
+      if (how === 'is paused') await run.control.pause()
       const answered: string[] = []
       while (answered.length < 6) {
         // a channel that hangs keeps the run from being paused, or waiting for people alone
@@ -151,7 +151,7 @@ describe('who is told', () => {
         }
         if (open.length === 0) await new Promise((resolve) => setImmediate(resolve))
       }
-      if (how === 'is paused') await run.resume()
+      if (how === 'is paused') await run.control.resume()
       expect(await run.outcome()).toMatchObject({ output: 6 })
     },
   )

@@ -54,12 +54,12 @@ describe('pause', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'please')
     await begun.passed
-    await run.pause({ at: 'now', reason: 'stop', by: 'ann' })
+    await run.control.pause({ at: 'now', reason: 'stop', by: 'ann' })
     expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
     expect(aborts).toEqual(['model'])
     expect(hanging.prompts).toHaveLength(1)
     expect((await run.view()).pause).toMatchObject({ at: 'now', reason: 'stop', by: 'ann' })
-    await run.resume('ann')
+    await run.control.resume('ann')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
     expect(hanging.prompts).toHaveLength(2)
     expect(hanging.prompts[1]).toEqual(hanging.prompts[0])
@@ -77,13 +77,13 @@ describe('pause', () => {
     const before = await runtimeOf([boss], { store: store() })
     const run = await before.start(boss, 'please', { runId: 'r1' })
     await begun.passed
-    await run.pause({ at: 'now' })
+    await run.control.pause({ at: 'now' })
     await run.until('waiting')
     await before.close()
     const after = await runtimeOf([boss], { store: store() })
     expect((await after.handle('r1').view()).status).toBe('paused')
     expect(hanging.prompts).toHaveLength(1)
-    await after.handle('r1').resume()
+    await after.handle('r1').control.resume()
     expect(await after.handle('r1').outcome()).toMatchObject({ status: 'completed', output: 'final' })
   })
 
@@ -99,12 +99,12 @@ describe('pause', () => {
       }[kind]
       const clerk = await runtimeOf([root], { store: store(), drive: false })
       const run = await clerk.start('root', 'go', { runId: 'r1' })
-      await run.pause()
+      await run.control.pause()
       const runtime = await runtimeOf([root], { store: store() })
       const driven = runtime.handle('r1')
       expect(await driven.until('waiting')).toMatchObject({ status: 'paused' })
       expect([model.prompts.length, steps]).toEqual([0, 0])
-      await driven.resume()
+      await driven.control.resume()
       expect(await driven.outcome()).toMatchObject({ status: 'completed', output: 'final' })
       expect(
         typesOf(await eventsOf(driven), 'run.paused', 'activation.settled').filter((type) => type === 'run.paused'),
@@ -118,7 +118,7 @@ describe('pause', () => {
     const run = await runtime.start(boss, 'please')
     const outcome = await run.outcome()
     const before = (await eventsOf(run)).length
-    for (const command of [() => run.pause(), () => run.resume(), () => run.cancel('late')])
+    for (const command of [() => run.control.pause(), () => run.control.resume(), () => run.control.cancel('late')])
       await expect(command()).rejects.toMatchObject({ code: 'run.ended' })
     expect(await run.outcome()).toEqual(outcome)
     expect(await eventsOf(run)).toHaveLength(before)
@@ -147,11 +147,11 @@ describe('pause', () => {
     const run = await runtime.start(root, 'go')
     await begun.passed
     const asked = Date.now()
-    await run.pause({ at: 'after-model', within: 50 })
+    await run.control.pause({ at: 'after-model', within: 50 })
     expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
     expect(Date.now() - asked).toBeGreaterThanOrEqual(45)
     expect([attempts, aborts]).toEqual([1, 1])
-    await run.resume()
+    await run.control.resume()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual(['done'])
     expect([attempts, aborts]).toEqual([2, 1])
@@ -177,9 +177,9 @@ describe('pause', () => {
     const run = await runtime.start(boss, 'please')
     await begun.passed
     end.open()
-    await run.pause()
+    await run.control.pause()
     expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
-    await run.resume()
+    await run.control.resume()
     const { waiting: open } = await waiting(run)
     expect(open).toMatchObject([{ tool: 'pay', path: ['boss', 'payer'] }])
     await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
@@ -209,14 +209,14 @@ describe('pause', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await begun.passed
-    await run.pause({ reason: 'lunch', by: 'ann' })
-    await run.pause({ reason: 'another', by: 'bob' })
+    await run.control.pause({ reason: 'lunch', by: 'ann' })
+    await run.control.pause({ reason: 'another', by: 'bob' })
     await expect.poll(async () => (await run.view()).status).toBe('pausing')
     end.open()
     await run.until('waiting')
     expect((await run.view()).pause).toMatchObject({ reason: 'lunch', by: 'ann' })
     expect(second.prompts).toHaveLength(0)
-    await run.resume()
+    await run.control.resume()
     expect(await run.outcome()).toMatchObject({ output: ['one', 'two'] })
     const events = await eventsOf(run)
     expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual([
@@ -232,7 +232,7 @@ describe('pause', () => {
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await begun.passed
-    await run.resume('ann')
+    await run.control.resume('ann')
     await expect.poll(async () => (await run.view()).position).toBeGreaterThan(2) // it has been heard
     end.open()
     expect(await run.outcome()).toMatchObject({ output: 'done' })
@@ -251,21 +251,21 @@ describe('pause', () => {
     if (!('waiting' in state)) throw new Error('it has ended')
     const [question] = state.questions
     const { position } = await run.view()
-    await expect(run.resume('ann')).rejects.toMatchObject({
+    await expect(run.control.resume('ann')).rejects.toMatchObject({
       code: 'run.not-paused',
       message: `the run "${run.id}" is not paused: it waits for an answer (${question!.id})`,
     })
-    await run.pause({ by: 'ann' })
-    await run.resume({ by: 'ben', id: 'go' })
-    await expect.poll(async () => (await run.control()).ops.length).toBe(2)
-    expect((await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
+    await run.control.pause({ by: 'ann' })
+    await run.control.resume({ by: 'ben', id: 'go' })
+    await expect.poll(async () => (await run.control.state()).ops.length).toBe(2)
+    expect((await run.control.state()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
       ['pause', true, 'ann'],
       ['resume', true, 'ben'],
     ])
     expect((await run.view()).position).toBeGreaterThan(position)
     await run.until('waiting')
-    await run.resume({ by: 'ben', id: 'go' }) // the same command again
-    expect((await run.control()).ops.length).toBe(2)
+    await run.control.resume({ by: 'ben', id: 'go' }) // the same command again
+    expect((await run.control.state()).ops.length).toBe(2)
     await run.answer({ interruptId: question!.id, value: 'yes' })
     expect(await run.outcome()).toMatchObject({ output: 'yes' })
   })
@@ -287,11 +287,11 @@ describe('pause', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await begun.passed
-    await run.pause()
+    await run.control.pause()
     end.open()
     expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
     expect(queued.map(({ prompts }) => prompts.length)).toEqual([0, 0])
-    await run.resume()
+    await run.control.resume()
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(queued.map(({ prompts }) => prompts.length)).toEqual([1, 1])
   })
@@ -317,16 +317,16 @@ describe('pause', () => {
       const run = await runtime.start(root, 'go')
       await begun.passed
       if (which === 'the pause') {
-        const paused = run.pause()
+        const paused = run.control.pause()
         end.open()
         await paused
       } else {
         end.open()
-        await run.pause()
+        await run.control.pause()
       }
       expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
       expect(done).toEqual(['first'])
-      await run.resume()
+      await run.control.resume()
       expect(await run.outcome()).toMatchObject({ output: 'first,second' })
     },
   )
@@ -338,14 +338,14 @@ describe('cancel', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'please')
     await begun.passed
-    await run.cancel('first', 'ann')
-    await run.cancel('second', 'bob') // it may have ended by now
+    await run.control.cancel('first', 'ann')
+    await run.control.cancel('second', 'bob') // it may have ended by now
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'first' })
     const events = await eventsOf(run)
     expect(events.filter((event) => event.type === 'cancel.received' && event.by !== undefined)).toMatchObject([
       { reason: 'first', by: 'ann' },
     ])
-    await run.cancel('third')
+    await run.control.cancel('third')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'first' })
     expect(await eventsOf(run)).toHaveLength(events.length)
   })
@@ -378,7 +378,7 @@ describe('cancel', () => {
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await ready.passed
-    await run.cancel('no travel', 'ann')
+    await run.control.cancel('no travel', 'ann')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
     expect(undone).toEqual(['car', 'hotel', 'flight'])
   })
@@ -397,7 +397,7 @@ describe('cancel', () => {
       const before = await runtimeOf([booking(undone, ready.open)], { store: store(), crash, leaseMs: 100 })
       const run = await before.start('booking', 'go', { runId: 'r1' })
       await ready.passed
-      await run.cancel('no travel')
+      await run.control.cancel('no travel')
       await died.passed
       expect(undone).toHaveLength(count)
       await before.close()
@@ -405,7 +405,8 @@ describe('cancel', () => {
       const again = after.handle('r1')
       const state = await again.until('waiting')
       // what was about to be let out is in doubt, because nobody can tell that it was not: the operator looks
-      if ('waiting' in state) for (const { id } of state.questions) await again.settleDoubt({ id, happened: false })
+      if ('waiting' in state)
+        for (const { id } of state.questions) await again.control.settleDoubt({ id, happened: false })
       expect(await again.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
       expect(undone).toEqual(['car', 'hotel', 'flight'])
     },

@@ -357,7 +357,7 @@ describe('results, plans, recruits', () => {
     const { root, done } = crewOf([task('post', { requiresApproval: true })])
     const run = await begun(root)
     const [about] = await asked(run)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect((await run.outcome()).status).toBe('cancelled')
     await expect(run.decide({ approvalId: about!.id, decision: 'approve' })).rejects.toThrow(/ended|decided|cancelled/u)
     expect(done).toEqual([])

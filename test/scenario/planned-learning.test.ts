@@ -276,7 +276,7 @@ describe('what is remembered', () => {
     const { analysts } = teamOf(['a', 'hang-b'], { memory })
     const run = await (await runtimeOf([analysts])).start(analysts, 'q', { session })
     for await (const { event } of run.events()) if (event.type === 'task.settled') break
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(ends).toMatchObject([[{ run: run.id, status: 'cancelled', subtasks: [{ id: 'a' }, { id: 'hang-b' }] }, {}]])
   })
@@ -287,7 +287,7 @@ describe('what is remembered', () => {
     })
     const run = await (await runtimeOf([analysts])).start(analysts, 'q', { session })
     for await (const { event } of run.events()) if (event.type === 'task.settled') break
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect(await unavailable(run)).toMatchObject([
       { wanted: 'record', failure: { message: expect.stringContaining('down') } },
@@ -430,7 +430,7 @@ describe('the memory in the store', () => {
     expect(await (await ask()).outcome()).toMatchObject({ status: 'completed' })
     const second = await ask()
     for await (const { event } of second.events()) if (event.type === 'task.settled') break
-    await second.cancel('enough')
+    await second.control.cancel('enough')
     expect(await second.outcome()).toMatchObject({ status: 'cancelled' })
     expect(await last(second)).toMatchObject([expect.any(String), 1, true])
     const third = await ask()

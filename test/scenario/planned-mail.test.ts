@@ -132,9 +132,9 @@ describe('members that are code', () => {
     const runtime = await runtimeOf([root], { store: file })
     const run = await runtime.start(root, 'Go')
     const other = await runtimeOf([], { store: file, drive: false })
-    expect(await other.handle(run.id).post({ to: 'role:a', content: 'from outside', by: 'ann' })).toBe('accepted')
+    expect(await other.handle(run.id).team.post({ to: 'role:a', content: 'from outside', by: 'ann' })).toBe('accepted')
     expect(outputOf(await run.outcome(), 'a')).toEqual([[1, 'operator', 'from outside']])
-    expect(await other.handle(run.id).post({ to: 'a_1', content: 'late' })).toBe('closed')
+    expect(await other.handle(run.id).team.post({ to: 'a_1', content: 'late' })).toBe('closed')
   })
 
   test('two teams in one run: mail from outside names the one that is meant', async () => {
@@ -159,12 +159,12 @@ describe('members that are code', () => {
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'Go')
     for await (const _ of run.events()) if ((await run.view()).teams.length === 2) break
-    await expect(run.post({ to: 'worker_1', content: 'x' })).rejects.toMatchObject({
+    await expect(run.team.post({ to: 'worker_1', content: 'x' })).rejects.toMatchObject({
       code: 'input.invalid',
       message: expect.stringContaining('"two"') as string,
     })
-    expect(await run.post({ to: 'worker_1', content: 'for one', team: 'one' })).toBe('accepted')
-    expect(await run.post({ to: 'worker_1', content: 'for two', team: 'two' })).toBe('accepted')
+    expect(await run.team.post({ to: 'worker_1', content: 'for one', team: 'one' })).toBe('accepted')
+    expect(await run.team.post({ to: 'worker_1', content: 'for two', team: 'two' })).toBe('accepted')
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     const events = await eventsOf(run)
     expect(events.filter(({ type }) => type === 'mail.delivered')).toHaveLength(2)
@@ -250,7 +250,7 @@ describe('members that are models', () => {
     const run = await runtime.start(root, 'Go')
     for await (const { event } of run.events()) {
       if (event.type === 'tool.called' && event.tool === 'look')
-        for (const content of ['while you work', 'and more']) await run.post({ to: 'b_1', content })
+        for (const content of ['while you work', 'and more']) await run.team.post({ to: 'b_1', content })
       if (event.type === 'message.received' && JSON.stringify(event.body).includes('$team.mail')) posted.resolve()
     }
     expect(outputOf(await run.outcome(), 'b')).toBe('told 1 times')

@@ -56,7 +56,7 @@ const tasksOf = (outcome: unknown): readonly TaskResult[] => (outcome as { resul
 describe('from outside', () => {
   test('team C34: a recruit joins, works and is part of the answer', async () => {
     const { run } = await begun(crew([task('hold')]))
-    const answer = await run.recruit({ description: 'help', role: 'scout', by: 'Ann' })
+    const answer = await run.team.recruit({ description: 'help', role: 'scout', by: 'Ann' })
     expect(answer).toEqual({ admitted: true, member: 'dynamic_scout_1', duplicate: false })
     await letGo(run, 'hold')
     const outcome = await run.outcome()
@@ -68,7 +68,7 @@ describe('from outside', () => {
   test('team C38: four besides a plan of six; the fifth is one too many; each has an answer of its own', async () => {
     const { run } = await begun(crew([task('hold'), ...['b', 'c', 'd', 'e', 'f'].map((id) => task(id))]))
     const answers: Recruited[] = []
-    for (let i = 0; i < 5; i++) answers.push(await run.recruit({ description: `help ${i}` }))
+    for (let i = 0; i < 5; i++) answers.push(await run.team.recruit({ description: `help ${i}` }))
     expect(answers.map((each) => each.admitted || each.reason)).toEqual([true, true, true, true, 'team_size'])
     await letGo(run, 'hold')
     expect((await run.outcome()).status).toBe('completed')
@@ -80,7 +80,7 @@ describe('from outside', () => {
     const other = (await runtimeOf([], { store: store(), drive: false })).handle(run.id)
     const all = await Promise.all(
       Array.from({ length: 14 }, (_, i) =>
-        (i % 2 === 0 ? run : other).recruit({ description: `help ${i}`, requestId: `r${i}` }),
+        (i % 2 === 0 ? run : other).team.recruit({ description: `help ${i}`, requestId: `r${i}` }),
       ),
     )
     expect(all.filter((each) => each.admitted)).toHaveLength(9)
@@ -93,22 +93,22 @@ describe('from outside', () => {
   test('team C41: the same request, also twice at once and after the end, has one answer and one member', async () => {
     const { run } = await begun(crew([task('hold')]))
     const wish: RecruitWish = { description: 'help', requestId: 'r1' }
-    const both = await Promise.all([run.recruit(wish), run.recruit(wish)])
+    const both = await Promise.all([run.team.recruit(wish), run.team.recruit(wish)])
     await letGo(run, 'hold')
     await run.outcome()
-    const all = [...both, await run.recruit(wish)]
+    const all = [...both, await run.team.recruit(wish)]
     expect(all).toEqual(all.map(() => ({ admitted: true, member: 'dynamic_generalist_1', duplicate: false })))
     expect(await factsOf(run, 'recruit.decided')).toHaveLength(1)
   })
 
   test('team C36: what is no wish is refused by the team; what is no call at all, before it is said', async () => {
     const { run } = await begun(crew([task('hold')]))
-    expect(await run.recruit({ description: ' ' })).toMatchObject({ admitted: false, reason: 'invalid' })
-    expect(await run.recruit({ description: 'x', parentTask: 'nowhere' })).toMatchObject({
+    expect(await run.team.recruit({ description: ' ' })).toMatchObject({ admitted: false, reason: 'invalid' })
+    expect(await run.team.recruit({ description: 'x', parentTask: 'nowhere' })).toMatchObject({
       admitted: false,
       reason: 'invalid',
     })
-    expect(await run.recruit({ description: 'x', join: 'parent' })).toMatchObject({
+    expect(await run.team.recruit({ description: 'x', join: 'parent' })).toMatchObject({
       admitted: false,
       reason: 'invalid',
     })
@@ -120,8 +120,8 @@ describe('from outside', () => {
       { description: 'x', requestId: '' },
       { description: 'x', by: 7 },
     ])
-      await expect(run.recruit(wrong as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(run.retire({ member: 'x', now: true } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+      await expect(run.team.recruit(wrong as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(run.team.retire({ member: 'x', now: true } as never)).rejects.toMatchObject({ code: 'input.invalid' })
     await letGo(run, 'hold')
     expect(tasksOf(await run.outcome())).toHaveLength(1)
   })
@@ -129,29 +129,29 @@ describe('from outside', () => {
   test('after the end it is closed', async () => {
     const { run } = await begun(crew([task('a')]))
     await run.outcome()
-    expect(await run.recruit({ description: 'help' })).toMatchObject({ admitted: false, reason: 'closed' })
-    expect(await run.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'closed' })
+    expect(await run.team.recruit({ description: 'help' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await run.team.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'closed' })
   })
 
   test('at once after the start, when there is no plan yet', async () => {
     const root = crew([], { planner: async () => ({ subtasks: [task('hold')] }) })
     const { run } = await begun(root)
-    expect(await run.recruit({ description: 'help' })).toMatchObject({ admitted: true })
+    expect(await run.team.recruit({ description: 'help' })).toMatchObject({ admitted: true })
     await letGo(run, 'hold')
     expect(tasksOf(await run.outcome())).toHaveLength(2)
   })
 
   test('a run that ended without a team says closed; a waiting one without a team says so', async () => {
     const { run } = await begun(agent({ name: 'alone', run: async () => 'done' }))
-    expect(await run.recruit({ description: 'help' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await run.team.recruit({ description: 'help' })).toMatchObject({ admitted: false, reason: 'closed' })
     const asking = agent({ name: 'asking', run: async (ctx) => interrupt(ctx, 'why') })
     const { run: waits } = await begun(asking)
     await waiting(waits)
-    await expect(waits.recruit({ description: 'help' })).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect((await runtimeOf([])).handle('run_nowhere').recruit({ description: 'x' })).rejects.toMatchObject({
+    await expect(waits.team.recruit({ description: 'help' })).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect((await runtimeOf([])).handle('run_nowhere').team.recruit({ description: 'x' })).rejects.toMatchObject({
       code: 'run.unknown',
     })
-    await waits.cancel()
+    await waits.control.cancel()
     await waits.outcome()
   })
 })
@@ -173,22 +173,25 @@ describe('which team', () => {
     const { run } = await begun(two())
     const { questions } = await waiting(run)
     expect(questions).toHaveLength(2)
-    await expect(run.recruit({ description: 'help' })).rejects.toMatchObject({
+    await expect(run.team.recruit({ description: 'help' })).rejects.toMatchObject({
       code: 'input.invalid',
       message: expect.stringMatching(/several teams(?=.*"red").*"blue"/) as string,
     })
-    await expect(run.retire({ member: 'x', team: 'green' })).rejects.toMatchObject({ code: 'input.invalid' })
-    expect(await run.recruit({ description: 'help', team: 'blue' })).toMatchObject({ admitted: true })
+    await expect(run.team.retire({ member: 'x', team: 'green' })).rejects.toMatchObject({ code: 'input.invalid' })
+    expect(await run.team.recruit({ description: 'help', team: 'blue' })).toMatchObject({ admitted: true })
     const activation = (await run.view()).activations.find((each) => each.agent === 'red')?.activation
-    expect(await run.recruit({ description: 'help', team: activation! })).toMatchObject({ admitted: true })
-    expect(await run.retire({ member: 'nobody', team: 'red' })).toMatchObject({ reason: 'unknown' })
+    expect(await run.team.recruit({ description: 'help', team: activation! })).toMatchObject({ admitted: true })
+    expect(await run.team.retire({ member: 'nobody', team: 'red' })).toMatchObject({ reason: 'unknown' })
     await letGo(run, 'hold red')
     await expect
       .poll(async () => (await run.view()).activations.find((each) => each.agent === 'red')?.outcome?.status)
       .toBe('completed')
     // one has ended: the other is the only one that goes on
-    expect(await run.recruit({ description: 'more' })).toMatchObject({ admitted: true })
-    expect(await run.recruit({ description: 'more', team: 'red' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await run.team.recruit({ description: 'more' })).toMatchObject({ admitted: true })
+    expect(await run.team.recruit({ description: 'more', team: 'red' })).toMatchObject({
+      admitted: false,
+      reason: 'closed',
+    })
     await letGo(run, 'hold blue')
     expect((await run.outcome()).status).toBe('completed')
   })
@@ -197,12 +200,12 @@ describe('which team', () => {
 describe('paused', () => {
   test('team C34: a recruit pauses and resumes with the team; one requested meanwhile begins after', async () => {
     const { run } = await begun(crew([task('hold')]))
-    expect(await run.recruit({ description: 'hold help' })).toMatchObject({ admitted: true })
+    expect(await run.team.recruit({ description: 'hold help' })).toMatchObject({ admitted: true })
     await expect.poll(async () => (await waiting(run)).questions.length).toBe(2)
-    await run.pause({ reason: 'lunch' })
+    await run.control.pause({ reason: 'lunch' })
     await expect.poll(async () => (await run.view()).status).toBe('paused')
-    const answer = run.recruit({ description: 'more' })
-    await run.resume()
+    const answer = run.team.recruit({ description: 'more' })
+    await run.control.resume()
     expect(await answer).toMatchObject({ admitted: true, member: 'dynamic_generalist_2' })
     await letGo(run, 'hold', 'hold help')
     const outcome = await run.outcome()
@@ -211,9 +214,9 @@ describe('paused', () => {
 
   test('a recruit is cancelled with the run', async () => {
     const { run } = await begun(crew([task('hold')]))
-    await run.recruit({ description: 'hold help' })
+    await run.team.recruit({ description: 'hold help' })
     await expect.poll(async () => (await waiting(run)).questions.length).toBe(2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect((await run.outcome()).status).toBe('cancelled')
     const ends = (await factsOf(run, 'activation.settled')).map(({ outcome }) => outcome.status)
     expect(ends).toEqual(['cancelled', 'cancelled', 'cancelled'])
@@ -226,7 +229,7 @@ describe('retiring from outside', () => {
     await waiting(run)
     const statuses = async (): Promise<readonly string[]> =>
       (await run.view()).teams[0]!.members.map(({ status }) => status)
-    expect(await run.retire({ member: 'generalist_1', reason: 'holidays', by: 'Ann' })).toEqual({ retired: true })
+    expect(await run.team.retire({ member: 'generalist_1', reason: 'holidays', by: 'Ann' })).toEqual({ retired: true })
     expect(await statuses()).toEqual(['running'])
     await letGo(run, 'hold')
     await run.outcome()
@@ -240,8 +243,8 @@ describe('retiring from outside', () => {
   test('team C44: by force: a new member does the task, without a failure', async () => {
     const { run } = await begun(crew([task('hold')], { tolerance: 0 }))
     await waiting(run)
-    expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toEqual({ retired: true })
-    expect(await run.retire({ member: 'generalist_1', mode: 'force' })).toMatchObject({
+    expect(await run.team.retire({ member: 'generalist_1', mode: 'force' })).toEqual({ retired: true })
+    expect(await run.team.retire({ member: 'generalist_1', mode: 'force' })).toMatchObject({
       retired: false,
       reason: 'ended',
     })
@@ -253,8 +256,8 @@ describe('retiring from outside', () => {
   test('team C44: unknown, and ended', async () => {
     const { run } = await begun(crew([task('hold'), task('b', { role: 'writer' })]))
     await waiting(run)
-    expect(await run.retire({ member: 'writer_2' })).toMatchObject({ retired: false, reason: 'unknown' })
-    expect(await run.retire({ member: 'writer_1' })).toMatchObject({ retired: false, reason: 'ended' })
+    expect(await run.team.retire({ member: 'writer_2' })).toMatchObject({ retired: false, reason: 'unknown' })
+    expect(await run.team.retire({ member: 'writer_1' })).toMatchObject({ retired: false, reason: 'ended' })
     await letGo(run, 'hold')
     await run.outcome()
   })
@@ -263,12 +266,12 @@ describe('retiring from outside', () => {
 test('waiting for a decision can be called off; the wish stands', async () => {
   const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
   const enough = new AbortController()
-  const answer = run.recruit({ description: 'help', requestId: 'r1', signal: enough.signal })
+  const answer = run.team.recruit({ description: 'help', requestId: 'r1', signal: enough.signal })
   await expect.poll(async () => (await runtime.approvals()).length).toBe(1)
   enough.abort(new Error('no time'))
   await expect(answer).rejects.toThrow('no time')
   await run.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve' })
-  expect(await run.recruit({ description: 'help', requestId: 'r1' })).toMatchObject({ admitted: true })
+  expect(await run.team.recruit({ description: 'help', requestId: 'r1' })).toMatchObject({ admitted: true })
   await letGo(run, 'hold')
   expect(tasksOf(await run.outcome())).toHaveLength(2)
 })
@@ -292,8 +295,8 @@ test('a pending decision on a recruit or retirement does not hold the team: it e
   const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
   await waiting(run)
   const wishes = [
-    run.recruit({ description: 'help', join: 'none' }),
-    run.retire({ member: 'generalist_1', mode: 'force' }),
+    run.team.recruit({ description: 'help', join: 'none' }),
+    run.team.retire({ member: 'generalist_1', mode: 'force' }),
   ]
   await expect.poll(async () => (await runtime.approvals()).length).toBe(2)
   await letGo(run, 'hold')
@@ -304,7 +307,7 @@ test('a pending decision on a recruit or retirement does not hold the team: it e
 
 test('the team waits for a human who is asked about a recruit whose work is part of the answer', async () => {
   const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
-  const wish = run.recruit({ description: 'help' })
+  const wish = run.team.recruit({ description: 'help' })
   await expect.poll(async () => (await runtime.approvals()).length).toBe(1)
   await letGo(run, 'hold')
   await run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'approve' })

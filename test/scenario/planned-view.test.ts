@@ -47,10 +47,10 @@ test('team C14: waits for humans and tasks, and pauses are shown; also after the
   expect(members(view)).toEqual({ asker_1: 'running', generalist_1: 'completed', generalist_2: 'pending' })
   expect(view.plan.tasks[2]!.waitsFor).toEqual(['ask'])
 
-  await run.pause()
+  await run.control.pause()
   await expect.poll(async () => (await run.view()).status).toBe('paused')
   expect(members(await teamOf(run))).toEqual({ asker_1: 'paused', generalist_1: 'completed', generalist_2: 'pending' })
-  await run.resume()
+  await run.control.resume()
   ;(view.members as unknown[]).length = 0
   Object.assign(view.plan.tasks[0]!, { status: 'failed' })
   await run.answer({ interruptId: questions[0]!.id, value: 'this' })
@@ -81,7 +81,7 @@ test('a cancelled run shows no member at work', async () => {
   const runtime = await runtimeOf([crew])
   const run = await runtime.start(crew, 'Go')
   await waiting(run)
-  await run.cancel('enough')
+  await run.control.cancel('enough')
   await run.outcome()
   const view = await teamOf(run)
   expect([statuses(view), members(view)]).toEqual([

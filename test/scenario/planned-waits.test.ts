@@ -285,7 +285,7 @@ describe('who can still be helped', () => {
     const delivered = async (): Promise<number> =>
       (await run.view()).activations.filter(({ agent: who }) => who === 'a' || who === 'b').length
     await expect.poll(delivered).toBe(2)
-    expect(await run.post({ to: 'a_1', content: 'now' })).toBe('accepted')
+    expect(await run.team.post({ to: 'a_1', content: 'now' })).toBe('accepted')
     const { tasks, found } = await ended(run)
     expect(tasks['a']!.output).toEqual([['operator', 'now']])
     // who waited for a while it waited was all right; then it had ended

@@ -57,9 +57,9 @@ test('an operator stops the work on one task, by the task or by the member; the 
     const run = await (await runtimeOf([analysts])).start(analysts, 'Go')
     await until(() => begun.length === 3)
     await until(async () => (await run.view()).teams[0]?.plan.tasks[0]?.status === 'succeeded')
-    await expect(run.stop({ delegation: 'quick' })).rejects.toMatchObject({ code: 'delegation.ended' })
-    await expect(run.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
-    await run.stop({ delegation: name, reason: 'too slow', by: 'ann' })
+    await expect(run.control.stop({ delegation: 'quick' })).rejects.toMatchObject({ code: 'delegation.ended' })
+    await expect(run.control.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
+    await run.control.stop({ delegation: name, reason: 'too slow', by: 'ann' })
     const outcome = await run.outcome()
     expect(outcome).toMatchObject({
       status: 'completed',

@@ -58,7 +58,7 @@ test('calls that wait longer than the other side said leave in turn, and can be 
   await expect.poll(() => governed()?.limit).toBe(1)
   const [waits, stopped] = [await runtime.start(writer, 'Go'), await runtime.start(writer, 'Go')]
   await expect.poll(() => governed()?.waiting).toBe(2)
-  await stopped.cancel('enough')
+  await stopped.control.cancel('enough')
   expect(await stopped.outcome()).toMatchObject({ status: 'cancelled' })
   expect(governed()?.waiting).toBe(1)
   expect(at).toHaveLength(1)

@@ -19,10 +19,10 @@ test('a process without rules reads a redacted store; it may write only if it sa
   expect((await reader.handle(run.id).view()).activations[0]).toMatchObject({ agent: 'asks' })
   await expect(reader.answer({ interruptId: question!.id, value: secret })).rejects.toMatchObject(refused)
   await expect(reader.start(asks, secret)).rejects.toMatchObject(refused)
-  await expect(reader.handle(run.id).cancel(secret)).rejects.toMatchObject(refused)
-  await expect(reader.incident({ trust: 'x', severity: 'minor', note: secret, create: true })).rejects.toMatchObject(
-    refused,
-  )
+  await expect(reader.handle(run.id).control.cancel(secret)).rejects.toMatchObject(refused)
+  await expect(
+    reader.trust.incident({ trust: 'x', severity: 'minor', note: secret, create: true }),
+  ).rejects.toMatchObject(refused)
   await reader.close()
   const knows = await runtimeOf([asks], { store: store(), redact: {} })
   await knows.answer({ interruptId: question!.id, value: 'this' })

@@ -388,7 +388,7 @@ describe('where it stands', () => {
     const run = await (await runtimeOf([waits])).start(waits, 'go')
     await run.until('waiting')
     const { activations } = await run.view()
-    await run.stop({ delegation: activations.at(-1)!.activation, reason: 'enough' })
+    await run.control.stop({ delegation: activations.at(-1)!.activation, reason: 'enough' })
     expect(await run.outcome()).toMatchObject({
       status: 'cancelled',
       reason: expect.stringContaining('enough') as string,

@@ -37,7 +37,7 @@ async function cancelled(world: string[], root: ReturnType<ReturnType<typeof tra
   const runtime = await runtimeOf([root])
   const run = await runtime.start(root, 'Go')
   await until(() => world.includes('hotel booked'))
-  await run.cancel('no travel')
+  await run.control.cancel('no travel')
   return { runtime, run, outcome: await run.outcome() }
 }
 
@@ -69,7 +69,7 @@ describe('team C74', () => {
       { task: 'train', status: 'failed', failure: { message: 'late' } },
       { task: 'flight', status: 'succeeded', output: 'a flight' },
     ])
-    await run.cancel('again')
+    await run.control.cancel('again')
     expect(world).toHaveLength(8)
   })
 
@@ -80,11 +80,13 @@ describe('team C74', () => {
     })
     const run = await (await runtimeOf([root])).start(root, 'Go')
     await until(() => world.includes('hotel booked'))
-    await expect(run.cancel('no', 'ann', { redo: true } as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await run.cancel('no travel', 'ann', { undo: false })
+    await expect(run.control.cancel('no', 'ann', { redo: true } as never)).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
+    await run.control.cancel('no travel', 'ann', { undo: false })
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
     expect(world).toEqual(booked)
-    expect(await run.control()).toMatchObject({ ops: [{ op: 'cancel', by: 'ann', accepted: true }] })
+    expect(await run.control.state()).toMatchObject({ ops: [{ op: 'cancel', by: 'ann', accepted: true }] })
   })
 
   test('one that throws is reported and does not stop the others', async () => {
@@ -119,8 +121,8 @@ describe('team C74', () => {
     const taken = travel(world).crew({ undo })
     const run = await (await runtimeOf([taken])).start(taken, 'Go')
     await until(() => world.includes('hotel booked'))
-    await run.takeOver({ by: 'ann', at: 'now' })
-    await run.finish({ output: 'by hand', by: 'ann' })
+    await run.control.takeOver({ by: 'ann', at: 'now' })
+    await run.control.finish({ output: 'by hand', by: 'ann' })
     expect(await run.outcome()).toMatchObject({ status: 'completed', by: 'ann' })
     expect(undone).toEqual([])
   })
@@ -149,7 +151,7 @@ describe('team C74', () => {
       const runtime = await runtimeOf([root])
       const run = await runtime.start(root, 'Go')
       await until(() => world.length === 2)
-      const cancel = run.cancel('enough')
+      const cancel = run.control.cancel('enough')
       for (let i = 0; i < ticks; i++)
         await new Promise((resolve) => (i % 2 === 0 ? setImmediate(resolve) : queueMicrotask(() => resolve(undefined))))
       open()

@@ -122,7 +122,7 @@ describe('work at once, and room for three', () => {
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')
     await until(async () => (await short(run)).length === 2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect(seen.calls).toBe(3)
     expect(await short(run)).toEqual([])
@@ -133,7 +133,7 @@ describe('work at once, and room for three', () => {
     const runtime = await runtimeOf([S], { clock: fastClock() })
     const run = await runtime.start(S, 'Go')
     await until(async () => (await short(run)).length === 2)
-    await run.pause()
+    await run.control.pause()
     open()
     await until(async () => (await run.view()).status === 'paused')
     // whose time is up is held, before it looks or just after; some may have got through before the pause took hold of
@@ -145,7 +145,7 @@ describe('work at once, and room for three', () => {
       return status === 'paused' && !waits && left.length === 5 - seen.calls
     }
     await until(held)
-    await run.resume()
+    await run.control.resume()
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all in' })
     expect(seen.calls).toBe(5)
   })

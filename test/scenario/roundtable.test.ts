@@ -432,7 +432,7 @@ describe('an agent like every other', () => {
     expect(done).toEqual([{ n: 1 }])
     const other = await runtime.start(root, 'task')
     await waiting(other)
-    await other.cancel('enough')
+    await other.control.cancel('enough')
     expect(await other.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
   })
 

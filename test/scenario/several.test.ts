@@ -194,7 +194,7 @@ describe('code gives one brief to several', () => {
     const stopped = asking([held.agent, fails('bad')], { keep: 'first' })
     const run = await (await runtimeOf([stopped.root])).start(stopped.root, 'hi')
     await until(() => held.never.came === 1)
-    await run.stop({
+    await run.control.stop({
       delegation: (await run.view()).activations.find(({ agent: name }) => name === 'held')!.activation,
     })
     await run.outcome()
@@ -207,7 +207,7 @@ describe('code gives one brief to several', () => {
     const { root } = asking([a.agent, b.agent], { keep: 'first' })
     const run = await (await runtimeOf([root])).start(root, 'hi')
     await until(() => a.never.came + b.never.came === 2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect((await run.view()).activations.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled'])
   })
@@ -264,7 +264,7 @@ describe('a model gives one brief to several', () => {
     const leader = team(model, [a.agent, b.agent])
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await until(() => a.never.came + b.never.came === 2)
-    await run.stop({ delegation: 'c1' })
+    await run.control.stop({ delegation: 'c1' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'cancelled', 'cancelled'])
   })

@@ -70,7 +70,7 @@ test('a cancel is no failure of the code, and beginning anew is none either', as
   const cancelled = loop({ name: 'flow', agents: [waits], maxIterations: 2 })
   const run = await (await runtimeOf([cancelled])).start(cancelled, 'go')
   await expect.poll(async () => (await run.view()).interrupts.length).toBe(1)
-  await run.cancel('enough')
+  await run.control.cancel('enough')
   expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
   const anew = agent({
     name: 'anew',

@@ -100,18 +100,20 @@ describe('a team as a role of a team', () => {
     const outer = crew('outer', {}, [task('z', { role: 'inner' })], { roles: { inner, generalist: doer({}) } })
     const run = await start(outer)
     await waiting(run)
-    expect(await run.recruit({ description: 'outer help' })).toMatchObject({
+    expect(await run.team.recruit({ description: 'outer help' })).toMatchObject({
       admitted: true,
       member: 'dynamic_generalist_1',
     })
-    expect(await run.recruit({ description: 'inner help', team: 'inner' })).toMatchObject({
+    expect(await run.team.recruit({ description: 'inner help', team: 'inner' })).toMatchObject({
       admitted: true,
       member: 'dynamic_generalist_1',
     })
-    expect(await run.post({ to: 'generalist_1', content: 'hello', team: 'inner' })).toBe('accepted')
-    await expect(run.post({ to: '*', content: 1, team: 'nobody' })).rejects.toMatchObject({ code: 'input.invalid' })
-    expect(await run.retire({ member: 'generalist_1', team: 'inner' })).toEqual({ retired: true })
-    expect(await run.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'unknown' })
+    expect(await run.team.post({ to: 'generalist_1', content: 'hello', team: 'inner' })).toBe('accepted')
+    await expect(run.team.post({ to: '*', content: 1, team: 'nobody' })).rejects.toMatchObject({
+      code: 'input.invalid',
+    })
+    expect(await run.team.retire({ member: 'generalist_1', team: 'inner' })).toEqual({ retired: true })
+    expect(await run.team.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'unknown' })
     await letGo(run, 'x')
     expect((await run.outcome()).status).toBe('completed')
     const [one, two] = (await run.view()).teams
@@ -184,16 +186,16 @@ describe('a team as a role of a team', () => {
     })
     const run = await start(outer)
     await waiting(run)
-    await run.cancel('enough', 'Ann')
+    await run.control.cancel('enough', 'Ann')
     expect((await run.outcome()).status).toBe('cancelled')
     for (const { members, plan, state } of (await run.view()).teams) {
       expect(state).toBe('cancelled')
       expect(members.filter(({ status }) => !['cancelled', 'completed'].includes(status))).toEqual([])
       expect(plan.tasks.filter(({ status }) => status !== 'cancelled')).toEqual([])
     }
-    expect(await run.post({ to: '*', content: 'late' })).toBe('closed')
-    expect(await run.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
-    expect(await run.retire({ member: 'generalist_1', team: 'inner' })).toMatchObject({
+    expect(await run.team.post({ to: '*', content: 'late' })).toBe('closed')
+    expect(await run.team.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await run.team.retire({ member: 'generalist_1', team: 'inner' })).toMatchObject({
       retired: false,
       reason: 'closed',
     })
@@ -235,10 +237,10 @@ describe('a team below others', () => {
     const both = (await run.view()).teams
     expect(both).toHaveLength(2)
     for (const named of [{}, { team: 'inner' }])
-      await expect(run.recruit({ description: 'help', ...named })).rejects.toMatchObject({ code: 'input.invalid' })
+      await expect(run.team.recruit({ description: 'help', ...named })).rejects.toMatchObject({ code: 'input.invalid' })
     const [first, second] = both.map(({ activation }) => activation)
-    expect(await run.recruit({ description: 'help', team: first! })).toMatchObject({ admitted: true })
-    expect(await run.post({ to: '*', content: 'you', team: second! })).toBe('accepted')
+    expect(await run.team.recruit({ description: 'help', team: first! })).toMatchObject({ admitted: true })
+    expect(await run.team.post({ to: '*', content: 'you', team: second! })).toBe('accepted')
     for (let left = 2; left > 0; left--) {
       const { questions } = await waiting(run)
       await run.answer({ interruptId: questions[0]!.id, value: 'go' })
@@ -257,7 +259,7 @@ describe('a team below others', () => {
     const next = agent({ name: 'next', description: 'Next.', run: (_ctx: Context, input: string) => `then: ${input}` })
     const run = await start(sequential({ name: 'line', agents: [inner, next] }))
     await waiting(run)
-    expect(await run.post({ to: '*', content: 'hello' })).toBe('accepted')
+    expect(await run.team.post({ to: '*', content: 'hello' })).toBe('accepted')
     await letGo(run, 'x')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'then: Go' })
     expect((await run.view()).teams[0]).toMatchObject({ state: 'completed', mailbox: { accepted: 1 } })
@@ -328,14 +330,14 @@ describe('humans inside', () => {
       ]),
     )
     await waiting(run)
-    await run.stop({ delegation: 'hold' })
+    await run.control.stop({ delegation: 'hold' })
     const outcome = await run.outcome()
     expect(outcome.status).toBe('completed')
     expect(resultsOf(outcome).tasks.map(({ status }) => status)).toEqual(['failed', 'succeeded', 'succeeded'])
     expect(outputs(outcome)['e']).toBe('missing')
     expect(await run.until('waiting')).toMatchObject({ status: 'completed' })
-    await expect(run.stop({ delegation: 'hold' })).rejects.toMatchObject({ code: 'delegation.ended' })
-    await expect(run.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
+    await expect(run.control.stop({ delegation: 'hold' })).rejects.toMatchObject({ code: 'delegation.ended' })
+    await expect(run.control.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
   })
 
   test('stop: a name at work in two teams is refused with both; an activation is enough; idle tasks say so', async () => {
@@ -350,22 +352,22 @@ describe('humans inside', () => {
     const run = await start(outer)
     await waiting(run)
     for (const name of ['same', 'generalist_1']) {
-      const said = await run.stop({ delegation: name }).then(
+      const said = await run.control.stop({ delegation: name }).then(
         () => undefined,
         (thrown: { code: string; message: string }) => thrown,
       )
       expect(said).toMatchObject({ code: 'input.invalid', message: expect.stringContaining('act_') as string })
     }
-    await expect(run.stop({ delegation: 'later' })).rejects.toMatchObject({
+    await expect(run.control.stop({ delegation: 'later' })).rejects.toMatchObject({
       code: 'delegation.unknown',
       message: expect.stringContaining('nobody works') as string,
     })
-    await run.stop({ delegation: 'x' })
+    await run.control.stop({ delegation: 'x' })
     const inside = async (): Promise<unknown> => (await run.view()).teams[1]!.plan.tasks.map(({ status }) => status)
     await expect.poll(inside).toEqual(['failed', 'awaiting_approval', 'succeeded'])
-    await run.stop({ delegation: (await run.view()).teams[1]!.plan.tasks[1]!.activation! })
+    await run.control.stop({ delegation: (await run.view()).teams[1]!.plan.tasks[1]!.activation! })
     await expect.poll(inside).toEqual(['failed', 'failed', 'succeeded'])
-    await run.stop({ delegation: 'same' })
+    await run.control.stop({ delegation: 'same' })
     expect((await run.outcome()).status).toBe('failed')
     expect((await run.view()).teams.map(({ plan }) => plan.tasks.map(({ status }) => status))).toEqual([
       ['failed', 'failed'],

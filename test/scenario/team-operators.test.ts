@@ -65,18 +65,18 @@ describe('another process', () => {
     const { run } = await begun(crew({ hold: holds('hold'), other: holds('other') }), { store: store() })
     const far = (await runtimeOf([], { store: store(), drive: false })).handle(run.id)
     await waiting(run)
-    expect(await far.post({ to: 'role:generalist', content: 'from afar', by: 'Ann' })).toBe('accepted')
-    expect(await far.recruit({ description: 'help', role: 'scout' })).toEqual({
+    expect(await far.team.post({ to: 'role:generalist', content: 'from afar', by: 'Ann' })).toBe('accepted')
+    expect(await far.team.recruit({ description: 'help', role: 'scout' })).toEqual({
       admitted: true,
       member: 'dynamic_scout_1',
       duplicate: false,
     })
-    expect(await far.retire({ member: 'generalist_1' })).toEqual({ retired: true })
-    expect(await far.retire({ member: 'dynamic_scout_2' })).toMatchObject({ retired: false, reason: 'unknown' })
+    expect(await far.team.retire({ member: 'generalist_1' })).toEqual({ retired: true })
+    expect(await far.team.retire({ member: 'dynamic_scout_2' })).toMatchObject({ retired: false, reason: 'unknown' })
     await expect
       .poll(async () => (await far.view()).teams[0]!.plan.tasks.map(({ status }) => status))
       .toEqual(['awaiting_approval', 'awaiting_approval', 'succeeded'])
-    await far.stop({ delegation: 'other' })
+    await far.control.stop({ delegation: 'other' })
     const [view] = (await far.view()).teams
     expect(view!.mailbox).toMatchObject({ accepted: 1, unread: { generalist_1: 1, generalist_2: 1 } })
     expect(view!.mailbox.messages[0]).toMatchObject({ from: 'operator', by: 'Ann', content: 'from afar' })
@@ -95,30 +95,30 @@ describe('another process', () => {
     const far = (await runtimeOf([], { store: store(), drive: false })).handle(run.id)
     const wish = { description: 'help', requestId: 'r 1 "x" ☃' }
     const answers = await Promise.all([
-      run.recruit(wish),
-      far.recruit({ ...wish, description: 'other' }),
-      far.recruit(wish),
+      run.team.recruit(wish),
+      far.team.recruit({ ...wish, description: 'other' }),
+      far.team.recruit(wish),
     ])
     expect(new Set(answers.map((each) => JSON.stringify(each))).size).toBe(1)
     await letGo(run, 'hold')
     await run.outcome()
-    expect(await far.recruit(wish)).toEqual(answers[0])
+    expect(await far.team.recruit(wish)).toEqual(answers[0])
     expect(await factsOf(run, 'recruit.decided')).toHaveLength(1)
   })
 
   test('a wait for a decision can be given up; the wish is decided all the same', async () => {
     const { run } = await begun(crew({ hold: holds('hold') }), { store: store() })
     await waiting(run)
-    await run.pause()
+    await run.control.pause()
     await expect.poll(async () => (await run.view()).status).toBe('paused')
     const patience = new AbortController()
-    const asked = run.recruit({ description: 'help', requestId: 'r1', signal: patience.signal })
+    const asked = run.team.recruit({ description: 'help', requestId: 'r1', signal: patience.signal })
     patience.abort(new Error('enough'))
     await expect(asked).rejects.toThrow('enough')
-    await expect(run.recruit({ description: 'x', signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow(
-      'before',
-    )
-    await run.resume()
+    await expect(
+      run.team.recruit({ description: 'x', signal: AbortSignal.abort(new Error('before')) }),
+    ).rejects.toThrow('before')
+    await run.control.resume()
     await letGo(run, 'hold')
     await run.outcome()
     expect((await factsOf(run, 'recruit.decided')).length).toBeLessThanOrEqual(1)
@@ -135,14 +135,14 @@ describe('paused, waiting, cancelled', () => {
       ),
     )
     await waiting(run)
-    await run.pause({ reason: 'lunch', by: 'Ann' })
+    await run.control.pause({ reason: 'lunch', by: 'Ann' })
     await expect.poll(async () => (await run.view()).status).toBe('paused')
-    expect(await run.post({ to: 'generalist_2', content: 'later' })).toBe('accepted')
+    expect(await run.team.post({ to: 'generalist_2', content: 'later' })).toBe('accepted')
     const [question] = ((await run.until('waiting')) as { questions: readonly { id: string }[] }).questions
     await run.answer({ interruptId: question!.id, value: 'go' })
-    const asked = run.recruit({ description: 'help' })
+    const asked = run.team.recruit({ description: 'help' })
     expect((await run.view()).teams[0]!.plan.tasks.map(({ status }) => status)).not.toContain('succeeded')
-    await run.resume()
+    await run.control.resume()
     expect(await asked).toMatchObject({ admitted: true })
     const outcome = await run.outcome()
     expect((outcome as unknown as { results: PlanResults }).results.tasks[1]!.output).toEqual(['later'])
@@ -150,11 +150,11 @@ describe('paused, waiting, cancelled', () => {
 
   test('a cancel while a recruit awaits its human: the call says closed, no one joins, late decisions fail', async () => {
     const { run, runtime } = await begun(crew({ hold: holds('hold') }, { recruit: { policy: () => 'ask' } }))
-    const asked = run.recruit({ description: 'help' })
+    const asked = run.team.recruit({ description: 'help' })
     const approval = async (): Promise<string | undefined> => (await runtime.approvals({ run: run.id }))[0]?.id
     await expect.poll(approval).toBeDefined()
     const id = (await approval())!
-    await run.cancel('no more', 'Ann')
+    await run.control.cancel('no more', 'Ann')
     expect(await asked).toMatchObject({ admitted: false })
     expect((await run.outcome()).status).toBe('cancelled')
     await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toSatisfy((thrown) =>
@@ -176,7 +176,7 @@ describe('paused, waiting, cancelled', () => {
       .poll(async () => (await run.view()).teams[0]?.plan.tasks.map(({ status }) => status))
       .toEqual(['running', 'succeeded'])
     expect((await run.view()).teams[0]!.waits).toEqual([])
-    await run.post({ to: 'generalist_1', content: 'hello' })
+    await run.team.post({ to: 'generalist_1', content: 'hello' })
     const outcome = await run.outcome()
     expect((outcome as unknown as { results: PlanResults }).results.tasks[0]!.output).toEqual(['hello'])
   })
@@ -188,7 +188,7 @@ describe('leaving and waiting while a human is asked', () => {
       crew({ hold: async (ctx) => `${teammate(ctx).member} ${asText(await interrupt(ctx, 'which?'))}` }),
     )
     const [first] = (await waiting(run)).questions
-    expect(await run.retire({ member: 'generalist_1', mode: 'force', reason: 'ill', by: 'Ann' })).toEqual({
+    expect(await run.team.retire({ member: 'generalist_1', mode: 'force', reason: 'ill', by: 'Ann' })).toEqual({
       retired: true,
     })
     const open = async (): Promise<readonly string[]> => (await waiting(run)).questions.map(({ id }) => id)
@@ -228,7 +228,7 @@ describe('leaving and waiting while a human is asked', () => {
 
   test('a recruit with join none is cancelled once the last human wait is answered, outside the answer', async () => {
     const { run } = await begun(crew({ hold: holds('hold'), extra: holds('extra') }, {}, [task('hold')]))
-    expect(await run.recruit({ description: 'extra', join: 'none' })).toMatchObject({ admitted: true })
+    expect(await run.team.recruit({ description: 'extra', join: 'none' })).toMatchObject({ admitted: true })
     await letGo(run, 'hold')
     const outcome = await run.outcome()
     expect(outcome).toMatchObject({ status: 'completed', output: 'hold: go' })
@@ -249,9 +249,9 @@ describe('leaving and waiting while a human is asked', () => {
       ),
     )
     await expect.poll(async () => (await run.view()).teams[0]?.plan.tasks[0]?.status).toBe('succeeded')
-    expect(await run.post({ to: 'scout_1', content: 'too late' })).toBe('accepted')
-    expect(await run.post({ to: 'role:Scout', content: 'the next one' })).toBe('accepted')
-    expect(await run.recruit({ description: 'reads', role: 'SCOUT ' })).toMatchObject({
+    expect(await run.team.post({ to: 'scout_1', content: 'too late' })).toBe('accepted')
+    expect(await run.team.post({ to: 'role:Scout', content: 'the next one' })).toBe('accepted')
+    expect(await run.team.recruit({ description: 'reads', role: 'SCOUT ' })).toMatchObject({
       admitted: true,
       member: 'dynamic_scout_1',
     })
@@ -268,19 +268,19 @@ describe('runs without a team', () => {
     const { run, runtime } = await begun(plain)
     await waiting(run)
     for (const call of [
-      () => run.recruit({ description: 'x' }),
-      () => run.retire({ member: 'x' }),
-      () => run.post({ to: '*', content: 1 }),
+      () => run.team.recruit({ description: 'x' }),
+      () => run.team.retire({ member: 'x' }),
+      () => run.team.post({ to: '*', content: 1 }),
     ])
       await expect(call()).rejects.toMatchObject({ code: 'input.invalid' })
     await letGo(run, 'which?')
     await run.outcome()
-    expect(await run.recruit({ description: 'x' })).toMatchObject({ admitted: false, reason: 'closed' })
-    expect(await run.retire({ member: 'x' })).toMatchObject({ retired: false, reason: 'closed' })
-    expect(await run.post({ to: '*', content: 1 })).toBe('closed')
+    expect(await run.team.recruit({ description: 'x' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await run.team.retire({ member: 'x' })).toMatchObject({ retired: false, reason: 'closed' })
+    expect(await run.team.post({ to: '*', content: 1 })).toBe('closed')
     for (const call of [
-      () => runtime.handle('run_none').recruit({ description: 'x' }),
-      () => runtime.handle('run_none').retire({ member: 'x' }),
+      () => runtime.handle('run_none').team.recruit({ description: 'x' }),
+      () => runtime.handle('run_none').team.retire({ member: 'x' }),
     ])
       await expect(call()).rejects.toMatchObject({ code: 'run.unknown' })
   })
@@ -294,10 +294,10 @@ describe('runs without a team', () => {
     [{ description: 'x', by: '' }],
     [{ description: 'x', requestId: ' ' }],
     [{ description: 'x', team: 5 }],
-  ])('run.recruit(%o) is a reported mistake or a refusal; no one joins', async (wish) => {
+  ])('run.team.recruit(%o) is a reported mistake or a refusal; no one joins', async (wish) => {
     const { run } = await begun(crew({ hold: holds('hold') }))
     await waiting(run)
-    const said = await run.recruit(wish as never).then(
+    const said = await run.team.recruit(wish as never).then(
       ({ admitted }) => admitted,
       (thrown: { code: string }) => thrown.code,
     )

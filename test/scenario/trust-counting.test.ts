@@ -10,9 +10,9 @@ import { calls, runtimeOf, scripted, waiting } from './team.ts'
 
 const trust = 'analysts'
 const level = (runtime: Runtime, to: 'novice' | 'proficient' | 'expert') =>
-  runtime.setTrust({ trust, level: to, by: 'ann', reason: 'exam', create: true })
+  runtime.trust.set({ trust, level: to, by: 'ann', reason: 'exam', create: true })
 const counts = async (runtime: Runtime) => {
-  const { completed, succeeded } = await runtime.trust(trust)
+  const { completed, succeeded } = await runtime.trust.of(trust)
   return [completed, succeeded]
 }
 const begin = async (root: Agent, oversight: Oversight = { trust }) => {
@@ -65,13 +65,13 @@ describe('what counts', () => {
   test('finished by hand and cancelled, also after a takeover: neither counts', async () => {
     const { runtime, run } = await begin(human({ name: 'person' }))
     await waiting(run)
-    await run.takeOver({ by: 'ann' })
-    await run.finish({ output: 'by hand', by: 'ann' })
+    await run.control.takeOver({ by: 'ann' })
+    await run.control.finish({ output: 'by hand', by: 'ann' })
     expect(await run.outcome()).toMatchObject({ status: 'completed', by: 'ann' })
     const other = await runtime.start('person', 'go', { oversight: { trust } })
     await waiting(other)
-    await other.takeOver({ by: 'ann' })
-    await other.cancel('enough')
+    await other.control.takeOver({ by: 'ann' })
+    await other.control.cancel('enough')
     await other.outcome()
     expect(await counts(runtime)).toEqual([0, 0])
   })
@@ -79,8 +79,8 @@ describe('what counts', () => {
   test('taken over and handed back: it counts as any other, once, over another process too', async () => {
     const { runtime, run } = await begin(human({ name: 'person' }))
     const [asked] = (await waiting(run)).questions
-    await run.takeOver({ by: 'ann' })
-    await run.handBack({ by: 'ann' })
+    await run.control.takeOver({ by: 'ann' })
+    await run.control.handBack({ by: 'ann' })
     await run.answer({ interruptId: asked!.id, value: 0 })
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 0 })
     expect(await counts(runtime)).toEqual([1, 1])
@@ -127,12 +127,12 @@ describe('modes that follow from a level, where something is done', () => {
     await Promise.all(Array.from({ length: 10 }, () => runtime.run('quick', 'go', { oversight: { trust } })))
     expect(await counts(runtime)).toEqual([10, 10])
     const [after] = await Promise.all([
-      runtime.incident({ trust, severity: 'serious', id: 'i1' }),
+      runtime.trust.incident({ trust, severity: 'serious', id: 'i1' }),
       ...first.map(({ questions }, n) => waits[n]!.answer({ interruptId: questions[0]!.id, value: n })),
     ])
     expect(after).toMatchObject({ level: 'novice', mode: 'in-command' })
     await Promise.all(waits.map((run) => run.outcome()))
-    const view = await runtime.trust(trust)
+    const view = await runtime.trust.of(trust)
     expect(view.level).toBe('novice')
     expect(view.completed).toBe(view.succeeded)
     expect(view.completed).toBeLessThanOrEqual(6)

@@ -53,7 +53,7 @@ async function nextApproval(runtime: Runtime, { id }: { readonly id: string }): 
   return (await runtime.approvals({ run: id }))[0]!
 }
 const level = (runtime: Runtime, to: 'novice' | 'proficient' | 'expert') =>
-  runtime.setTrust({ trust: 'analysts', level: to, by: 'ann', reason: 'for this test' })
+  runtime.trust.set({ trust: 'analysts', level: to, by: 'ann', reason: 'for this test' })
 
 describe('the mode follows from the level', () => {
   test.each([
@@ -67,21 +67,21 @@ describe('the mode follows from the level', () => {
     expect(await agreed(run)).toMatchObject({ output })
     const noted = (await eventsOf(run)).filter((event) => event.type === 'fact.noted')
     expect(noted).toMatchObject([{ name: 'trust.level', data: { trust: 'analysts', level: to, mode } }])
-    expect(await runtime.trust('analysts')).toMatchObject({ level: to, mode, completed: 1, succeeded: 1 })
+    expect(await runtime.trust.of('analysts')).toMatchObject({ level: to, mode, completed: 1, succeeded: 1 })
   })
 
   test('who has done nothing yet is a novice, and the view says what is missing', async () => {
     const runtime = await runtimeOf([analyst])
-    const before = await runtime.trust('analysts')
+    const before = await runtime.trust.of('analysts')
     expect(before).toMatchObject({
       level: 'novice',
       completed: 0,
       next: { ok: false, target: 'proficient', reason: { message: '0 of 50 tasks' } },
     })
     expect(before.startedAt).toBeUndefined()
-    expect(await runtime.trusts()).toEqual([])
+    expect(await runtime.trust.all()).toEqual([])
     await agreed(await runtime.start('analyst', 'go'))
-    expect(await runtime.trusts()).toMatchObject([{ name: 'analysts', completed: 1, history: [{ what: 'opened' }] }])
+    expect(await runtime.trust.all()).toMatchObject([{ name: 'analysts', completed: 1, history: [{ what: 'opened' }] }])
   })
 
   test('the stricter of the edge and the level; several trusts: the strictest', async () => {
@@ -92,7 +92,7 @@ describe('the mode follows from the level', () => {
     })
     const both = await runtime.start('analyst', 'go', { oversight: { trust: 'newcomers' } })
     expect(await agreed(both)).toMatchObject({ output: ['approved', 'approved', 'approved'] })
-    expect((await runtime.trusts()).map(({ name, completed: n }) => [name, n])).toEqual([
+    expect((await runtime.trust.all()).map(({ name, completed: n }) => [name, n])).toEqual([
       ['analysts', 2],
       ['newcomers', 1],
     ])
@@ -105,7 +105,7 @@ describe('while a run goes on', () => {
     await level(runtime, 'expert')
     const run = await runtime.start('analyst', 'wait')
     const [asked] = (await waiting(run)).questions
-    const after = await runtime.incident({
+    const after = await runtime.trust.incident({
       trust: 'analysts',
       severity: 'serious',
       by: 'eve',
@@ -122,7 +122,7 @@ describe('while a run goes on', () => {
     const approval = await nextApproval(runtime, run)
     expect(approval).toMatchObject({ tool: 'read', reason: 'a human is in command: every action is approved' })
     expect(await agreed(run)).toMatchObject({ output: ['unasked', 'approved', 'approved'] })
-    expect(await runtime.trust('analysts')).toMatchObject({ level: 'novice', completed: 1, succeeded: 1 })
+    expect(await runtime.trust.of('analysts')).toMatchObject({ level: 'novice', completed: 1, succeeded: 1 })
   })
 
   test('a rise loosens no run that has begun, at no depth', async () => {
@@ -151,9 +151,9 @@ describe('what a run adds', () => {
     for (const brief of ['go', 'fail', 'no', 'throw']) await agreed(await runtime.start('analyst', brief))
     const run = await runtime.start('analyst', 'wait')
     await waiting(run)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
-    expect(await runtime.trust('analysts')).toMatchObject({ completed: 3, succeeded: 1 })
+    expect(await runtime.trust.of('analysts')).toMatchObject({ completed: 3, succeeded: 1 })
   })
 
   test('it rises by the rules of its name when a run has ended, and the next run begins with it', async () => {
@@ -178,7 +178,7 @@ describe('what a run adds', () => {
     await runtime.close()
     // who only looks goes by the rules of the last run
     const other = await runtimeOf([], { store: file, drive: false })
-    expect(await other.trust('analysts')).toMatchObject({
+    expect(await other.trust.of('analysts')).toMatchObject({
       level: 'proficient',
       completed: 3,
       next: { reason: { message: '3 of 1000 tasks' } },
@@ -191,7 +191,7 @@ describe('what a run adds', () => {
     await level(runtime, 'expert')
     const runs = await Promise.all(Array.from({ length: 20 }, () => runtime.start('analyst', 'go')))
     await Promise.all(runs.map((run) => run.outcome()))
-    expect(await runtime.trust('analysts')).toMatchObject({ completed: 20, succeeded: 20 })
+    expect(await runtime.trust.of('analysts')).toMatchObject({ completed: 20, succeeded: 20 })
   })
 
   test('a run without trust records nothing of it', async () => {
@@ -210,12 +210,12 @@ describe('what is said from outside', () => {
     const runtime = await runtimeOf([analyst, vandal])
     await runtime.run('vandal', 'go')
     const run = await runtime.start('analyst', 'wait')
-    await expect(runtime.trust('analysts')).rejects.toMatchObject({ code: 'trust.invalid' })
+    await expect(runtime.trust.of('analysts')).rejects.toMatchObject({ code: 'trust.invalid' })
     expect(await nextApproval(runtime, run)).toMatchObject({ tool: 'read' })
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     await run.outcome()
     expect(await level(runtime, 'proficient')).toMatchObject({ level: 'proficient', completed: 0 })
-    expect(await runtime.trust('analysts')).toMatchObject({ level: 'proficient' })
+    expect(await runtime.trust.of('analysts')).toMatchObject({ level: 'proficient' })
   })
 
   test('an incident for an unknown name is a slip, unless it says that it is meant', async () => {
@@ -225,14 +225,14 @@ describe('what is said from outside', () => {
       message: 'nothing is trusted under the name "analyst": did you mean "analysts"?',
     }
     const set = { level: 'expert', by: 'ann', reason: 'x' } as const
-    await expect(runtime.incident({ trust: 'analyst', severity: 'serious' })).rejects.toMatchObject(slip)
-    await expect(runtime.setTrust({ trust: 'analyst', ...set })).rejects.toMatchObject(slip)
-    await expect(runtime.setTrust({ trust: 'press', ...set, create: 'yes' as never })).rejects.toMatchObject({
+    await expect(runtime.trust.incident({ trust: 'analyst', severity: 'serious' })).rejects.toMatchObject(slip)
+    await expect(runtime.trust.set({ trust: 'analyst', ...set })).rejects.toMatchObject(slip)
+    await expect(runtime.trust.set({ trust: 'press', ...set, create: 'yes' as never })).rejects.toMatchObject({
       code: 'input.invalid',
     })
-    expect(await runtime.trusts()).toEqual([])
-    expect(await runtime.setTrust({ trust: 'press', ...set, create: true })).toMatchObject({ level: 'expert' })
-    expect(await runtime.incident({ trust: 'press', severity: 'minor' })).toMatchObject({
+    expect(await runtime.trust.all()).toEqual([])
+    expect(await runtime.trust.set({ trust: 'press', ...set, create: true })).toMatchObject({ level: 'expert' })
+    expect(await runtime.trust.incident({ trust: 'press', severity: 'minor' })).toMatchObject({
       history: [{}, {}, { what: 'incident' }],
     })
     await expect(runtimeOf([analyst], { trust: { analist: 'conservative' } })).rejects.toMatchObject({
@@ -243,22 +243,22 @@ describe('what is said from outside', () => {
 
   test('the same incident twice counts once; an invalid one is refused and changes nothing', async () => {
     const runtime = await runtimeOf([analyst])
-    for (let n = 0; n < 2; n++) await runtime.incident({ trust: 'analysts', severity: 'minor', id: 'inc_1' })
-    const before = await runtime.trust('analysts')
+    for (let n = 0; n < 2; n++) await runtime.trust.incident({ trust: 'analysts', severity: 'minor', id: 'inc_1' })
+    const before = await runtime.trust.of('analysts')
     expect(before.history.map(({ what }) => what)).toEqual(['opened', 'incident'])
     const refused = async (work: Promise<unknown>, code: string): Promise<void> => {
       await expect(work).rejects.toMatchObject({ code })
     }
-    await refused(runtime.incident({ trust: 'analysts', severity: 'awful' as never }), 'trust.invalid')
-    await refused(runtime.incident({ trust: 'a/b', severity: 'minor' }), 'input.invalid')
-    await refused(runtime.incident({ trust: 'analysts', severity: 'minor', who: 'me' } as never), 'input.invalid')
+    await refused(runtime.trust.incident({ trust: 'analysts', severity: 'awful' as never }), 'trust.invalid')
+    await refused(runtime.trust.incident({ trust: 'a/b', severity: 'minor' }), 'input.invalid')
+    await refused(runtime.trust.incident({ trust: 'analysts', severity: 'minor', who: 'me' } as never), 'input.invalid')
     await refused(
-      runtime.setTrust({ trust: 'analysts', level: 'wizard' as never, by: 'a', reason: 'b' }),
+      runtime.trust.set({ trust: 'analysts', level: 'wizard' as never, by: 'a', reason: 'b' }),
       'trust.invalid',
     )
-    await refused(runtime.setTrust({ trust: 'analysts', level: 'expert', by: 'a', reason: '' }), 'input.invalid')
-    await refused(runtime.trust('.names'), 'input.invalid')
+    await refused(runtime.trust.set({ trust: 'analysts', level: 'expert', by: 'a', reason: '' }), 'input.invalid')
+    await refused(runtime.trust.of('.names'), 'input.invalid')
     await refused(runtimeOf([analyst], { trust: { analysts: 'lax' as never } }), 'config.invalid')
-    expect((await runtime.trust('analysts')).history).toEqual(before.history)
+    expect((await runtime.trust.of('analysts')).history).toEqual(before.history)
   })
 })

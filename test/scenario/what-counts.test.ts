@@ -58,7 +58,7 @@ const edits: Act = async (run) =>
 const byHand: Act = async (run) => {
   await waiting(run)
   const { activation } = (await run.view()).activations.find((each) => each.agent === 'a')!
-  await run.complete({ delegation: activation, output: 'ANSWER', by: 'ann' })
+  await run.control.complete({ delegation: activation, output: 'ANSWER', by: 'ann' })
 }
 
 /** How an answer came to count; what its agent has said in the end. */
@@ -186,8 +186,8 @@ describe('messages and text have the answer that counts, and nothing that a midd
     const root = router({ name: 'a', model: scripted(calls(['ask', {}])), tools: [ask], workers: [inside] })
     const run = await (await runtimeOf([root])).start(root, 'go')
     await waiting(run)
-    await run.takeOver({ by: 'ann' })
-    await run.finish({ output: 'ANSWER', by: 'ann' })
+    await run.control.takeOver({ by: 'ann' })
+    await run.control.finish({ output: 'ANSWER', by: 'ann' })
     await run.outcome()
     expect(wordsOf(await all(run.messages()), 'a')).toEqual(['ANSWER'])
     expect(await textIn(run.text())).toBe('ANSWER')

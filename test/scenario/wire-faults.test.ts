@@ -183,7 +183,7 @@ describe.each(wires)('$name', ({ model, name }) => {
     const run = await started(model, deeds, proxy)
     for await (const piece of run.text({ path: ['lead', 'researcher'] })) {
       expect(piece).not.toBe('')
-      await run.cancel('enough', 'ann')
+      await run.control.cancel('enough', 'ann')
       break
     }
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })

@@ -234,7 +234,12 @@ async function untilDeath({ runtime, death }: Life, deeds: Deeds): Promise<Json>
       if (!('waiting' in state)) return state.status === 'completed' ? state.output : state.status
       for (const { id, kind } of state.questions) {
         if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve' })
-        else await run.settleDoubt({ id, happened: deeds.includes('publish ravens'), value: { published: 'ravens' } })
+        else
+          await run.control.settleDoubt({
+            id,
+            happened: deeds.includes('publish ravens'),
+            value: { published: 'ravens' },
+          })
       }
     }
   }

@@ -469,7 +469,7 @@ describe('bounds', () => {
     const root = boss(hangs, [asker()])
     const run = await (await runtimeOf([root])).start(root, 'go')
     await expect.poll(() => hangs.prompts.length).toBe(2)
-    await run.cancel('enough')
+    await run.control.cancel('enough')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect((await run.view()).activations.map(({ outcome }) => outcome?.status)).toEqual(['cancelled', 'cancelled'])
   })

@@ -156,14 +156,14 @@ describe('team C99: reserved before it begins', () => {
   test('a cancel, an edit and an end of the rest reach waiting tasks', async () => {
     const cancelled = await staged(of({ tokens: 10_000 }, plan))
     await cancelled.until(0.5)
-    await cancelled.run.cancel('enough')
+    await cancelled.run.control.cancel('enough')
     expect((await cancelled.end()).outcome).toMatchObject({ status: 'cancelled' })
     expect((await cancelled.run.view()).teams[0]!.budget.waiting).toEqual([])
 
     const edited = await staged(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
     await edited.until(0.5)
-    await edited.run.takeOver({ by: 'ann' })
-    await edited.run.handBack({ by: 'ann', plan: { remove: ['c'] } })
+    await edited.run.control.takeOver({ by: 'ann' })
+    await edited.run.control.handBack({ by: 'ann', plan: { remove: ['c'] } })
     expect(ends((await edited.end()).events)).toEqual(['c skipped (removed by ann)', 'a succeeded', 'b succeeded'])
 
     const dying = agent({
@@ -181,12 +181,12 @@ describe('team C99: reserved before it begins', () => {
       of({ tokens: 9_500 }, tasks(['10', { estimate: { tokens: 9_000 } }], ['10', { estimate: { tokens: 9_000 } }])),
     )
     await stage.until(0.5)
-    await stage.run.pause()
+    await stage.run.control.pause()
     await stage.until(60)
     const started = async (): Promise<readonly unknown[]> =>
       (await stage.run.view()).teams[0]!.plan.tasks.map(({ startedAt }) => startedAt)
     expect((await started())[1]).toBeUndefined()
-    await stage.run.resume()
+    await stage.run.control.resume()
     expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { partial: false } })
   })
 
@@ -594,7 +594,7 @@ describe('a human is asked', () => {
 
     const cancelled = await staged(of(budget, plan))
     await cancelled.until(10)
-    await cancelled.run.cancel('enough')
+    await cancelled.run.control.cancel('enough')
     expect((await cancelled.end()).outcome).toMatchObject({ status: 'cancelled' })
   })
 })

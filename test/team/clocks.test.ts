@@ -34,11 +34,11 @@ test.each([['pause'], ['takeover']])(
     const stage = await staged(crew)
     const { run } = stage
     await stage.until(5)
-    if (how === 'pause') await run.pause()
-    else await run.takeOver({ by: 'ann' })
+    if (how === 'pause') await run.control.pause()
+    else await run.control.takeOver({ by: 'ann' })
     await stage.until(3_605)
-    if (how === 'pause') await run.resume()
-    else await run.handBack({ by: 'ann' })
+    if (how === 'pause') await run.control.resume()
+    else await run.control.handBack({ by: 'ann' })
     const { outcome, lines } = await stage.end()
     expect(outcome.status).toBe('completed')
     expect(lines.filter(([, what]) => what.includes('succeeded'))).toEqual([
@@ -71,9 +71,9 @@ test('K8: work before and after a pause adds up: ten minutes of work last ten mi
   const stage = await staged(lazy)
   const { run } = stage
   await stage.until(300)
-  await run.pause()
+  await run.control.pause()
   await stage.until(900)
-  await run.resume()
+  await run.control.resume()
   const { lines } = await stage.end()
   expect(lines.filter(([, what]) => what.includes(' failed: '))).toEqual([
     [1_200, 'A failed: effect.timed-out'],
@@ -91,9 +91,9 @@ test('K8: so with the time that a supervisor gives a worker', async () => {
   const stage = await staged(boss)
   const { run } = stage
   await stage.until(5)
-  await run.pause()
+  await run.control.pause()
   await stage.until(3_600)
-  await run.resume()
+  await run.control.resume()
   const { outcome, events } = await stage.end()
   expect(outcome).toMatchObject({ status: 'completed', output: 'done' })
   expect(events.some(({ event }) => event.type === 'worker.settled' && event.outcome.status === 'completed')).toBe(true)
@@ -116,9 +116,9 @@ test('K8: and with the time in which an answer is measured', async () => {
   const stage = await staged(writer)
   const { run } = stage
   await stage.until(5)
-  await run.pause()
+  await run.control.pause()
   await stage.until(3_600)
-  await run.resume()
+  await run.control.resume()
   const { outcome, events } = await stage.end()
   expect(outcome).toMatchObject({ status: 'completed', output: 'a poem' })
   expect(

@@ -352,7 +352,7 @@ describe('team C52: given up while others work', () => {
   test('cancelling the run is no failure: nothing is given up', async () => {
     const stage = await staged(of({ A: 10, B: 10 }, tasks('a', 'b'), { tolerance: 0 }))
     await stage.until(5)
-    await stage.run.cancel('enough')
+    await stage.run.control.cancel('enough')
     const { outcome, lines } = await stage.end()
     expect(outcome).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(told(lines, 'aborted')).toEqual([])

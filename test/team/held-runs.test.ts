@@ -20,8 +20,8 @@ async function done<T>(stage: Staged, command: Promise<T>): Promise<T> {
   return end.value
 }
 const hold = {
-  paused: [(run: Staged['run']) => run.pause(), (run: Staged['run']) => run.resume()],
-  'taken over': [(run: Staged['run']) => run.takeOver(), (run: Staged['run']) => run.handBack()],
+  paused: [(run: Staged['run']) => run.control.pause(), (run: Staged['run']) => run.control.resume()],
+  'taken over': [(run: Staged['run']) => run.control.takeOver(), (run: Staged['run']) => run.control.handBack()],
 } as const
 
 describe.each(Object.keys(hold) as (keyof typeof hold)[])('while a run is %s for an hour', (how) => {

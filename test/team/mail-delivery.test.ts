@@ -164,7 +164,7 @@ describe('what is taken', () => {
         { quota: 3 },
       ),
     )
-    for (let i = 0; i < 5; i++) await stage.run.post({ to: 'b_1', content: i })
+    for (let i = 0; i < 5; i++) await stage.run.team.post({ to: 'b_1', content: i })
     const { outcome, events } = await stage.end()
     expect(outputOf(outcome, 'a')).toEqual([true, 'invalid', true, true, 'quota'])
     expect(outputOf(outcome, 'b')).toBe(true)

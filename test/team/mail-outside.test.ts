@@ -19,10 +19,16 @@ describe('from outside', () => {
   test('a writer from outside is always the operator', async () => {
     const stage = await staged(members({ a: readsAt(1), b: readsAt(1) }))
     expect(
-      await stage.run.post({ to: 'a_1', content: { look: 'here' }, kind: 'request', correlationId: 'x', by: 'b_1' }),
+      await stage.run.team.post({
+        to: 'a_1',
+        content: { look: 'here' },
+        kind: 'request',
+        correlationId: 'x',
+        by: 'b_1',
+      }),
     ).toBe('accepted')
-    expect(await stage.run.post({ to: '*', content: 'all', by: 'lead' })).toBe('accepted')
-    expect(await stage.run.post({ to: 'role:B', content: null })).toBe('accepted')
+    expect(await stage.run.team.post({ to: '*', content: 'all', by: 'lead' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'role:B', content: null })).toBe('accepted')
     const { outcome, events } = await stage.end()
     expect(outputOf(outcome, 'a')).toEqual([
       {
@@ -49,8 +55,8 @@ describe('from outside', () => {
 
   test('the same id twice is one message', async () => {
     const stage = await staged(members({ a: readsAt(1) }))
-    await Promise.all([1, 2, 3].map(() => stage.run.post({ to: 'a_1', content: 'once', id: 'm1' })))
-    expect(await stage.run.post({ to: 'a_1', content: 'other', id: 'm2' })).toBe('accepted')
+    await Promise.all([1, 2, 3].map(() => stage.run.team.post({ to: 'a_1', content: 'once', id: 'm1' })))
+    expect(await stage.run.team.post({ to: 'a_1', content: 'other', id: 'm2' })).toBe('accepted')
     const { outcome } = await stage.end()
     expect(outputOf(outcome, 'a')).toMatchObject([{ content: 'once' }, { content: 'other' }])
   })
@@ -59,8 +65,8 @@ describe('from outside', () => {
     const stage = await staged(members({ a: 1 }))
     const { outcome, events } = await stage.end()
     expect(outcome.status).toBe('completed')
-    expect(await stage.run.post({ to: 'a_1', content: 'late' })).toBe('closed')
-    expect(await stage.run.post({ to: 'a_1', content: 'late', team: 'analysts' })).toBe('closed')
+    expect(await stage.run.team.post({ to: 'a_1', content: 'late' })).toBe('closed')
+    expect(await stage.run.team.post({ to: 'a_1', content: 'late', team: 'analysts' })).toBe('closed')
     expect(await stage.runtime.handle(stage.run.id).view()).toMatchObject({ status: 'completed' })
     expect(of(events, 'mail.accepted')).toEqual([])
   })
@@ -68,11 +74,11 @@ describe('from outside', () => {
   test('a paused team takes mail, and gives it out when it goes on', async () => {
     const stage = await staged(members({ a: readsAt(2) }))
     await stage.until(1)
-    await stage.run.pause()
+    await stage.run.control.pause()
     await stage.rests()
-    expect(await stage.run.post({ to: 'a_1', content: 'while paused' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'a_1', content: 'while paused' })).toBe('accepted')
     await stage.rests()
-    await stage.run.resume()
+    await stage.run.control.resume()
     const { outcome } = await stage.end()
     expect(outputOf(outcome, 'a')).toMatchObject([{ from: 'operator', content: 'while paused' }])
   })
@@ -80,18 +86,18 @@ describe('from outside', () => {
   test('invalid mail is refused at the call with all problems; so are Reeve’s own words to leaders', async () => {
     const stage = await staged(members({ a: 1 }))
     const wrong = { to: ' ', content: { n: NaN }, kind: '', bcc: 'x' } as never
-    const refused = await stage.run.post(wrong).catch((thrown: unknown) => thrown)
+    const refused = await stage.run.team.post(wrong).catch((thrown: unknown) => thrown)
     expect(ReeveError.is(refused) && refused.code).toBe('input.invalid')
     for (const part of ['no option "bcc"', '"to" is the text', 'content.n is NaN', '"kind" is the text ""'])
       expect((refused as Error).message).toContain(part)
-    await expect(stage.run.post({ to: 'a_1' } as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(stage.run.post({ to: 'a_1', content: 'x', team: 'writers' })).rejects.toMatchObject({
+    await expect(stage.run.team.post({ to: 'a_1' } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(stage.run.team.post({ to: 'a_1', content: 'x', team: 'writers' })).rejects.toMatchObject({
       code: 'input.invalid',
     })
     const root = `act_${stage.run.id}` as never
     for (const type of ['$team', '$team.reply', '$team.mail', '$stop'])
       await expect(stage.run.post(root, { type, do: 'team' })).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(stage.runtime.handle('nobody').post({ to: 'a_1', content: 'x' })).rejects.toMatchObject({
+    await expect(stage.runtime.handle('nobody').team.post({ to: 'a_1', content: 'x' })).rejects.toMatchObject({
       code: 'run.unknown',
     })
     const { events } = await stage.end()
@@ -101,8 +107,8 @@ describe('from outside', () => {
   test('too large, or without a receiver: the journal has the answer', async () => {
     const stage = await staged(members({ a: 1 }, { maxBytes: 8 }))
     for (const content of ['123456', '1234567'])
-      expect(await stage.run.post({ to: 'a_1', content, by: 'ann' })).toBe('accepted')
-    expect(await stage.run.post({ to: 'role: ', content: 1 })).toBe('accepted')
+      expect(await stage.run.team.post({ to: 'a_1', content, by: 'ann' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'role: ', content: 1 })).toBe('accepted')
     const { events } = await stage.end()
     expect(of(events, 'mail.accepted')).toMatchObject([{ seq: 1, recipients: ['a_1'] }])
     expect(of(events, 'mail.refused')).toMatchObject([

@@ -195,9 +195,9 @@ describe('sending', () => {
         { retry: { backoffMs: 0 } },
       ),
     )
-    expect(await stage.run.post({ to: 'b_1', content: 'one' })).toBe('accepted')
-    expect(await stage.run.post({ to: 'b_1', content: 'two' })).toBe('accepted')
-    expect(await stage.run.post({ to: 'b_1', content: 'three' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'b_1', content: 'one' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'b_1', content: 'two' })).toBe('accepted')
+    expect(await stage.run.team.post({ to: 'b_1', content: 'three' })).toBe('accepted')
     const { outcome, events } = await stage.end()
     const quota = { accepted: false, reason: 'quota', message: 'a member may send 2 messages, no more' }
     expect(outputOf(outcome, 'a')).toMatchObject([{ reason: 'invalid' }, quota, quota])

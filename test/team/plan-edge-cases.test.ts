@@ -288,7 +288,7 @@ describe('one terminal event', () => {
     for (const root of [planning, answering]) {
       const stage = await staged(root)
       await stage.rests()
-      await stage.run.cancel('enough')
+      await stage.run.control.cancel('enough')
       const { events, outcome } = await stage.end()
       expect(outcome.status).toBe('cancelled')
       expect(

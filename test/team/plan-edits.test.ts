@@ -30,10 +30,11 @@ const at = async (second: number, doings: Parameters<typeof crew>[1], options?: 
     .concat(['C', 'D', 'E', 'F'].map((id) => task(id, { dependencies: ['B'] })))
   const stage = await staged(crew(plan, { B: 10, C: 5, D: 5, E: 5, F: 5, ...doings }, options))
   await stage.until(second)
-  await done(stage, stage.run.takeOver({ by: 'ann' }))
+  await done(stage, stage.run.control.takeOver({ by: 'ann' }))
   return stage
 }
-const back = (stage: Staged, plan: PlanEdit): Promise<void> => done(stage, stage.run.handBack({ plan, by: 'ann' }))
+const back = (stage: Staged, plan: PlanEdit): Promise<void> =>
+  done(stage, stage.run.control.handBack({ plan, by: 'ann' }))
 
 describe('how much may fail, of a plan that was edited', () => {
   test('team C72: an exceeded tolerance gives the plan up at the hand back, and nothing more begins', async () => {
@@ -112,7 +113,7 @@ describe('what an edit may say', () => {
     ]
     const stage = await staged(crew(review, { review: 1, draft: 1, last: 5, again: 1 }))
     await stage.until(3)
-    await done(stage, stage.run.takeOver({ by: 'bob', at: 'now' }))
+    await done(stage, stage.run.control.takeOver({ by: 'bob', at: 'now' }))
     await back(stage, { add: [task('again', { dependencies: ['draft'], produces: ['remarks'] })] })
     expect((await stage.end()).outcome).toMatchObject({
       status: 'completed',
@@ -123,7 +124,7 @@ describe('what an edit may say', () => {
   test('team C72: two edits, one after the other: the second is looked at with what the first has made of it', async () => {
     const stage = await at(1, { G: 5, H: 5 })
     await back(stage, { add: [task('G', { dependencies: ['C'] })] })
-    await done(stage, stage.run.takeOver({ by: 'bob' }))
+    await done(stage, stage.run.control.takeOver({ by: 'bob' }))
     await expect(back(stage, { remove: ['C'] })).rejects.toThrow(/"G" depends on "C"/)
     await back(stage, {
       add: [task('H', { dependencies: ['G'] })],
@@ -155,7 +156,7 @@ describe('what an edit may say', () => {
   test('all work is done during a takeover: the run is open, and an added task is refused or done', async () => {
     const stage = await at(1, { G: 5 })
     const given = (id: string) =>
-      done(stage, stage.run.complete({ task: id, output: id })).then(
+      done(stage, stage.run.control.complete({ task: id, output: id })).then(
         () => 'done',
         (thrown: { code?: string }) => thrown.code,
       )
@@ -167,7 +168,7 @@ describe('what an edit may say', () => {
     await expect(back(stage, { add: [task('G')] })).rejects.toMatchObject({
       code: expect.stringMatching(/plan.invalid|run.ended/) as string,
     })
-    await done(stage, stage.run.handBack())
+    await done(stage, stage.run.control.handBack())
     expect((await stage.end()).outcome).toMatchObject({ status: 'completed' })
   })
 })

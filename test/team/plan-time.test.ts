@@ -99,7 +99,7 @@ test('team C81: a plan not approved in time is not carried out, and counts as re
 test('team C89: a run cancelled while its plan waits for approval is cancelled; no task begins', async () => {
   const { run, clock } = await started({ planner: { subtasks: tasks(1) }, approvePlan: true })
   await run.until('waiting')
-  await run.cancel('never mind')
+  await run.control.cancel('never mind')
   expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
   const events = await played(run, clock)
   expect(events.some(({ event }) => event.type === 'plan.created' || event.type === 'worker.started')).toBe(false)
@@ -113,7 +113,7 @@ test('team C10: a run cancelled during planning is cancelled, with a fallback to
   })
   const { run, clock } = await started({ planner: slow, fallback: true })
   await turns(50)
-  await run.cancel('never mind')
+  await run.control.cancel('never mind')
   expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
   expect((await played(run, clock)).some(({ event }) => event.type === 'plan.created')).toBe(false)
 })

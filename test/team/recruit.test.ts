@@ -629,7 +629,7 @@ describe('a human is asked where the policy leaves it to one', () => {
 
   test('a cancel during the decision: no one joins, and no decision is needed', async () => {
     const stage = await asked()
-    await stage.run.cancel('enough')
+    await stage.run.control.cancel('enough')
     const { outcome, events } = await stage.end()
     expect(outcome.status).toBe('cancelled')
     expect(await stage.runtime.approvals()).toEqual([])

@@ -303,9 +303,9 @@ describe('publishing the report', () => {
   test('team C98: S2i: paused at 20 and resumed at 60, E ends at 33, and F begins at 60', async () => {
     const stage = await staged(market().team)
     await stage.until(20)
-    await stage.run.pause({ reason: 'lunch' })
+    await stage.run.control.pause({ reason: 'lunch' })
     await stage.until(60)
-    await stage.run.resume()
+    await stage.run.control.resume()
     await says(stage, 163, 'approve')
     const { lines } = await stage.end()
     const ofEAndF = worked(lines).filter(([, what]) => /^[EF] /u.test(what))

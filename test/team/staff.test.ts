@@ -91,7 +91,7 @@ describe('who may come', () => {
     const stage = await staged(
       crew({ a: after(5, wishes({ description: 'mine' })), x: 1, y: 1, z: 1, mine: 1 }, {}, [task('a')]),
     )
-    const asked = ['x', 'y', 'z'].map((description) => stage.run.recruit({ description, by: 'generalist_1' }))
+    const asked = ['x', 'y', 'z'].map((description) => stage.run.team.recruit({ description, by: 'generalist_1' }))
     const { outcome } = await stage.end()
     expect((await Promise.all(asked)).map(({ admitted }) => admitted)).toEqual([true, true, true])
     expect(resultOf(outcome, 'a').output).toEqual(['dynamic_generalist_4'])
@@ -193,8 +193,8 @@ describe('who may come', () => {
       ]),
     )
     await stage.end()
-    expect(await stage.run.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
-    expect(await stage.run.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'closed' })
+    expect(await stage.run.team.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
+    expect(await stage.run.team.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'closed' })
   })
 })
 

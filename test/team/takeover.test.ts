@@ -35,7 +35,7 @@ async function done<T>(stage: Staged, command: Promise<T>): Promise<T> {
 const taken = async (second: number, options?: Parameters<typeof crew>[2]) => {
   const stage = await staged(market(options))
   await stage.until(second)
-  const context = await done(stage, stage.run.takeOver({ by: 'ann', reason: 'mine' }))
+  const context = await done(stage, stage.run.control.takeOver({ by: 'ann', reason: 'mine' }))
   return { stage, context, run: stage.run }
 }
 
@@ -45,9 +45,9 @@ describe('pausing a planned team', () => {
   test('team C98: S2i paused at 20, resumed at 60: E ends at 33, F begins at 60 and ends at 70', async () => {
     const stage = await staged(market())
     await stage.until(20)
-    await stage.run.pause({ by: 'ann' })
+    await stage.run.control.pause({ by: 'ann' })
     await stage.until(60)
-    await stage.run.resume('ann')
+    await stage.run.control.resume('ann')
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'E', 'F')).toEqual([
       [18, 'E begins'],
@@ -61,13 +61,13 @@ describe('pausing a planned team', () => {
   test('team C65: paused at 5, resumed at 60: task 1 ends at 10, task 2 begins at 60; the first reason stays', async () => {
     const three = ['one', 'two', 'three'].map((id) => task(id))
     const stage = await staged(crew(three, { one: 10, two: 10, three: 10 }, { strategy: 'sequential' }))
-    await stage.run.resume('early')
+    await stage.run.control.resume('early')
     await stage.until(5)
-    await stage.run.pause({ by: 'ann', reason: 'lunch' })
+    await stage.run.control.pause({ by: 'ann', reason: 'lunch' })
     await stage.rests()
-    await stage.run.pause({ by: 'bob', reason: 'other' })
+    await stage.run.control.pause({ by: 'bob', reason: 'other' })
     await stage.until(30)
-    expect(await stage.run.control()).toEqual({
+    expect(await stage.run.control.state()).toEqual({
       state: 'paused',
       since: manualStart + 5_000,
       by: 'ann',
@@ -86,7 +86,7 @@ describe('pausing a planned team', () => {
       ],
     })
     await stage.until(60)
-    await stage.run.resume('ann')
+    await stage.run.control.resume('ann')
     const { lines } = await stage.end()
     expect(of(lines, 'one', 'two')).toEqual([
       [0, 'one begins'],
@@ -94,7 +94,7 @@ describe('pausing a planned team', () => {
       [60, 'two begins'],
       [70, 'two succeeded'],
     ])
-    expect((await stage.run.control()).ops.at(-1)).toEqual({
+    expect((await stage.run.control.state()).ops.at(-1)).toEqual({
       op: 'resume',
       at: manualStart + 60_000,
       accepted: true,
@@ -106,7 +106,7 @@ describe('pausing a planned team', () => {
     const four = ['one', 'two', 'three', 'four'].map((id) => task(id))
     const stage = await staged(crew(four, { one: 10, two: 20, three: 10, four: 10 }, { concurrency: 2 }))
     await stage.until(5)
-    await stage.run.pause()
+    await stage.run.control.pause()
     await stage.until(90)
     expect((await stage.run.view()).teams[0]!.plan.tasks.map(({ status }) => status)).toEqual([
       'succeeded',
@@ -114,7 +114,7 @@ describe('pausing a planned team', () => {
       'pending',
       'pending',
     ])
-    await stage.run.resume()
+    await stage.run.control.resume()
     const { lines } = await stage.end()
     expect(of(lines, 'three', 'four').filter(([, what]) => what.endsWith('begins'))).toEqual([
       [90, 'three begins'],
@@ -126,12 +126,12 @@ describe('pausing a planned team', () => {
     const stage = await staged(crew([task('one'), task('two', { dependencies: ['one'] })], { one: 10, two: 10 }))
     await stage.until(9)
     await stage.rests()
-    const paused = stage.run.pause()
+    const paused = stage.run.control.pause()
     stage.clock.advance(1_000)
     await paused
     await stage.until(50)
     expect((await stage.run.view()).teams[0]!.plan.tasks.map(({ status }) => status)).toEqual(['succeeded', 'pending'])
-    await stage.run.resume()
+    await stage.run.control.resume()
     const { lines } = await stage.end()
     expect(of(lines, 'two')).toEqual([
       [50, 'two begins'],
@@ -142,17 +142,17 @@ describe('pausing a planned team', () => {
   test('team C69: a second cancel changes nothing; after a completion it is an error, after a cancel not', async () => {
     const stage = await staged(market())
     await stage.until(5)
-    await stage.run.cancel('enough', 'ann')
-    await stage.run.cancel('again', 'bob')
+    await stage.run.control.cancel('enough', 'ann')
+    await stage.run.control.cancel('again', 'bob')
     const { outcome, events } = await stage.end()
     expect(outcome).toMatchObject({ status: 'cancelled', reason: 'enough' })
     expect(
       events.filter(({ activation, event }) => event.type === 'cancel.received' && !activation.includes('>')),
     ).toHaveLength(1)
-    await stage.run.cancel('once more')
+    await stage.run.control.cancel('once more')
     const other = await staged(crew([task('one')]))
     expect((await other.end()).outcome.status).toBe('completed')
-    await expect(other.run.cancel()).rejects.toMatchObject({ code: 'run.ended' })
+    await expect(other.run.control.cancel()).rejects.toMatchObject({ code: 'run.ended' })
     expect(await other.run.outcome()).toMatchObject({ status: 'completed' })
   })
 })
@@ -178,13 +178,13 @@ describe('taking a planned team over', () => {
     expect(context.results).toEqual({ A: 'a', B: 'b', C: 'c', D: 'd' })
     await stage.until(100)
     expect((await run.view()).status).toBe('human_control')
-    const later = await run.takeoverContext()
+    const later = await run.control.context()
     expect(later).toMatchObject({
       results: { E: 'e' },
       suggestedNextAction: { type: 'task', task: 'F' },
       currentStep: 6,
     })
-    await done(stage, run.handBack({ by: 'ann' }))
+    await done(stage, run.control.handBack({ by: 'ann' }))
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'E', 'F')).toEqual([
       [18, 'E begins'],
@@ -194,7 +194,7 @@ describe('taking a planned team over', () => {
     ])
     expect(lines.at(-1)).toEqual([110, 'the run completed'])
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
-    expect((await run.control()).ops.map(({ op, by, accepted }) => [op, by, accepted])).toEqual([
+    expect((await run.control.state()).ops.map(({ op, by, accepted }) => [op, by, accepted])).toEqual([
       ['takeover', 'ann', true],
       ['handback', 'ann', true],
     ])
@@ -207,7 +207,7 @@ describe('taking a planned team over', () => {
     expect(new Set(all).size).toBe(all.length)
     expect(JSON.parse(JSON.stringify(context))).toEqual(context)
     ;(context.results as Record<string, Json>)['A'] = 'changed'
-    expect((await run.takeoverContext()).results['A']).toBe('a')
+    expect((await run.control.context()).results['A']).toBe('a')
     expect(context.plan?.subtasks.map(({ id, status }) => [id, status])).toEqual([
       ['A', 'succeeded'],
       ['B', 'succeeded'],
@@ -223,34 +223,34 @@ describe('taking a planned team over', () => {
       agent: 'crew',
     })
     expect(context.cursor).toBeGreaterThan(0)
-    await done(stage, run.handBack())
+    await done(stage, run.control.handBack())
     await stage.end()
   })
 
   test('team C71: the first owner stays; resume, and a hand back without takeover or after the end, fail', async () => {
     const { stage, run } = await taken(20)
-    expect(await done(stage, run.takeOver({ by: 'bob' }))).toMatchObject({ takenOver: false, owner: 'ann' })
-    await expect(run.resume('bob')).rejects.toMatchObject({ code: 'run.taken-over' })
-    await done(stage, run.handBack({ by: 'ann' }))
-    await expect(run.handBack()).rejects.toMatchObject({ code: 'run.not-taken-over' })
-    await expect(run.finish({ output: 'x' })).rejects.toMatchObject({ code: 'run.not-taken-over' })
+    expect(await done(stage, run.control.takeOver({ by: 'bob' }))).toMatchObject({ takenOver: false, owner: 'ann' })
+    await expect(run.control.resume('bob')).rejects.toMatchObject({ code: 'run.taken-over' })
+    await done(stage, run.control.handBack({ by: 'ann' }))
+    await expect(run.control.handBack()).rejects.toMatchObject({ code: 'run.not-taken-over' })
+    await expect(run.control.finish({ output: 'x' })).rejects.toMatchObject({ code: 'run.not-taken-over' })
     await stage.end()
-    await expect(run.takeOver()).rejects.toMatchObject({ code: 'run.ended' })
-    await expect(run.handBack()).rejects.toMatchObject({ code: 'run.ended' })
-    await expect(run.finish({ output: 'x' })).rejects.toMatchObject({ code: 'run.ended' })
-    await expect(run.complete({ task: 'F', output: 'x' })).rejects.toMatchObject({ code: 'delegation.ended' })
-    expect((await run.control()).state).toBe('completed')
+    await expect(run.control.takeOver()).rejects.toMatchObject({ code: 'run.ended' })
+    await expect(run.control.handBack()).rejects.toMatchObject({ code: 'run.ended' })
+    await expect(run.control.finish({ output: 'x' })).rejects.toMatchObject({ code: 'run.ended' })
+    await expect(run.control.complete({ task: 'F', output: 'x' })).rejects.toMatchObject({ code: 'delegation.ended' })
+    expect((await run.control.state()).state).toBe('completed')
   })
 
   test('taken over while it is paused: a takeover wakes it, the pause is forgotten at the hand back (X40)', async () => {
     const stage = await staged(market())
     await stage.until(20)
-    await stage.run.pause({ by: 'pat' })
+    await stage.run.control.pause({ by: 'pat' })
     await stage.until(40)
     expect((await stage.run.view()).status).toBe('paused')
-    expect((await done(stage, stage.run.takeOver({ by: 'ann' }))).takenOver).toBe(true)
+    expect((await done(stage, stage.run.control.takeOver({ by: 'ann' }))).takenOver).toBe(true)
     await stage.until(50)
-    await done(stage, stage.run.handBack())
+    await done(stage, stage.run.control.handBack())
     const { lines } = await stage.end()
     expect(of(lines, 'F')).toEqual([
       [50, 'F begins'],
@@ -260,16 +260,16 @@ describe('taking a planned team over', () => {
 
   test('what is wrong with a command is said at once, and nothing is changed', async () => {
     const { stage, run } = await taken(20)
-    await expect(run.takeOver({ by: '', at: 'later', whom: 1 } as never)).rejects.toMatchObject({
+    await expect(run.control.takeOver({ by: '', at: 'later', whom: 1 } as never)).rejects.toMatchObject({
       code: 'input.invalid',
     })
-    await expect(run.handBack({ plan: [] } as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await expect(run.complete({ output: 'x' })).rejects.toThrow(/one of "task" and "delegation"/)
-    await expect(run.complete({ task: 'F' } as never)).rejects.toThrow(/there is no output/)
-    await expect(run.complete({ task: 'X', output: 1 })).rejects.toMatchObject({ code: 'delegation.unknown' })
-    await expect(run.complete({ task: 'A', output: 1 })).rejects.toMatchObject({ code: 'delegation.ended' })
-    await expect(run.finish({ output: undefined } as never)).rejects.toMatchObject({ code: 'input.invalid' })
-    await done(stage, run.handBack())
+    await expect(run.control.handBack({ plan: [] } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await expect(run.control.complete({ output: 'x' })).rejects.toThrow(/one of "task" and "delegation"/)
+    await expect(run.control.complete({ task: 'F' } as never)).rejects.toThrow(/there is no output/)
+    await expect(run.control.complete({ task: 'X', output: 1 })).rejects.toMatchObject({ code: 'delegation.unknown' })
+    await expect(run.control.complete({ task: 'A', output: 1 })).rejects.toMatchObject({ code: 'delegation.ended' })
+    await expect(run.control.finish({ output: undefined } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await done(stage, run.control.handBack())
     expect((await stage.end()).outcome.status).toBe('completed')
   })
 })
@@ -283,7 +283,7 @@ describe('editing the plan of a team that was taken over', () => {
       remove: ['A'],
       speed: 2,
     }
-    const refused = done(stage, run.handBack({ plan: circle, by: 'ann' }))
+    const refused = done(stage, run.control.handBack({ plan: circle, by: 'ann' }))
     await expect(refused).rejects.toMatchObject({ code: 'plan.invalid' })
     await expect(refused).rejects.toThrow(/wait for each other: G > H.*|"nobody"/)
     await expect(refused).rejects.toThrow(/"A" has ended/)
@@ -292,7 +292,7 @@ describe('editing the plan of a team that was taken over', () => {
     expect((await run.view()).teams[0]!.plan.tasks.map((each) => each.task)).toEqual(['A', 'B', 'C', 'D', 'E', 'F'])
     await stage.until(50)
     const plan = { add: [task('G', { dependencies: ['E'] })], concurrency: 1 }
-    await done(stage, run.handBack({ plan, by: 'ann', reason: 'one more' }))
+    await done(stage, run.control.handBack({ plan, by: 'ann', reason: 'one more' }))
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'F', 'G')).toEqual([
       [50, 'F begins'],
@@ -304,7 +304,7 @@ describe('editing the plan of a team that was taken over', () => {
       status: 'completed',
       results: { coverage: { succeeded: 7, planned: 7 }, partial: false },
     })
-    expect((await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
+    expect((await run.control.state()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
       ['takeover', true, 'ann'],
       ['edit', false, 'ann'],
       ['edit', true, 'ann'],
@@ -318,21 +318,24 @@ describe('editing the plan of a team that was taken over', () => {
       checker: { description: 'Checks.', agent: worker(seconds, 'checker') },
     }
     const { stage, run } = await taken(20, { roles: agents })
-    const dangling = done(stage, run.handBack({ plan: { add: [task('G', { dependencies: ['F'] })], remove: ['F'] } }))
+    const dangling = done(
+      stage,
+      run.control.handBack({ plan: { add: [task('G', { dependencies: ['F'] })], remove: ['F'] } }),
+    )
     await expect(dangling).rejects.toThrow(/"G" depends on "F", and there is no such task/)
-    await expect(done(stage, run.handBack({ plan: { remove: ['E'] } }))).rejects.toThrow(/"E" has begun/)
+    await expect(done(stage, run.control.handBack({ plan: { remove: ['E'] } }))).rejects.toThrow(/"E" has begun/)
     const plan = {
       replace: [task('F', { description: 'G', dependencies: ['D'], role: 'checker' })],
       add: [task('X'), task('Y')],
     }
-    await done(stage, run.handBack({ plan }))
+    await done(stage, run.control.handBack({ plan }))
     await stage.until(22)
-    await done(stage, run.takeOver({ by: 'ann' }))
-    expect((await run.takeoverContext()).inFlight.map(({ id, worker: who }) => [id, who])).toEqual([
+    await done(stage, run.control.takeOver({ by: 'ann' }))
+    expect((await run.control.context()).inFlight.map(({ id, worker: who }) => [id, who])).toEqual([
       ['E', 'generalist_5'],
       ['F', 'checker_1'],
     ])
-    await done(stage, run.handBack())
+    await done(stage, run.control.handBack())
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'F')).toEqual([
       [20, 'F begins'],
@@ -343,7 +346,7 @@ describe('editing the plan of a team that was taken over', () => {
 
   test('team C72: what is removed is in the plan no more, and the plan is complete without it', async () => {
     const { stage, run } = await taken(20)
-    await done(stage, run.handBack({ plan: { remove: ['F'], maxFailures: 1 }, by: 'ann' }))
+    await done(stage, run.control.handBack({ plan: { remove: ['F'], maxFailures: 1 }, by: 'ann' }))
     const { outcome } = await stage.end()
     expect(outcome).toMatchObject({
       status: 'completed',
@@ -357,10 +360,10 @@ describe('editing the plan of a team that was taken over', () => {
 
   test('team C73: a pending task finished by hand: F does not run, its result is used with its author', async () => {
     const { stage, run } = await taken(20)
-    await done(stage, run.complete({ task: 'F', output: 'my report', by: 'ann' }))
-    expect(await run.takeoverContext()).toMatchObject({ pending: [], results: { F: 'my report' } })
+    await done(stage, run.control.complete({ task: 'F', output: 'my report', by: 'ann' }))
+    expect(await run.control.context()).toMatchObject({ pending: [], results: { F: 'my report' } })
     await stage.until(40)
-    await done(stage, run.handBack())
+    await done(stage, run.control.handBack())
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'F')).toEqual([[20, 'F succeeded']])
     expect(lines.at(-1)).toEqual([40, 'the run completed'])
@@ -382,14 +385,14 @@ describe('editing the plan of a team that was taken over', () => {
     const watching = async (_ctx: unknown, brief: string): Promise<Json> => (seen.push(brief), 'f')
     const stage = await staged(crew(analysis, { ...seconds, F: watching }))
     await stage.until(20)
-    await done(stage, stage.run.takeOver({ by: 'ann' }))
-    await done(stage, stage.run.complete({ task: 'E', output: 'by my own hand' }))
-    await expect(done(stage, stage.run.complete({ task: 'E', output: 'again' }))).rejects.toMatchObject({
+    await done(stage, stage.run.control.takeOver({ by: 'ann' }))
+    await done(stage, stage.run.control.complete({ task: 'E', output: 'by my own hand' }))
+    await expect(done(stage, stage.run.control.complete({ task: 'E', output: 'again' }))).rejects.toMatchObject({
       code: 'delegation.ended',
     })
     await stage.until(30)
     expect(seen).toEqual([])
-    await done(stage, stage.run.handBack())
+    await done(stage, stage.run.control.handBack())
     const { lines, outcome } = await stage.end()
     expect(of(lines, 'E', 'F')).toEqual([
       [18, 'E begins'],
@@ -403,7 +406,7 @@ describe('editing the plan of a team that was taken over', () => {
       by: 'operator',
       attempts: 1,
     })
-    expect((await stage.run.control()).ops.map(({ op, by }) => [op, by])).toEqual([
+    expect((await stage.run.control.state()).ops.map(({ op, by }) => [op, by])).toEqual([
       ['takeover', 'ann'],
       ['complete', 'operator'],
       ['handback', undefined],
@@ -412,21 +415,21 @@ describe('editing the plan of a team that was taken over', () => {
 
   test('team C73: results are handed back with the plan; of a task at work they are not taken that way', async () => {
     const { stage, run } = await taken(20)
-    await expect(done(stage, run.handBack({ plan: { results: { E: 'x', A: 'y', Z: 'z' } } }))).rejects.toThrow(
+    await expect(done(stage, run.control.handBack({ plan: { results: { E: 'x', A: 'y', Z: 'z' } } }))).rejects.toThrow(
       /somebody works on "E".*"A" has ended.*no task "Z"/,
     )
-    await done(stage, run.handBack({ plan: { results: { F: 'by hand' } }, by: 'ann' }))
+    await done(stage, run.control.handBack({ plan: { results: { F: 'by hand' } }, by: 'ann' }))
     const { outcome } = await stage.end()
     expect(outcome.results?.tasks.find((each) => each.task === 'F')).toMatchObject({ output: 'by hand', by: 'ann' })
   })
 
   test('a run finished by hand: its output is the given one, and working members are stopped', async () => {
     const { stage, run } = await taken(20)
-    await run.finish({ output: 'the whole report', by: 'ann', reason: 'I knew it' })
+    await run.control.finish({ output: 'the whole report', by: 'ann', reason: 'I knew it' })
     const { outcome, lines } = await stage.end()
     expect(outcome).toMatchObject({ status: 'completed', output: 'the whole report', by: 'ann' })
     expect(lines.at(-1)).toEqual([20, 'the run completed'])
-    expect((await run.control()).ops.at(-1)).toMatchObject({
+    expect((await run.control.state()).ops.at(-1)).toMatchObject({
       op: 'finish',
       by: 'ann',
       reason: 'finished by ann: I knew it',

@@ -12,7 +12,7 @@ import { look } from '../store.ts'
 export function pause(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
   const { terminal, options, cwd } = context
   return look(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    await runtime.handle(run).control.pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
     const further = await resumeCommand({ context, runtime, place, run })
     terminal.line(`The run ${run} pauses before its next effect. Let it go on with:\n  ${further}`)
     return exits.done
@@ -27,7 +27,7 @@ export function stop(
   { reason }: { readonly reason?: string },
 ): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
-    await runtime.handle(run).stop({ delegation, by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    await runtime.handle(run).control.stop({ delegation, by: 'cli', ...(reason === undefined ? {} : { reason }) })
     terminal.line(`The leader of ${delegation} is told to stop it. The run ${run} goes on.`)
     return exits.done
   })
@@ -44,7 +44,7 @@ export function cancel(
 ): Promise<Exit> {
   const { terminal, options, cwd } = context
   return look(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).cancel(reason, 'cli', present({ undo }))
+    await runtime.handle(run).control.cancel(reason, 'cli', present({ undo }))
     const further = await furtherCommand({ context, runtime, place, run })
     terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  ${further}`)
     return exits.done

@@ -27,7 +27,7 @@ export function post(
   { kind, about, team, text = false }: PostCommandOptions,
 ): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
-    const posted = await runtime.handle(run).post({
+    const posted = await runtime.handle(run).team.post({
       to,
       content: text ? given : readValue(given),
       by: thisUser(),

@@ -36,7 +36,9 @@ export function recruit(
       ...(team === undefined ? undefined : { team }),
       ...(request === undefined ? undefined : { requestId: request }),
     }
-    const answer = await decidedWithin(wait, interrupted, (signal) => runtime.handle(run).recruit({ ...wish, signal }))
+    const answer = await decidedWithin(wait, interrupted, (signal) =>
+      runtime.handle(run).team.recruit({ ...wish, signal }),
+    )
     terminal.line(answer === undefined ? undecided(run, whereOf(options)) : told(answer, run, whereOf(options)))
     return answer === undefined ? exits.waiting : answer.admitted ? exits.done : exits.failed
   })

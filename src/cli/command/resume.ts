@@ -105,7 +105,7 @@ const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
  */
 async function goesOn(run: Run): Promise<boolean> {
   try {
-    await run.resume('cli')
+    await run.control.resume('cli')
     return true
   } catch (thrown) {
     if (ReeveError.is(thrown, 'run.ended') || ReeveError.is(thrown, 'run.not-paused')) return false

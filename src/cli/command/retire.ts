@@ -31,7 +31,9 @@ export function retire(
       ...(reason === undefined ? undefined : { reason }),
       ...(team === undefined ? undefined : { team }),
     } as const
-    const answer = await decidedWithin(wait, interrupted, (signal) => runtime.handle(run).retire({ ...wish, signal }))
+    const answer = await decidedWithin(wait, interrupted, (signal) =>
+      runtime.handle(run).team.retire({ ...wish, signal }),
+    )
     if (answer === undefined) {
       terminal.line(undecided(run, whereOf(options)))
       return exits.waiting

@@ -40,7 +40,9 @@ export function takeover(
   return look(options, cwd, async (runtime, place) => {
     const { now = false, json = false, wait } = given
     const how = { ...said(given), at: now ? 'now' : 'next' } as const
-    const taken = await decidedWithin(wait, interrupted, (signal) => runtime.handle(run).takeOver({ ...how, signal }))
+    const taken = await decidedWithin(wait, interrupted, (signal) =>
+      runtime.handle(run).control.takeOver({ ...how, signal }),
+    )
     const where = whereOf(options)
     if (taken === undefined) {
       // nobody reads the word, and who came first is in the journal
@@ -81,7 +83,7 @@ export function handback(
       ...(team === undefined ? {} : { team }),
     }
     const done = await decidedWithin(wait, interrupted, async (signal) => {
-      await runtime.handle(run).handBack({ ...how, signal })
+      await runtime.handle(run).control.handBack({ ...how, signal })
       return true
     })
     terminal.line(
@@ -118,7 +120,7 @@ export function complete(
     const isTask = (await handle.view()).teams.some(({ plan }) => plan.tasks.some(({ task }) => task === step))
     const how = { ...(isTask ? { task: step } : { delegation: step }), output: outputOf(value, given), ...said(given) }
     const done = await decidedWithin(given.wait, interrupted, async (signal) => {
-      await handle.complete({ ...how, signal })
+      await handle.control.complete({ ...how, signal })
       return true
     })
     terminal.line(
@@ -140,7 +142,7 @@ export function finish(
   const { terminal, options, cwd, interrupted } = context
   return look(options, cwd, async (runtime, place) => {
     const handle = runtime.handle(run)
-    await handle.finish({ output: outputOf(value, given), ...said(given) })
+    await handle.control.finish({ output: outputOf(value, given), ...said(given) })
     const done = await decidedWithin(given.wait, interrupted, async (signal) => {
       for await (const { event } of handle.events({ signal })) void event
       return signal.aborted ? undefined : true

@@ -37,7 +37,7 @@ export function trust(
 
 function list({ terminal, options, cwd }: CommandContext, { json = false }: TrustOptions): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
-    const all = await runtime.trusts()
+    const all = await runtime.trust.all()
     if (json) for (const each of all) terminal.line(JSON.stringify(each))
     else if (all.length === 0)
       terminal.note(
@@ -49,7 +49,7 @@ function list({ terminal, options, cwd }: CommandContext, { json = false }: Trus
 }
 
 function show({ terminal, options, cwd }: CommandContext, name: string, { json = false }: TrustOptions): Promise<Exit> {
-  return look(options, cwd, async (runtime) => tell(await runtime.trust(name), terminal, json))
+  return look(options, cwd, async (runtime) => tell(await runtime.trust.of(name), terminal, json))
 }
 
 function incident({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
@@ -66,7 +66,7 @@ function incident({ terminal, options, cwd }: CommandContext, name: string, give
       ...(id === undefined ? {} : { id }),
     }
     return tell(
-      await runtime.incident({ trust: name, severity: serious ? 'serious' : 'minor', by, ...word }),
+      await runtime.trust.incident({ trust: name, severity: serious ? 'serious' : 'minor', by, ...word }),
       terminal,
       json,
     )
@@ -92,7 +92,7 @@ function set({ terminal, options, cwd }: CommandContext, name: string, given: Tr
     )
   return look(options, cwd, async (runtime) =>
     tell(
-      await runtime.setTrust({
+      await runtime.trust.set({
         trust: name,
         level: to as TrustLevel,
         reason: note,

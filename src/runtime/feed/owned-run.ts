@@ -97,7 +97,7 @@ function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined 
 async function cancelQuietly<O>(run: Promise<Run<O>>, clock: Clock): Promise<void> {
   try {
     const handle = await run
-    await handle.cancel('its reader left')
+    await handle.control.cancel('its reader left')
     let callOff = (): void => {}
     const enough = new Promise<void>((resolve) => {
       callOff = clock.timer(clock.now() + patience, resolve)

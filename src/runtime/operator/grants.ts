@@ -9,6 +9,7 @@ import {
   hasNames,
   ReeveError,
   unknownNames,
+  type Clock,
   type Json,
   type RunId,
   type SessionId,
@@ -17,20 +18,39 @@ import { streamOf, type Engine, type StreamValues } from '../../engine/index.ts'
 import { grantsKey, readGrants, type ApprovalGrant } from '../../oversight/index.ts'
 
 /** Whose grants. */
-export type GrantsOf = { readonly session: string } | { readonly run: string }
+type GrantsOf = { readonly session: string } | { readonly run: string }
+
+/** Grants, as an operator reads them and takes them back. */
+export interface RuntimeGrants {
+  /** What was granted for a session, or for a run that belongs to none, and still holds. */
+  of(whose: GrantsOf): Promise<readonly ApprovalGrant[]>
+  /**
+   * Takes back a grant, or all of them: the next call is asked for again, in running runs, too. Returns how many were
+   * taken back.
+   */
+  revoke(which: GrantsOf & { readonly grant?: string }): Promise<number>
+}
+
+/** The grants of one runtime. */
+export function runtimeGrants(engine: Engine, clock: Clock): RuntimeGrants {
+  return {
+    of: (whose) => grantsOf(engine, whose, clock.now()),
+    revoke: (which) => revokeGrants(engine, which),
+  }
+}
 
 /** Those that hold. */
-export async function grantsOf(engine: Engine, of: GrantsOf, now: number): Promise<readonly ApprovalGrant[]> {
-  const all = readGrants(await streamFor(engine, of, 'grants()', whose).get(grantsKey))
+async function grantsOf(engine: Engine, of: GrantsOf, now: number): Promise<readonly ApprovalGrant[]> {
+  const all = readGrants(await streamFor(engine, of, 'grants.of()', whose).get(grantsKey))
   return all.filter(({ until }) => until === undefined || now < until)
 }
 
 /** Takes one back, or all. Returns how many. */
-export async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?: string }): Promise<number> {
-  const values = streamFor(engine, given, 'revoke()', { ...whose, grant: true })
+async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?: string }): Promise<number> {
+  const values = streamFor(engine, given, 'grants.revoke()', { ...whose, grant: true })
   const { grant } = given
   if (grant !== undefined && typeof grant !== 'string')
-    throw new ReeveError('input.invalid', `revoke(): grant is ${described(grant)}, expected the id of a grant`)
+    throw new ReeveError('input.invalid', `grants.revoke(): grant is ${described(grant)}, expected the id of a grant`)
   let taken = 0
   await values.update(grantsKey, (value) => {
     const all = readGrants(value)

@@ -144,7 +144,7 @@ const notAtWork = (
   { task, member, status }: { readonly task: string; readonly member: string; readonly status: string },
 ): ReeveError =>
   new ReeveError('delegation.unknown', `nobody works on the task "${task}" now: it is ${status}`, {
-    hint: `A task is stopped while somebody works on it ("${name}"); run.retire lets "${member}" go before. Nothing was changed.`,
+    hint: `A task is stopped while somebody works on it ("${name}"); run.team.retire lets "${member}" go before. Nothing was changed.`,
   })
 
 /** Whether a worker has ended and another attempt is about to be made: its timer stands beside it. */

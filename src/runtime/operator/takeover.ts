@@ -295,7 +295,7 @@ async function mayResume({ engine, run }: ControlAccess, id: string | undefined)
   if (status !== 'human_control') return
   const by = runView(await engine.read(run)).takeover?.by
   throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
-    hint: 'They hand it back: run.handBack(), or reeve handback <run>. Nothing was changed.',
+    hint: 'They hand it back: run.control.handBack(), or reeve handback <run>. Nothing was changed.',
   })
 }
 
@@ -330,7 +330,7 @@ const ended = (run: RunId): ReeveError =>
   })
 const notTaken = (run: RunId): ReeveError =>
   new ReeveError('run.not-taken-over', `no human has taken the run "${run}" over`, {
-    hint: 'run.takeOver(), or reeve takeover <run>, does, once whoever drives the run has obeyed; one that is paused goes on with run.resume(), or reeve resume <run>. Nothing was changed.',
+    hint: 'run.control.takeOver(), or reeve takeover <run>, does, once whoever drives the run has obeyed; one that is paused goes on with run.control.resume(), or reeve resume <run>. Nothing was changed.',
   })
 
 interface EditSaying {

@@ -12,6 +12,7 @@ import {
   meantInstead,
   nearest,
   ReeveError,
+  underName,
   unknownNames,
   own,
   type Json,
@@ -113,8 +114,33 @@ export interface TrustAccess {
   readonly named?: readonly string[]
 }
 
+/** Trust, as an operator reads and sets it. */
+export interface RuntimeTrust {
+  /** How much is trusted under a name, why no more, and what became of it. */
+  of(name: string): Promise<TrustView>
+  /** Every trust that has a record. */
+  all(): Promise<readonly TrustView[]>
+  /**
+   * Records an incident: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and
+   * `trust.invalid`.
+   */
+  incident(incident: Incident): Promise<TrustView>
+  /** Sets a level, with a name and a reason. Throws as `incident` does. */
+  set(setting: TrustSetting): Promise<TrustView>
+}
+
+/** The trust of one runtime. */
+export function runtimeTrust(access: () => TrustAccess): RuntimeTrust {
+  return {
+    of: (name) => trustOf(access(), name),
+    all: () => allTrust(access()),
+    incident: (incident) => noteIncident(access(), underName(incident)),
+    set: (setting) => setTrust(access(), underName(setting)),
+  }
+}
+
 /** The trust under a name. Who has done nothing yet is a novice. */
-export async function trustOf({ engine, now, presets }: TrustAccess, name: string): Promise<TrustView> {
+async function trustOf({ engine, now, presets }: TrustAccess, name: string): Promise<TrustView> {
   mustBeName(name)
   const kept = readTrust(await engine.stream(trustStream(name)).get(trustKey))
   return viewOf(name, kept, now, presets)
@@ -144,13 +170,13 @@ function viewOf(
 }
 
 /** Every trust that something was counted or said under, by name. */
-export async function allTrust(access: TrustAccess): Promise<readonly TrustView[]> {
+async function allTrust(access: TrustAccess): Promise<readonly TrustView[]> {
   const names = await access.engine.stream(trustNames.stream).get(trustNames.key)
   return Promise.all((Array.isArray(names) ? (names as readonly string[]) : []).map((name) => trustOf(access, name)))
 }
 
 /** Notes an incident. It holds at once. */
-export async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
+async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
   const known: NamesOf<Incident> = {
     trust: true,
     severity: true,
@@ -160,22 +186,22 @@ export async function noteIncident(access: TrustAccess, given: Incident): Promis
     id: true,
     create: true,
   }
-  mustBeWord(given, known, 'incident()', ['note', 'by', 'run', 'id'])
+  mustBeWord(given, known, 'trust.incident()', ['note', 'by', 'run', 'id'])
   const { trust, severity, create, ...word } = given
   await mustBeKnown(access, trust, create)
   return change(access, trust, readTrust, (record) => recordIncident(record, severity, access.now, word))
 }
 
 /** Sets a level by an operator's word. What was counted stays; what cannot be read is begun anew. */
-export async function setTrust(access: TrustAccess, given: TrustSetting): Promise<TrustView> {
+async function setTrust(access: TrustAccess, given: TrustSetting): Promise<TrustView> {
   const known: NamesOf<TrustSetting> = { trust: true, level: true, by: true, reason: true, id: true, create: true }
-  mustBeWord(given, known, 'setTrust()', ['id'])
+  mustBeWord(given, known, 'trust.set()', ['id'])
   const { trust, level, by, reason, id, create } = given
   for (const [name, value] of Object.entries({ by, reason }))
     if (typeof value !== 'string' || value === '')
       throw new ReeveError(
         'input.invalid',
-        `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`,
+        `trust.set(): ${name} is ${described(value)}: a level that is set says who and why`,
         {
           hint: nothing,
         },

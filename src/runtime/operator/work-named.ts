@@ -40,7 +40,7 @@ export function workNamed(events: readonly Recorded[], name: string, as: 'task' 
   if (pending !== undefined) return { type: 'pending', team: pending.team, task: pending.task }
   if (rows.some(({ status }) => status === 'pending'))
     throw new ReeveError('delegation.unknown', `nobody works on the delegation "${name}" so far`, {
-      hint: 'It waits for others to end; run.stop(), or reeve stop <run> <delegation>, calls it off. Nothing was changed.',
+      hint: 'It waits for others to end; run.control.stop(), or reeve stop <run> <delegation>, calls it off. Nothing was changed.',
     })
   const hasEnded = tasks.length + rows.length > 0 || found.isActivation
   if (hasEnded)

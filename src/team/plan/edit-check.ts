@@ -135,7 +135,7 @@ const idOf = (task: Readonly<Record<string, unknown>>): string =>
 
 function mustBeNew(id: string, standing: Standing | undefined): readonly string[] {
   if (standing === undefined) return [`there is no task "${id}"`]
-  if (standing.recruited) return [`"${id}" is what a recruit does: run.retire lets them go`]
+  if (standing.recruited) return [`"${id}" is what a recruit does: run.team.retire lets them go`]
   return standing.state === 'new'
     ? []
     : [`task "${id}" has ${standing.state === 'ended' ? 'ended' : 'begun'}: it stays as it is`]
@@ -150,7 +150,7 @@ function mustBeOpen(
   if (standing === undefined) return add.some((each) => idOf(each) === id) ? [] : [`there is no task "${id}"`]
   if (isRemoved) return [`task "${id}" is removed, so it can have no result`]
   if (standing.state === 'ended') return [`task "${id}" has ended: its result is final`]
-  return standing.state === 'at-work' ? [`somebody works on "${id}": run.complete finishes that by hand`] : []
+  return standing.state === 'at-work' ? [`somebody works on "${id}": run.control.complete finishes that by hand`] : []
 }
 
 function textsOf(value: unknown, problems: string[]): readonly string[] {
