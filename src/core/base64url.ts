@@ -9,7 +9,7 @@ export const toBase64url = (bytes: Uint8Array): string =>
     .replaceAll('/', '_')
     .replaceAll('=', '')
 
-/** The bytes of base64url; undefined if it is none. */
+/** The bytes of base64url; undefined if the text is not base64url. */
 export function fromBase64url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/u.test(text)) return undefined
   try {

@@ -46,7 +46,7 @@ export const fraction = number((given) => given >= 0 && given <= 1, 'a number be
 /** An option that is checked elsewhere, or may be anything. */
 export const unchecked: Check = () => []
 
-/** One of these words; a slip is told which one was meant. */
+/** One of these words; the error for a misspelled one names the word that was probably meant. */
 export const word =
   <Word extends string>(words: Readonly<Record<Word, true>>): Check =>
   (given, where) => {

@@ -1,5 +1,5 @@
 /**
- * ReeveError: what is thrown at somebody who used Reeve wrongly, or whose surroundings failed.
+ * ReeveError: thrown when Reeve is used wrongly, or when its environment (store, network) fails.
  *
  * Owns: the closed list of error codes. Each is a section of docs/errors.md.
  * Does not own: what is recorded when work fails; that is a `Failure` (failure.ts), never an `Error`.

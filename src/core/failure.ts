@@ -1,5 +1,5 @@
 /**
- * Failure: the recorded, serialisable account of work that went wrong. Not an `Error`: nobody throws it.
+ * Failure: the recorded, serialisable account of work that went wrong. Not an `Error`: it is never thrown.
  */
 import { messageOf, ReeveError, type ErrorCode } from './errors.ts'
 import type { JsonObject } from './json.ts'

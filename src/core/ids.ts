@@ -21,7 +21,7 @@ export type ActivationId = Id<'activation'>
 export type OpId = Id<'operation'>
 /** A yes/no question to the outside: `apr_…`. */
 export type ApprovalId = Id<'approval'>
-/** What somebody has approved, for one use: `cap_…`. */
+/** An approved action, for one use: `cap_…`. */
 export type CapabilityId = Id<'capability'>
 /** A request for a value from the outside: `int_…`. */
 export type InterruptId = Id<'interrupt'>
@@ -99,7 +99,7 @@ export const isChildRun = (run: RunId): boolean => run.includes('>')
 
 /**
  * The activation that started this one, the address it used there, and whether this one is placed apart; undefined for
- * the root of a run that somebody started.
+ * the root of a run that was started from outside.
  */
 export function parentOf(
   activation: ActivationId,

@@ -1,4 +1,4 @@
-/** The words everybody uses: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
+/** Shared by all rooms: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
 export {
   asText,
   canonical,

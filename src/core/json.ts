@@ -27,7 +27,7 @@ export const own = <T>(object: { readonly [name: string]: T } | undefined, name:
   object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined
 
 /**
- * How deep a value may nest: deeper ones exhaust the stack of whoever walks them, sooner in one process than in
+ * How deep a value may nest: a deeper one exhausts the stack of the code that walks it, sooner in one process than in
  * another.
  */
 const maxNesting = 1_000
@@ -190,7 +190,7 @@ type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/
 const anyFence = /```(?:json|JSON)[ \t]*\r?\n([\s\S]*?)\r?\n?```/
 
-/** The JSON in a text: the whole text, or what stands in its fence. Undefined if there is none. Pure. */
+/** The JSON in a text: the whole text, or the content of its fence. Undefined if the text holds no JSON. Pure. */
 export function jsonIn(text: string): Json | undefined {
   for (const candidate of [text, fence.exec(text)?.[1], anyFence.exec(text)?.[1]]) {
     if (candidate === undefined) continue

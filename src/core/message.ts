@@ -14,7 +14,7 @@ export interface ToolCall {
   readonly name: string
   /** The arguments, not yet checked against the tool's schema. `null` if they were not JSON. */
   readonly input: Json
-  /** The raw text of arguments that were not JSON. Such a call is never executed; the model is told. */
+  /** The raw text of arguments that were not JSON. Such a call is never executed; the model receives the error. */
   readonly invalid?: string
 }
 
@@ -99,7 +99,7 @@ export interface SystemMessage {
   readonly content: string
 }
 
-/** What a user, or whoever stands in for one, says. */
+/** The message of a user, or of code that stands in for one. */
 export interface UserMessage {
   readonly role: 'user'
   readonly content: string | readonly ContentPart[]
@@ -127,12 +127,12 @@ export interface ToolMessage {
 
 /** One message of a conversation of several agents. */
 export interface HistoryEntry {
-  /** Who said it; absent for what came from outside, which everybody is shown as it is. */
+  /** Its author; absent for a message from outside, which every agent sees unchanged. */
   readonly agent?: string
   readonly message: Message
   /** With it its agent ended a turn at the work: an answer, or the result of a tool that is one. */
   readonly answer?: true
-  /** A note of its own code to this agent: nobody else is shown it, and it crosses to no worker. */
+  /** A note of its own code to this agent: no other agent sees it, and it crosses to no worker. */
   readonly for?: string
 }
 
@@ -155,9 +155,9 @@ export type Action =
 
 /** The tool by which a model hands control on. Persistent: models and journals know it. */
 export const transferTool = 'transfer_to_agent'
-/** The tool by which a model asks whoever gave it its work. Persistent: models and journals know it. */
+/** The tool by which a model asks its leader or its user. Persistent: models and journals know the name. */
 export const askTool = 'ask_supervisor'
-/** What a model is told whose transfer was taken. */
+/** The tool result of an accepted transfer, as the model sees it. */
 export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
 
 /**
@@ -165,7 +165,7 @@ export const transferred = (to: string): string => `successfully transferred to 
  * and nowhere else.
  */
 export interface Trail {
-  /** What it and everybody below it said and did, oldest first. */
+  /** What it and its workers said and did, oldest first. */
   readonly said: readonly HistoryEntry[]
   readonly action?: Action
   /** Who in it asked the nearest loop to end. */
@@ -178,6 +178,6 @@ export interface Trail {
   readonly did?: true
   /** Transfers made inside. */
   readonly hops?: number
-  /** What code has told its model agent of results, for whoever continues the conversation. */
+  /** What code has told its model agent of results, for the agent that continues the conversation. */
   readonly feedback?: readonly string[]
 }

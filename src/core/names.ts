@@ -1,9 +1,9 @@
 /**
- * Names of options: one that nobody knows is refused, because passing it over would fail open: a limit that limits
- * nothing, a permission that denies nothing.
+ * Names of options: an unknown one is refused, because ignoring it would fail open: a limit that limits nothing, a
+ * permission that denies nothing.
  *
- * Owns: finding such names and saying what may have been meant. Does not own: which names there are (whoever reads the
- * options), which error it becomes.
+ * Owns: finding such names and saying what may have been meant. Does not own: which names exist (the code that reads
+ * the options), which error it becomes.
  */
 import { ReeveError, type ErrorCode } from './errors.ts'
 
@@ -47,8 +47,8 @@ export function described(given: unknown): string {
 }
 
 /**
- * What a name that nobody knows was meant to be, to follow a sentence that says so: the one that is a slip away, else
- * all there are.
+ * What an unknown name was probably meant to be, as the end of a sentence: the one that is a slip away, else all there
+ * are.
  */
 export function meantInstead(name: string, names: readonly string[], thereAre: string): string {
   const meant = nearest(name, names)
@@ -59,7 +59,7 @@ export function meantInstead(name: string, names: readonly string[], thereAre: s
       : `; ${thereAre} ${names.join(', ')}`
 }
 
-/** A worker that is named and is none of these. */
+/** The error for a worker name that is not among these. */
 export function stranger(name: unknown, workers: Iterable<string>): string {
   if (typeof name !== 'string') return `${described(name)}, expected the name of a worker`
   return `"${name}", who does not work here${meantInstead(name, [...workers], 'who does:')}`

@@ -22,7 +22,7 @@ export function caught<T>(work: () => Now<T>, failed: (thrown: unknown) => Now<T
   }
 }
 
-/** Does it beside everything else: nobody waits for it. `failed` hears what goes wrong; it must not throw. */
+/** Starts work that no caller waits for. `failed` receives what goes wrong; it must not throw. */
 export function detached(work: () => Now<unknown>, failed: (thrown: unknown) => void): void {
   try {
     const answer = work()

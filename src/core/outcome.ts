@@ -9,8 +9,7 @@ import type { HistoryEntry, Message, Trail } from './message.ts'
 import type { Usage } from './usage.ts'
 
 /**
- * Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new
- * plans.
+ * Which limit was reached: of an edge; or of a led conversation, whose leader may bound its rounds and its new plans.
  */
 export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'calls' | 'rounds' | 'resets'
 
@@ -37,9 +36,9 @@ export interface TaskResult {
   /** Why it was skipped or cancelled. */
   readonly reason?: string
   readonly recruited?: true
-  /** A human did it: under which name, `operator` if nobody said. */
+  /** A human did it: the name, or `operator` if none was given. */
   readonly by?: string
-  /** Of all its attempts and everybody below them. */
+  /** Of all its attempts and the workers below them. */
   readonly usage: Usage
 }
 
@@ -66,7 +65,7 @@ export type Outcome<O = Json> =
   | ({
       readonly status: 'completed'
       readonly output: O
-      /** A human gave it: under which name. Absent where nobody said. */
+      /** A human gave it: the name. Absent if none was given. */
       readonly by?: string
     } & WithPlanResults)
   | ({ readonly status: 'failed'; readonly failure: Failure } & WithPlanResults)
@@ -104,7 +103,7 @@ export const timedOut = (ms: number): Outcome<never> => ({
   message: `it did not end within ${ms} ms`,
 })
 
-/** The reason with which work is stopped whose time is up, for people; `timedOutMs` of the cancel says it to code. */
+/** The reason given to people when work is stopped at its time limit. Code reads `timedOutMs` of the cancel instead. */
 export const lateReason = (ms: number): string => `out of time after ${ms} ms`
 
 /** One sentence that says how something ended, for people and for models. Never empty. */
@@ -134,7 +133,7 @@ export const withTrail = <O>(outcome: Outcome<O>, trail: Trail): Outcome<O> => O
 /** Whether its agent has left something to those who come after it, be it that it said nothing. */
 export const hasTrail = (outcome: Outcome<unknown>): boolean => 'trail' in outcome
 
-/** What the agent of this outcome left; nothing if it had nobody to leave it to. */
+/** What the agent of this outcome left; nothing if it handed on to no agent. */
 export const trailOf = (outcome: Outcome<unknown>): Trail => (outcome as Trailing).trail ?? nothingSaid
 
 /**

@@ -1,8 +1,8 @@
 /**
  * People: the names under which they decide, answer and command.
  *
- * Owns: what a name is, and when two are one person's. Does not own: who somebody is (the application; `mayDecide`),
- * who may do what. Pure.
+ * Owns: what a name is, and when two are one person's. Does not own: authentication (the application; `mayDecide`), who
+ * may do what. Pure.
  */
 import { isObject } from './json.ts'
 

@@ -22,7 +22,7 @@ export interface Redaction {
   readonly values?: readonly string[]
   /**
    * What content keys are made with, at least 32 characters; kept outside the store, and the same in every process
-   * whose keys are to be compared. Default: each process makes its own, and nobody can compare its keys with those of
+   * whose keys are to be compared. Default: each process makes its own, so its keys cannot be compared with those of
    * another.
    */
   readonly secret?: string
@@ -32,9 +32,7 @@ const names: NamesOf<Redaction> = { keys: true, values: true, secret: true }
 /** A shorter secret could be guessed, and with it whatever a key is made of. */
 const secretCharacters = 32
 
-/**
- * What is wrong with the rules, one sentence each: one that is no text would take nothing out, and nobody would know.
- */
+/** What is wrong with the rules, one sentence each: a rule that is not text would silently redact nothing. */
 export function redactionProblems(rules: unknown, where: string): string[] {
   if (rules === undefined) return []
   const given: { readonly secret?: unknown } = hasNames(rules) ? rules : {}

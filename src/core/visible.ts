@@ -1,5 +1,5 @@
 /**
- * Visible: the one way in which a text that a model, a tool, a file or a person wrote is shown to somebody.
+ * Visible: the one way in which a text that a model, a tool, a file or a person wrote is shown to a reader.
  *
  * Owns: which characters are shown as escapes, how a value becomes text, how a long one is cut. Pure. Does not own:
  * what is shown and where (command line, notices, a studio), each with an escape of its own for its markup.
@@ -92,7 +92,7 @@ export function visibleJson(value: unknown, indent?: number): string {
   return indent === undefined ? visible(text) : visibleLines(text).join('\n')
 }
 
-/** The first characters of a text; half a character is none. */
+/** The first characters of a text, never half of one. */
 export const beginning = (text: string, characters: number): string =>
   text.slice(0, characters).replace(/[\uD800-\uDBFF]$/u, '')
 
@@ -108,7 +108,7 @@ export function cut(text: string, most: number): string {
   return most < 4 ? '…'.slice(0, Math.max(0, most)) : `${head}${sign(text.length - head.length)}`
 }
 
-/** Right of it stands what somebody else wrote: no line of theirs begins where lines of ours do. */
+/** Text right of it was written by others: none of their lines begins where ours do. */
 export const bar = '    │ '
 
 /** How many columns a character takes at most: from the first wide script on, two. */

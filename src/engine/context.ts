@@ -52,7 +52,7 @@ export interface StepIO {
   readonly now: number
   /** Aborted when the step is stopped, times out, or the process closes. */
   readonly signal: AbortSignal
-  /** Shows a piece of work in progress to whoever watches. Never journaled, never needed (K9). */
+  /** Shows a piece of work in progress to those who watch. Never journaled, never needed (K9). */
   emit(part: Json): void
 }
 
@@ -69,7 +69,7 @@ export interface RetryPolicy {
 
 /** How a step is to be recorded and run. */
 export interface StepOptions<T = Json> {
-  /** Default `idempotent`. `once` is never repeated without somebody's word, and is tried once. */
+  /** Default `idempotent`. `once` is tried once, and is repeated only if an operator says so. */
   readonly effect?: EffectClass
   /** Former names of this step. `[]` says: new, replaces nothing (K4). */
   readonly aliases?: readonly string[]
@@ -121,7 +121,7 @@ export interface AccountLimits {
   readonly turns?: number
   /** One of the turns is kept for a last call of the activation itself (`Charge.last`). */
   readonly keepsLast?: true
-  /** The turns are a default of the run: nobody has said how many. */
+  /** The turns are the default of the run, not set by the user. */
   readonly byDefault?: true
   readonly tokens?: number
   readonly usd?: number
@@ -140,11 +140,11 @@ export interface StartWorkerOptions {
    */
   readonly equalBy?: Json
   /**
-   * It is another attempt at the work of this worker, which has ended or is slow: it is born with what that one, and
-   * everybody below it, has done by then. Default: it is new work.
+   * It is another attempt at the work of this worker, which has ended or is slow: it begins with what that one, and the
+   * workers below it, have done by then. Default: it is new work.
    */
   readonly after?: ActivationId
-  /** What for, if it measures or summarizes the work of whoever starts it. */
+  /** Its purpose, if it measures or summarizes the work of its leader. */
   readonly purpose?: WorkerStarted['purpose']
   readonly limits?: AccountLimits
   /**
@@ -190,22 +190,22 @@ export type DomainEvent = Without<FactEvent, 'op' | 'address'>
  * happen once.
  */
 export interface SessionValues {
-  /** `null` for a key that nobody has written, too: `has` tells them apart. */
+  /** `null` also for a key that was never written: `has` tells them apart. */
   get(key: string): Promise<Json>
   /** Several at once, in the order of the keys, as one recorded read. */
   getAll(keys: readonly string[]): Promise<readonly Json[]>
   /**
-   * Every key that somebody has written, in the order of their characters; not those that begin with `$`, which belong
-   * to Reeve. A recorded read.
+   * Every key that was written, in the order of their characters; not those that begin with `$`, which belong to Reeve.
+   * A recorded read.
    */
   keys(): Promise<readonly string[]>
-  /** Whether somebody has written this key, if only `null`. Reads as `keys` does. */
+  /** Whether this key was written, if only with `null`. Reads as `keys` does. */
   has(key: string): Promise<boolean>
-  /** Writes a value over what is there, whoever wrote it. What depends on what is there is `update`. */
+  /** Replaces the value, whichever writer wrote it. Use `update` for a change that depends on the old value. */
   set(key: string, value: Json): Promise<void>
   /**
    * Writes several, one after the other in their order: each for itself, so that others may see some before the rest.
-   * Nothing is written if one is no JSON.
+   * Nothing is written if one of them is not JSON.
    */
   setAll(values: { readonly [key: string]: Json }): Promise<void>
   /** `change` is pure and may be called again when another writer was faster. Returns the new value. */
@@ -214,7 +214,7 @@ export interface SessionValues {
 
 /** Where an activation is. */
 export interface Place {
-  /** The run that somebody started. */
+  /** The run that was started from outside. */
   readonly run: RunId
   readonly activation: ActivationId
   readonly agent: string
@@ -256,11 +256,11 @@ export interface Context {
    */
   send(to: ActivationId, body: Json): MessageId
   /**
-   * Stops an operation or a worker; its end still arrives. Stopping what has ended is no error.
+   * Stops an operation or a worker; its end still arrives. Stopping an operation that has ended does nothing.
    * `timedOutMs`: it had so many milliseconds, which are over: a worker then ends as `timed-out`, not as `cancelled`.
    */
   stop(what: OpId | ActivationId, reason: string, cause?: { readonly timedOutMs?: number }): void
-  /** Stops everything open that was begun in this scope and below it, but for timers: who sleeps sleeps on. */
+  /** Stops every open operation that began in this scope and below it, except timers. */
   stopAll(reason: string): void
   /**
    * Stops every function of a user that is asked in this scope and has not answered. Values, timers and workers go on.
@@ -277,8 +277,8 @@ export interface Context {
   /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
   onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
   /**
-   * What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where
-   * nobody has named any.
+   * The hook that a start refers to by this name: a function, or an agent that measures. Absent where the runtime has
+   * no named hooks.
    */
   hook?(name: string): unknown
   /**
@@ -336,15 +336,17 @@ export interface Orchestration {
   readonly version: string
   run(ctx: Context, input: Json): Promise<Outcome>
   /**
-   * Who of those above is told that an activation with this input begins (true) or ceases to wait for an operator, and
-   * what they are sent. Absent, or undefined: nobody. Pure.
+   * The message that an activation with this input sends upwards when it begins (true) or ceases to wait for an
+   * operator. Absent, or undefined: none. Pure.
    */
   waiting?(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined
 }
 
 /** Where an engine finds orchestration. */
 export interface Registry {
-  /** The named agent at exactly this version, or the newest if no version is given; undefined if there is none. */
+  /**
+   * The named agent at exactly this version, or the newest if no version is given; undefined if it is not registered.
+   */
   find(name: string, version?: string): Orchestration | undefined
   /** What becomes of an activation whose version is gone: go on with the newest (default) or park until it is back. */
   readonly onMissingVersion: 'move' | 'park'

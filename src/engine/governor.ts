@@ -16,7 +16,7 @@
  */
 import { systemClock, type Clock } from '../core/index.ts'
 
-/** How a call has ended, for whoever counts them: answered; refused as one too many; in any other way, also unasked. */
+/** How a call has ended: answered; refused as one too many; in any other way, also without having been made. */
 type CallEnd = 'answered' | 'refused' | 'other'
 
 /** A call's leave to go. */
@@ -76,20 +76,20 @@ interface QueuedCall extends Pass {
   readonly go: () => void
 }
 
-/** What a provider refused this long ago says nothing any more, if nobody has called it since. Milliseconds. */
+/** A refusal this long ago is forgotten if the model was not called since. Milliseconds. */
 const forgetAfterMs = 600_000
 const mostPatience = 64
 
 /**
  * Sees to it that a model that refuses calls as too many is not asked more than it takes. Engines ask it for leave;
- * everybody else looks (`state`) or listens (`watch`).
+ * metrics read `state` or listen with `watch`.
  */
 export class Governor {
   readonly #clock: Clock
   readonly #lanes = new Map<string, Lane>()
   readonly #listeners = new Set<(model: GovernedModel) => void>()
 
-  /** `clock`: in whose time the gates are. */
+  /** `clock`: measures the time for which gates are closed. */
   constructor(clock: Clock = systemClock) {
     this.#clock = clock
   }
@@ -197,7 +197,7 @@ export class Governor {
     return true
   }
 
-  /** Whoever's turn it is goes. */
+  /** Lets the calls go whose turn it is. */
   #next(lane: Lane): void {
     for (const turn of lane.queue) {
       if (!this.#isFree(lane)) break
@@ -213,7 +213,7 @@ export class Governor {
   }
 
   /**
-   * Only the gate can open by itself: where it alone keeps somebody waiting, the clock says when. Whether it is open
+   * Only the gate can open by itself: where it alone keeps a call waiting, the clock says when. Whether it is open
    * already is not looked at: it may open between two looks.
    */
   #arm(lane: Lane): void {
@@ -259,7 +259,7 @@ function stateOf({ model, underWay, queue, throttle }: Lane): GovernedModel {
 
 const governors = new WeakMap<Clock, Governor>()
 
-/** The governor of everybody in this process who lives in this time: with the system's clock, of the whole process. */
+/** The governor of all engines of this process that share a clock. */
 export function governorOf(clock: Clock = systemClock): Governor {
   const known = governors.get(clock) ?? new Governor(clock)
   governors.set(clock, known)

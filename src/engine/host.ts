@@ -15,7 +15,7 @@ export interface Digests {
   readonly sha256: Sha256
   /**
    * The content key of what an operation depends on, given as canonical text, as it is recorded. Keyed with a secret
-   * where redaction is on: nobody who lacks it can try what the content may be.
+   * where redaction is on: without it, guesses at the content cannot be tested.
    */
   keyOf(content: string): string
 }
@@ -43,7 +43,8 @@ export interface Host {
   /** Absent: no content keys are recorded. */
   readonly digests?: Digests
   /**
-   * The version of this agent that a worker is started with, the newest if none is given; undefined if there is none.
+   * The version of this agent that a worker is started with, the newest if none is given; undefined if it is not
+   * registered.
    */
   versionOf(agent: string, version?: string): string | undefined
   /** The activation has something to deliver. */

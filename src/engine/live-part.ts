@@ -29,7 +29,8 @@ export function isDelta(part: Json): part is JsonObject & { readonly type: strin
 }
 
 /**
- * Counts, for one attempt: how long the texts of a delta's type were that came before it. Undefined for what is none.
+ * Counts, for one attempt: how long the texts of a delta's type were that came before it. Undefined for a part that is
+ * not a delta.
  */
 export function offsets(): (part: Json) => number | undefined {
   const shown = new Map<string, number>()

@@ -29,7 +29,7 @@ export type Mail =
       readonly charge?: Charge
     }
 
-/** An operator's command: not for the code, but for whoever keeps the run. */
+/** An operator's command: not for the code, but for the engine. */
 export type CommandMail = Extract<Mail, { readonly type: 'pause' | 'resume' | 'settle-doubt' | 'settle-divergence' }>
 
 /** The author of a command, as its event tells them. */
@@ -86,10 +86,10 @@ export const within = (mail: { readonly withinMs?: number }): { withinMs?: numbe
  */
 export function whyIgnored(
   mail: Extract<CommandMail, { type: 'pause' | 'resume' }>,
-  held: 'nobody' | 'pause' | 'human',
+  held: 'none' | 'pause' | 'human',
 ): string | undefined {
   if (mail.type === 'pause') {
-    if (held === 'nobody' || (held === 'pause' && mail.takeover === true)) return undefined
+    if (held === 'none' || (held === 'pause' && mail.takeover === true)) return undefined
     return held === 'human' ? 'a human has it already' : 'it is paused already'
   }
   if (mail.handBack === true) return held === 'human' ? undefined : 'no human has taken it over'

@@ -4,8 +4,8 @@
  *
  * Owns: the words between the host (host/) and a mover (`adapters/restate`, `adapters/temporal`). Does not own: what
  * there is to do, which is read from the store; who holds a run, which the store's lease says (K2). So a mover may be
- * late, wake twice or lose a wake-up: each second every process that drives looks for runs that nobody holds, wakes
- * them again, and takes them up itself if nobody has after a few seconds. Without a mover the processes that share a
+ * late, wake twice or lose a wake-up: each second every process that drives looks for runs that no process holds, wakes
+ * them again, and takes them up itself if none has after a few seconds. Without a mover the processes that share a
  * store hear of runs by its news, and take them up themselves.
  */
 import type { RunId } from '../core/index.ts'
@@ -13,8 +13,8 @@ import type { RunId } from '../core/index.ts'
 /**
  * What became of a run that a process was told to move:
  * - `ended`: it has ended; nothing is left to do;
- * - `parked`: it waits for somebody, or for the clock, and has left memory; who answers it wakes it, as does the
- *   process that notices its deadline;
+ * - `parked`: it waits for a person, or for the clock, and has left memory; its answer wakes it, as does the process
+ *   that notices its deadline;
  * - `elsewhere`: another process holds it, or this one cannot drive it (its agent is unknown here, or this process is
  *   closing);
  * - `moving`: the signal was aborted; this process holds it still, and goes on.
@@ -38,13 +38,13 @@ export interface Mover {
    */
   open(process: WorkerProcess): Promise<void>
   /**
-   * True: a wake-up that has been sent is kept until somebody has moved the run, so a second one would only be work.
-   * Default: a run that lies there is woken once more.
+   * True: a wake-up that has been sent is kept until a process has moved the run, so a second one would be wasted.
+   * Default: a run that is still ready is woken once more.
    */
   readonly keepsWakeUps?: boolean
   /**
-   * Sees to it that somebody moves these runs soon. Never throws, may be lost; what it cannot do now it leaves to the
-   * next look of the host.
+   * Has some process move these runs soon. Never throws, may be lost; what it cannot do now it leaves to the next look
+   * of the host.
    */
   wake(runs: readonly RunId[]): void
   /**

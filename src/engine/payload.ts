@@ -26,7 +26,7 @@ export function pack(
   }
   const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
     if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
-    // Somebody's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here:
+    // A user's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here:
     // what is returned is not asked about.
     if (typeof value === 'object' && value !== null && mark in value) return aside(JSON.stringify(value))
     return value

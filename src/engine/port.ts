@@ -54,7 +54,7 @@ export interface ForkRun {
   readonly at: number
   readonly to: RunId
   readonly edit?: ForkEdit
-  /** Keys of values that do not go over, whoever wrote them. */
+  /** Keys of values that are not copied, whichever run wrote them. */
   readonly forget?: readonly string[]
   readonly reason?: string
   readonly by?: string
@@ -67,9 +67,9 @@ export interface RunEnd {
 }
 
 /**
- * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session; a runtime
- * says so, engines never do. `human_control`: a human has taken it over. `stuck`: it needs an operator (diverged
- * replay, missing agent).
+ * `waiting`: everything inside waits for a person or a system outside. `queued`: it waits for its turn in its session;
+ * a runtime says so, engines never do. `human_control`: a human has taken it over. `stuck`: it needs an operator
+ * (diverged replay, missing agent).
  */
 export type RunStatus =
   'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
@@ -103,15 +103,15 @@ export interface Question {
   readonly address: string
   readonly askedAt: number
   readonly until?: number
-  /** The answer that counts is there, somebody's or the clock's; whoever asked has yet to read it. */
+  /** The answer that counts is there, a person's or the clock's; the code that asked has yet to read it. */
   readonly answered?: true
   /** The event that asked; for `in-doubt` and `diverged`: what is in doubt. */
   readonly body: ApprovalRequested | InterruptRaised | Json
 }
 
 /**
- * What became of a post: taken, too late because somebody else was first, too late because nobody asks any more, or
- * nobody there.
+ * What became of a post: `accepted`; `lost`, another answer was first; `closed`, the question or the receiver has
+ * ended; `unknown`, no such receiver.
  */
 export type PostResult = 'accepted' | 'lost' | 'closed' | 'unknown'
 
@@ -124,7 +124,7 @@ export type Post =
   /**
    * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it:
    * a human has finished it. `keeps`: it is cancelled, and what was done stays. `activation`: not the whole run, but
-   * this one in it; whoever waits for it hears that end as its own. A pause of the run goes on then.
+   * this one in it; its leader receives that end as the worker's own. A pause of the run goes on then.
    */
   | {
       readonly type: 'cancel'
@@ -211,11 +211,11 @@ export interface Engine {
    */
   start(request: StartRun): Promise<{ readonly created: boolean }>
   post(post: Post): Promise<PostResult>
-  /** Its deadlines, for a function of yours that is asked outside of any run. Absent: the defaults. */
+  /** Its deadlines, for a function of yours that is called outside of any run. Absent: the defaults. */
   readonly deadlines?: Deadlines
   /**
-   * What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the
-   * process's clock.
+   * The time for deadlines, where the store's time counts and not that of the calling process. Absent: the process's
+   * clock.
    */
   now?(): number
   /**
@@ -255,17 +255,17 @@ export interface Engine {
    * does; rejects if it cannot.
    */
   drive(registry: Registry): void | Promise<void>
-  /** Stops driving and lets everything go. Runs stay as they are. Idempotent. */
+  /** Stops driving and releases all runs, which stay as they are. Idempotent. */
   close(): Promise<void>
 }
 
-/** What every engine says of a run that it does not have. */
+/** The error of every engine for a run that it does not have. */
 export const unknownRun = (run: string): ReeveError =>
   new ReeveError('run.unknown', `there is no run "${run}" in this store`, {
     hint: 'List the runs: reeve runs, or runtime.runs().',
   })
 
-/** What every engine says of a run that cannot be removed. */
+/** The error of every engine for a run that cannot be removed yet. */
 export const openRun = (run: string): ReeveError =>
   new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
 
@@ -288,7 +288,7 @@ export function mustHoldNoSecret(
   if (bad.length === 0) return
   throw new ReeveError(
     'input.invalid',
-    `${bad.join(', ')} of the start holds a value that \`redact\` takes out of everything that is recorded`,
+    `${bad.join(', ')} of the start: holds a value that \`redact\` removes from everything that is recorded`,
     {
       hint: 'Ids of runs, users and sessions are recorded as they are: use a pseudonym. Nothing was started.',
     },
@@ -312,13 +312,9 @@ export function mustBeSameStart(first: JournalEvent | undefined, run: RunId, aga
         ]
       : ['agent']
   if (differs.length === 0) return
-  throw new ReeveError(
-    'run.conflict',
-    `run ${run} exists already, and was started otherwise: ${differs.join(', ')} differ`,
-    {
-      hint: 'Use a new run id, or the handle of the existing run.',
-    },
-  )
+  throw new ReeveError('run.conflict', `run ${run} exists already and was started with another ${differs.join(', ')}`, {
+    hint: 'Use a new run id, or the handle of the existing run.',
+  })
 }
 
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
@@ -332,7 +328,7 @@ function differing(one: Json | undefined, other: Json | undefined, levels: numbe
   return names.flatMap((name) => differing(one[name], other[name], levels - 1, `${at}.${name}`))
 }
 
-/** To whom a post goes, what has to be there, and under which key it competes. */
+/** The receiver of a post, what has to exist for it, and the key under which it competes. */
 export interface PostAddress {
   readonly target: 'run' | 'activation' | 'question'
   readonly to: ActivationId
@@ -357,7 +353,7 @@ export function mustBeWellFormed(text: string, what: string): void {
   )
 }
 
-/** A pause and a resume compete with nobody but themselves: each has a key of its own. */
+/** A pause and a resume compete with no other post: each has a key of its own. */
 export function addressOfPost(post: Post): PostAddress {
   switch (post.type) {
     case 'answer':

@@ -25,7 +25,7 @@ export const askKey = 'ask:'
 const doubtKey = 'doubt:'
 export const divergedKey = '!diverged:'
 
-/** How a question ends that nobody answered in time. */
+/** The end of a question that was not answered in time. */
 export const nobodyAnswered: Outcome = { status: 'timed-out', message: 'nobody answered in time' }
 
 /** Who asks, and where. */

@@ -30,7 +30,7 @@ export interface NewRun {
   readonly version: string
   readonly caller: string | null
   readonly at: number
-  /** Null: whoever drives may take it. */
+  /** Null: any process that drives may take it. */
   readonly owner: string | null
   /** Of a child run, the run of its leader: it is written only if that one is this process's own. */
   readonly from?: RunId
@@ -48,7 +48,7 @@ export interface LogEntry {
   /** The event as JSON, redacted. How long strings of it are kept is the store's own affair. */
   readonly body: string
 }
-/** Whom a row is for: an open question, an activation at work, or a run that has not ended. */
+/** The receiver of a row: an open question, an activation at work, or a run that has not ended. */
 export type RowTarget = 'question' | 'activation' | 'run'
 export interface NewRow {
   readonly act: ActivationId
@@ -59,7 +59,7 @@ export interface NewRow {
   readonly body: string
   /** When it was posted: an answer after the deadline has lost against it; one at the deadline counts. */
   readonly at: number
-  /** A message's sender, who hears of it if nobody takes it. */
+  /** A message's sender, which receives the refusal if the receiver is gone. */
   readonly refusalTo?: ActivationId
   /** The run that sends it: its word counts only while it is this process's own. */
   readonly from?: RunId
@@ -88,7 +88,7 @@ export interface ValueWrite {
   readonly at: number
 }
 /**
- * `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there
+ * `lost`: another process holds the run that wrote. `repeated`: it has written before, and what it wrote stands there
  * in the stream's log.
  */
 export type ValueResult =
@@ -130,9 +130,9 @@ export interface Batch {
 }
 
 export interface BatchResult {
-  /** Somebody else has written since this was last asked, here or by `Store.moved`. */
+  /** Another process has written since this was last asked, here or by `Store.moved`. */
   readonly moved: boolean
-  /** Runs that somebody else has taken over: nothing of them was written. */
+  /** Runs that another process has taken over: nothing of them was written. */
   readonly fenced: readonly RunId[]
   /** Runs that existed already. */
   readonly existed: readonly RunId[]
@@ -177,10 +177,10 @@ export const isEmpty = (b: Batch): boolean =>
     b.stuck.length ===
   0
 
-/** What the clock answers. */
+/** The inbox row of a deadline. */
 export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
-/** From whom rows come whose run was dropped before the commit: they are not written. */
-export const nobody = '' as RunId
+/** The sender of rows whose run was dropped before the commit: they are not written. */
+export const noRun = '' as RunId
 
 // ---- what is read
 // --------------------------------------------------------------------------------------------------------------------
@@ -282,9 +282,9 @@ export interface ClaimCandidate extends StoredRun {
 }
 
 /**
- * Which runs are to be claimed: these; or, of those that nobody drives and that have something to do, at most `limit`
- * of the kinds that this process drives. Of those lost less often than `lossesBelow` the oldest of a kind first; with
- * `lossesFrom` those that were lost so often or more, the least often first.
+ * Which runs are to be claimed: these; or, of those that no process drives and that have something to do, at most
+ * `limit` of the kinds that this process drives. Of those lost less often than `lossesBelow` the oldest of a kind
+ * first; with `lossesFrom` those that were lost so often or more, the least often first.
  */
 export type ClaimFilter =
   | readonly RunId[]
@@ -312,8 +312,8 @@ export interface Unread {
   /** For runs that are held, in their order. */
   readonly rows: readonly InboxRow[]
   /**
-   * Runs that this process does not hold and that may have something to do: they have got some, or were begun for
-   * whoever drives. A hint: it may be lost, and said twice.
+   * Runs that this process does not hold and that may have something to do: they have new mail, or were begun for any
+   * process that drives. A hint: it may be lost, and come twice.
    */
   readonly others: readonly RunId[]
 }
@@ -370,7 +370,7 @@ export interface StoreReader {
   /** What a value became by an entry of its stream. */
   written(stream: string, seq: number): Now<Json>
 
-  // what there is to do
+  // what is to be done
 
   /** The first moment at which `due` finds something. */
   nextDeadline(): Now<number | undefined>
@@ -386,11 +386,11 @@ export interface StoreReader {
   left(): Now<readonly RunId[]>
   /** Runs that waited for code that was missing where they were last looked at. */
   withoutCode(): Now<readonly RunId[]>
-  /** Runs with an unread row that nobody holds: news of it may have been lost. */
+  /** Runs with an unread row that no process holds: news of it may have been lost. */
   withMail(): Now<readonly RunId[]>
   /**
-   * Runs of the kinds that this process drives that nobody holds and that have not parked: so many at most, the oldest
-   * of a kind first. Nothing is locked by it: who wants them claims them.
+   * Runs of the kinds that this process drives, that no process holds and that have not parked: so many at most, the
+   * oldest of a kind first. It locks nothing: `claim` does.
    */
   ready(drives: (kind: AgentVersion) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
@@ -454,8 +454,8 @@ export interface PublishedParts {
 }
 
 /**
- * Passes live parts on between processes (K9): best effort. They may be lost, come late or twice, and nobody waits for
- * them.
+ * Passes live parts on between processes (K9): best effort. They may be lost, come late or twice, and no caller waits
+ * for them.
  */
 export interface StoreParts {
   /**
@@ -476,10 +476,7 @@ export interface StoreParts {
 export interface Store {
   /** As errors name it: never with a password. */
   readonly name: string
-  /**
-   * By which it is told from every other store, whoever opens it and under whatever name. Throws or rejects with what
-   * the store says.
-   */
+  /** Identifies the store, whichever process opens it and under whatever name. Throws or rejects with `store.*`. */
   id(): Now<string>
   /** No other process can open it. */
   readonly isPrivate: boolean
@@ -506,7 +503,7 @@ export interface Store {
    */
   unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Now<Unread>
   /**
-   * What other processes have written to since this was last asked: which runs, or all if nobody can say. Undefined:
+   * What other processes have written to since this was last asked: which runs, or all if that is unknown. Undefined:
    * nothing. A store whose news may be lost says `all` by itself every second or so.
    */
   moved(): ReadonlySet<RunId> | 'all' | undefined
@@ -515,18 +512,18 @@ export interface Store {
    * asked every few milliseconds.
    */
   listen(heard: () => void): void
-  /** What is thrown here as a `store.*` error that says what to do. */
+  /** An error of the database as a `store.*` error with a hint. */
   errorOf(thrown: unknown): ReeveError
   isRefusal(thrown: unknown): boolean
-  /** What is said of content that the store refuses; `run`: whose it is. */
+  /** The error for content that the store refuses; `run`: the run that wrote it. */
   refusedBy(thrown: unknown, run: string | undefined): ReeveError
   /** Why this is not the store any more that was opened (`store.replaced`), if so. */
   changed(): Now<ReeveError | undefined>
   /** Throws `store.redacted` where another process takes out what this one would record, as far as is known here. */
   mustHaveRules(): void
   /**
-   * What time it is for deadlines. A process whose clock is behind brings none of them back; where another clock than
-   * the system's has ever driven the store, the clocks of its processes count.
+   * The time for deadlines. A process whose clock is behind brings none of them back; where another clock than the
+   * system's has ever driven the store, the clocks of its processes count.
    */
   time(): number
   /** From now on there is another clock than the system's. */
@@ -536,15 +533,15 @@ export interface Store {
   /** Gives some of the free space back if much lies free. True: there is more. */
   shrink(): Now<boolean>
   /**
-   * The process is about to end: a commit whose answer is lost is waited out for a few seconds more, then it fails with
-   * an error that says so. Whoever opens the store next sees what was written. A server that says nothing for five
-   * seconds is given up, and what is asked of it then fails at once. `mustWait`: an effect is under way whose end is
-   * yet to be recorded, so it is not given up.
+   * The process is about to end: the store waits a few seconds more for the answer of a commit, then the commit fails
+   * with an error that says so. The next process that opens the store sees what was written. A server that does not
+   * answer for five seconds is given up, and later calls fail at once. `mustWait`: an effect is under way whose end has
+   * yet to be recorded, so the server is not given up.
    */
   leave(mustWait?: () => boolean): void
   /** Stops what works beside the event loop; nothing is written after it. */
   stop(): Promise<void>
-  /** Lets everything go that this process holds. Throws what the store says; nothing is lost by it. */
+  /** Releases everything that this process holds. Throws `store.*`; nothing is lost by it. */
   release(): Now<void>
   close(): Now<void>
 }

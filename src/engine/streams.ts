@@ -15,7 +15,7 @@ const lasting = /^(?:reg|mem|trust)_[A-Za-z0-9._:@-]{1,128}$/
 
 const session = /^ses_\/?[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
-/** As for code, and those of sessions and runs: whoever runs them may look after them. */
+/** As for code, and those of sessions and runs: their operator may read and change them. */
 export const streamFromOutside = (name: string): string => (session.test(name) ? name : lastingStream(name))
 
 /**

@@ -231,7 +231,7 @@ export class AnswerFold {
   }
 
   #reasoning(): Reasoning | undefined {
-    const signed = this.#files.some((file) => file.metadata !== undefined) // then it must be known whose they are
+    const signed = this.#files.some((file) => file.metadata !== undefined) // then their model has to be known
     if (!signed && !this.#blocks.some(saysMore) && !hasStrayFile(this.#blocks)) return undefined
     const parts = this.#blocks.map((block): ReasoningPart => {
       if (!isText(block)) return block

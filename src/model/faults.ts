@@ -1,5 +1,5 @@
 /**
- * Faults: what goes wrong with a model call, told as a `Failure` with a class that decides on retries.
+ * Faults: what goes wrong with a model call, as a `Failure` whose class decides on retries.
  *
  * Owns: the table from status codes, network errors and provider errors to codes and classes; Retry-After; keeping
  * secrets out of messages.

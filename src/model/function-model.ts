@@ -1,7 +1,7 @@
 /**
  * FunctionModel: a rule in the place of a language model. A brain of code and a brain of weights are interchangeable.
  *
- * Owns: turning what the function returns into a complete answer (through the same fold as everybody's), its cost:
+ * Owns: turning what the function returns into a complete answer (through the same fold as any model's), its cost:
  * nothing unless it says so.
  */
 import {

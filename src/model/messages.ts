@@ -29,7 +29,7 @@ export function answerMessage(answer: {
   }
 }
 
-/** A provider's metadata as JSON; undefined if there is none, or if it is not an object. */
+/** A provider's metadata as JSON; undefined if it is absent or not an object. */
 export function jsonObject(value: unknown): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const object = copy(value as JsonObject)

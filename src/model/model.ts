@@ -8,7 +8,7 @@
 import type { CallUsage, FilePart, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
 import type { ModelPrice } from './price.ts'
 
-/** A tool as a model is told of it. */
+/** A tool as the model sees it. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string

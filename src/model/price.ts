@@ -77,7 +77,7 @@ export function findPrice(modelId: string, given: Prices = {}): ModelPrice | und
   )
 }
 
-/** What a call used, with the tokens written to a cache if the provider told. */
+/** What a call used, with the tokens written to a cache if the provider reports them. */
 export type BilledUsage = CallUsage & { readonly cacheWrite?: number }
 
 /**

@@ -27,7 +27,7 @@ export class PromptRenderer {
   readonly #model: string
   readonly #known = new WeakMap<Message, SpecMessage>()
 
-  /** `model` says whose reasoning may be shown to it again. */
+  /** `model`: only its own reasoning may be shown to it again. */
   constructor(version: SpecVersion, model: string) {
     this.#version = version
     this.#model = model

@@ -201,9 +201,9 @@ async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * What we ask of a provider unless the request says otherwise. OpenAI is told not to store answers: the journal has
- * them, a run may wait longer than OpenAI keeps them, and reasoning then comes back encrypted, for us to keep. A schema
- * is declared strict only if it is.
+ * Provider options, unless the request has others. OpenAI does not store answers: the journal has them, a run may wait
+ * longer than OpenAI keeps them, and reasoning then comes back encrypted, for us to keep. A schema is declared strict
+ * only if it is.
  */
 export function providerDefaults(of: Preset): LanguageModelOptions['providerOptions'] {
   switch (of.wire) {

@@ -234,8 +234,8 @@ describe('invalid options', () => {
         'config.invalid: webhook: url is no http address',
         'webhook: secret must be a text of at least 16 characters',
         'webhook: the header "Idempotency-Key" is set by Reeve',
-        'webhook: "a b" is no header, or what stands in it is none',
-        'webhook: "x" is no header, or what stands in it is none',
+        'webhook: header "a b" has an invalid name or an invalid value',
+        'webhook: header "x" has an invalid name or an invalid value',
       ].join('\n'),
     )
     expect(why(() => webhook({ url: 'https://user:pass@x.example/', secret }))).toMatch(
@@ -245,7 +245,7 @@ describe('invalid options', () => {
       'config.invalid: slack: webhookUrl is no http address\nslack: link is the text "x", expected a function',
     )
     expect(why(() => email(bad({ from: 'a@b.example\r\nBcc: eve@example.org', to: [] })))).toBe(
-      'config.invalid: email: give either smtp or a transport\nemail: to names nobody\nemail: from is the text "a@b.example\\r\\nBcc: eve@example.org", expected one mail address',
+      'config.invalid: email: give either smtp or a transport\nemail: to names no receiver\nemail: from is the text "a@b.example\\r\\nBcc: eve@example.org", expected one mail address',
     )
     expect(why(() => email(bad({ smtp: {}, from: 'a@b.example', to: ['x'] })))).toBe(
       'config.invalid: email: smtp.host is missing\nemail: to is the text "x", expected one mail address',

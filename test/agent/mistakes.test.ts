@@ -380,7 +380,7 @@ test('code that delegates to an unregistered agent gets an error that says what 
         .join(' | ')
     },
   })
-  const hint = 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).'
+  const hint = 'Add it to the `workers` of its leader, or give it to createRuntime({ agents: [...] }).'
   expect(await ended(leader)).toMatchObject({ output: `${hint} | ${hint}` })
 })
 

@@ -2,8 +2,8 @@
  * E-mail as a channel, through SMTP.
  *
  * Owns: the mail, its escape, the id by which a repeated one is recognised, what a mail server's word means for another
- * try. Does not own: the words (words.ts), SMTP (nodemailer, an optional peer that is loaded when somebody is told).
- * Scanners of mail open every link: there is none that decides.
+ * try. Does not own: the words (words.ts), SMTP (nodemailer, an optional peer that is loaded when a mail is sent). Mail
+ * scanners open every link, so no link decides.
  */
 import { createHash } from 'node:crypto'
 import type * as nodemailer from 'nodemailer'
@@ -26,7 +26,7 @@ export interface EmailMessage {
   readonly signal: AbortSignal
 }
 
-/** Whoever sends mails: a transport of nodemailer, or something like it. */
+/** Sends mails: a transport of nodemailer, or an object with the same method. */
 export interface MailTransport {
   sendMail(mail: EmailMessage): Promise<unknown>
 }
@@ -42,7 +42,7 @@ export interface Smtp {
   readonly auth?: { readonly user: string; readonly pass: string }
 }
 
-/** How somebody is told by mail: over `smtp`, or over a `transport` of your own. */
+/** How notices are sent by mail: over `smtp`, or over a `transport` of your own. */
 export interface EmailOptions {
   readonly smtp?: Smtp
   readonly transport?: MailTransport
@@ -185,7 +185,7 @@ function emailProblems({ smtp, transport, from, to, link, timeoutMs }: EmailOpti
   if (transport !== undefined && typeof (transport as Partial<MailTransport> | null)?.sendMail !== 'function')
     problems.push(`email: transport is ${described(transport)}, expected something with sendMail`)
   const receivers: unknown[] = typeof to === 'string' ? [to] : Array.isArray(to) ? to : []
-  if (receivers.length === 0) problems.push('email: to names nobody')
+  if (receivers.length === 0) problems.push('email: to names no receiver')
   for (const [what, address] of [['from', from] as const, ...receivers.map((each) => ['to', each] as const)])
     if (typeof address !== 'string' || !/^[^\p{Cc}\p{Cf}@]*@[^\p{Cc}\p{Cf}@]+$/u.test(address))
       problems.push(`email: ${what} is ${described(address)}, expected one mail address`)

@@ -1,4 +1,4 @@
-/** Options of channels: what is wrong with them is said at once, before anything waits for somebody. */
+/** Options of channels: an invalid one is refused at once, before anything waits for a person. */
 import { described, mustBeOptions, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 
 /** Throws `config.invalid` with everything that is wrong. `more`: what only this channel knows. */
@@ -11,7 +11,7 @@ export function mustBeOptionsOf<T extends object>(
   mustBeOptions(options, channel, 'config.invalid')
   const problems = [...unknownNames(options, names, channel), ...more(options)]
   if (problems.length > 0)
-    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nobody was told.' })
+    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and no notice was sent.' })
 }
 
 /** What is wrong with an address that is posted to. Never says the address: it may be a secret. */

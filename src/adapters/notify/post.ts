@@ -32,14 +32,14 @@ export async function post({ address, body, headers, fetch: send = fetch }: Post
       headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': headerKey(io.key) },
     })
   } catch (thrown) {
-    // whoever aborted knows why
+    // the caller that aborted knows why
     if (io.signal.aborted) throw thrown
     throw new FailureError(
       failure('notice.failed', `${host} could not be reached: ${reasonOf(thrown)}`, 'transport'),
       thrown,
     )
   }
-  // nobody reads it; left unread it would hold the connection
+  // not needed; left unread it would hold the connection
   await answer.body?.cancel().catch(() => {})
   const what = refusal(answer, host)
   if (what !== undefined) throw new FailureError(what)
@@ -64,7 +64,7 @@ function refusal({ status, headers }: Response, host: string): Failure | undefin
   })
 }
 
-/** A quarter of an hour: whoever wants more is not waited for any longer. */
+/** A quarter of an hour: a server that asks for a longer wait is given up. */
 const afterMost = 15 * 60_000
 
 /** Milliseconds from now on that a `retry-after` names, in seconds or as a date. */

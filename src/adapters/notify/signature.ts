@@ -1,8 +1,8 @@
 /**
- * Signatures of webhooks: HMAC-SHA-256 over the moment and the body, so that nobody else can write one, change one, or
+ * Signatures of webhooks: HMAC-SHA-256 over the time and the body, so that no third party can write one, change one, or
  * send an old one again.
  *
- * Owns: the header's form, signing, verifying. Pure, but for the clock where nobody gives one.
+ * Owns: the header's form, signing, verifying. Pure, but for the clock where none is given.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { isObject, systemClock } from '../../core/index.ts'
@@ -10,7 +10,7 @@ import type { Notice } from '../../oversight/index.ts'
 
 /** What a webhook posts. */
 export interface WebhookBody {
-  /** The same for every try of one notice: whoever has seen it drops it. */
+  /** The same for every attempt of one notice: a receiver that has seen it drops it. */
   readonly key: string
   readonly notice: Notice
 }

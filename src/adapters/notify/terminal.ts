@@ -1,5 +1,5 @@
 /**
- * The terminal as a channel: lines for whoever watches this process, with the command that decides.
+ * The terminal as a channel: lines for the operator of this process, with the command that decides.
  *
  * Owns: their form. Does not own: the words (words.ts). What a model wrote cannot redraw the terminal.
  */
@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly config?: string
 }
 
-/** Where nobody knows how wide the screen is. */
+/** Where the width of the screen is unknown. */
 const usualColumns = 100
 
 /** Keys of this many last notices are remembered, so that one that is told again is not written again. */

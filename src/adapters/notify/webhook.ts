@@ -13,7 +13,7 @@ import { signatureHeader, signed, type WebhookBody } from './signature.ts'
 /** How a webhook is told. */
 export interface WebhookOptions {
   readonly url: string
-  /** Signs what is posted; at least 16 characters. Whoever receives knows it, and nobody else. */
+  /** Signs what is posted; at least 16 characters. Only the receiver knows it. */
   readonly secret: string
   /** Default `webhook`. */
   readonly name?: string
@@ -67,6 +67,6 @@ function headerProblems(given: unknown): readonly string[] {
     if (ours.includes(name.toLowerCase())) return [`webhook: the header "${name}" is set by Reeve`]
     const fits =
       /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
-    return fits ? [] : [`webhook: "${name}" is no header, or what stands in it is none`]
+    return fits ? [] : [`webhook: header "${name}" has an invalid name or an invalid value`]
   })
 }

@@ -19,8 +19,8 @@ import {
 import type { Notice } from '../../oversight/index.ts'
 
 /**
- * Where whoever is told can look: the address of a page that shows the run. It must be one that only shows: mail
- * scanners and previews open every link.
+ * Where the receiver can look: the address of a page that shows the run. It must be one that only shows: mail scanners
+ * and previews open every link.
  */
 export type Link = (notice: Notice) => string
 
@@ -37,7 +37,7 @@ export interface RenderedNotice {
   readonly commands: readonly string[]
 }
 
-/** Characters of the arguments that are shown if nobody says otherwise. */
+/** Characters of the arguments that are shown by default. */
 const inputMost = 2_000
 const reasonMost = 1_000
 const lineMost = 200
@@ -96,7 +96,7 @@ function inputText({ input }: Notice, most: number): string {
   return text.length <= most ? text : `${beginning(text, most)}… (${text.length} characters; the run has them all)`
 }
 
-/** A moment that is none is shown, too: what is told is never left untold for it. */
+/** An invalid time is shown, too: a notice is never dropped for it. */
 const moment = (at: number): string =>
   Math.abs(at) <= 8.64e15 ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : String(at)
 
@@ -106,7 +106,7 @@ export const quoted = (text: string): string => {
   return /^[\w@%+=:,./~-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** The address that a link names; undefined without one. Throws if it is none that a browser opens. */
+/** The address that a link names; undefined without one. Throws if a browser cannot open it. */
 export function addressOf(link: Link | undefined, notice: Notice): string | undefined {
   if (link === undefined) return undefined
   const given = link(notice)

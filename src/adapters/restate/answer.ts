@@ -16,7 +16,7 @@ export interface HttpAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as JSON; undefined if it is none. */
+  /** The text as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 

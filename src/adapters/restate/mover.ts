@@ -3,7 +3,7 @@
  *
  * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back,
  * staying registered. Does not own: what moves a run (../../engine/host), how a worker is reached (endpoint.ts). A call
- * that cannot be made now is dropped: the host looks each second for runs that nobody holds.
+ * that cannot be made now is dropped: the host looks each second for runs that no process holds.
  */
 import { messageOf, ReeveError, isChildRun, systemClock, type RunId } from '../../core/index.ts'
 import type { Mover, WorkerProcess } from '../../engine/mover.ts'
@@ -162,7 +162,7 @@ export class RestateMover implements Mover {
   }
 
   async #look(): Promise<void> {
-    // Whoever could not register when it began does so now.
+    // A process that could not register when it began does so now.
     const isLate = this.#troubles.registration !== ''
     try {
       const isNew = await this.#register(isLate ? 'open' : 'stay')

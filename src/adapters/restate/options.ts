@@ -73,7 +73,7 @@ const gone: Readonly<Record<string, string>> = {
   build:
     'leave it out: a run goes on in any worker that has its agent; with onMissingVersion: "park" of createRuntime, only in one that has its version',
   effectsWithinMs: 'leave it out: an effect may take as long as its deadline allows (deadlines, timeoutMs)',
-  sweepMs: 'leave it out: each second is looked for runs that nobody moves',
+  sweepMs: 'leave it out: the host looks each second for runs that no process moves',
 }
 
 /** What is said to the mover, and what to the store and the host. Throws `config.invalid`. */

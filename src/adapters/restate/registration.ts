@@ -2,7 +2,7 @@
  * Registration: Restate sends calls to deployments that were made known to it, and a worker sees to it that it stays
  * known.
  *
- * Owns: registering, noticing that nobody serves any more, and that a namespace belongs to one store. Does not own:
+ * Owns: registering, noticing that no process serves any more, and that a namespace belongs to one store. Does not own:
  * listening (endpoint.ts), when it is looked (mover.ts).
  */
 import { connect } from 'node:net'

@@ -146,7 +146,7 @@ function findBinary(): string {
   )
 }
 
-/** Rejects if somebody listens there: another server would answer our questions, and be taken for ours. */
+/** Rejects if another server listens there: its answers would be taken for those of ours. */
 async function expectFree(host: string, port: number): Promise<void> {
   const probe = createServer()
   try {
@@ -340,7 +340,7 @@ async function ready(server: RestateServer, child: ChildProcess, settings: Setti
 }
 
 /**
- * Undefined once all parts say so, and every partition has somebody who answers for it, which is the case a little
+ * Undefined once all parts say so, and every partition has a node that answers for it, which is the case a little
  * later; else what is missing.
  */
 async function missing(server: RestateServer, limit: AbortSignal): Promise<string | undefined> {

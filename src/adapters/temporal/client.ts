@@ -21,7 +21,7 @@ export class TemporalClient {
   constructor(server: Server) {
     this.#server = server
     const { address, namespace, tls, apiKey } = server
-    // Nothing is tried again here: the host wakes again what nobody has taken up.
+    // No retry here: the host wakes again the runs that no process has taken up.
     const connection = Connection.lazy({
       address,
       connectTimeout: callMs,

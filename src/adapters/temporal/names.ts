@@ -18,7 +18,7 @@ export const workflowType = 'reeveRun'
 /** Tells a run's workflow that the run may have something to do. */
 export const wakeSignal = 'wake'
 
-/** One run, one workflow: whoever begins it twice finds the first. */
+/** One run, one workflow: beginning it twice finds the first. */
 export const workflowIdOf = ({ store, run }: RunPlace): string => `reeve:${store}:${run}`
 
 /** What the workflow asks of a worker. */

@@ -13,7 +13,7 @@ import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from 
 export interface TemporalTls {
   /** The name that the server's certificate must have. Default: the host of the address. */
   readonly serverNameOverride?: string
-  /** Who must have signed it, as PEM. Default: whom the system trusts. */
+  /** Who must have signed it, as PEM. Default: the authorities that the system trusts. */
   readonly serverRootCACertificate?: Uint8Array
   /** What this process shows of itself (mTLS), as PEM. Default: nothing. */
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array }

@@ -28,7 +28,7 @@ const closeMs = 5_000
 
 /** A worker that takes tasks. */
 export interface OpenWorker {
-  /** Resolves when it takes no more, whoever has ended it; with what went wrong, if that was why. */
+  /** Resolves when it takes no more, whatever ended it; with the error, if one was the reason. */
   readonly ended: Promise<Error | undefined>
   /** Bounded; never rejects. */
   close(): Promise<void>

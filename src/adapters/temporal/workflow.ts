@@ -1,5 +1,5 @@
 /**
- * The workflow of a run. It has a worker move the run; while the run waits for somebody, or for the clock, it waits for
+ * The workflow of a run. It has a worker move the run; while the run waits for a person, or for the clock, it waits for
  * a wake-up; it ends with the run.
  *
  * Owns: what Temporal's history says of a run. Does not own: the run. What has happened is in the store, so it does not
@@ -44,7 +44,7 @@ export async function reeveRun(place: RunPlace): Promise<void> {
   let wakeUps = 0
   setHandler(defineSignal(wakeSignal), () => void wakeUps++)
 
-  // Whoever cancels the workflow means the run: the end of the run is the end of the workflow.
+  // Cancelling the workflow cancels the run: the end of the run is the end of the workflow.
   let cancelled: Promise<void> | undefined
   CancellationScope.current().cancelRequested.catch(() => {
     cancelled = CancellationScope.nonCancellable(() => cancel(place)).then(() => void wakeUps++)

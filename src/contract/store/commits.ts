@@ -1,7 +1,7 @@
 /** Store contract: a commit is everything or nothing, and of what another process holds nothing is written. */
 import assert from 'node:assert/strict'
 import type { RunId } from '../../core/index.ts'
-import { nobody, type BatchResult } from '../../engine/store.ts'
+import { noRun, type BatchResult } from '../../engine/store.ts'
 import {
   below,
   root,
@@ -347,7 +347,7 @@ export const commitCases: readonly StorePlay[] = [
       const { posts, values } = await a.commit((draft) =>
         draft
           .message(root(one), 'msg:1', { from: two })
-          .message(root(one), 'msg:2', { from: nobody })
+          .message(root(one), 'msg:2', { from: noRun })
           .message(root(one), 'msg:3')
           .value('reg_x', 'k', 0, 1, { run: two, once: 'x' })
           .value('reg_x', 'k', 0, 2),

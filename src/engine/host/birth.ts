@@ -1,5 +1,5 @@
 /**
- * Births of runs that another process, or this one later, takes up: a run that is started where nobody drives its
+ * Births of runs that another process, or this one later, takes up: a run that is started where no process drives its
  * agent, and a child run.
  *
  * Owns: what stands in a run's first commit. Does not own: births in memory (command-handler.ts), who takes the run up
@@ -26,7 +26,7 @@ export function newRun(
   return { id, agent, version, caller: text, at: engine.clock.now(), owner, ...(from === undefined ? {} : { from }) }
 }
 
-/** Writes a run for whoever drives, with the next commit. */
+/** Writes a run for any process that drives, with the next commit. */
 export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): void {
   const { batch, options, clock } = engine
   const { run, path, under, earlier, limits } = born

@@ -1,6 +1,6 @@
 /**
- * Child runs: workers that are placed apart, each a run of its own, and what leader and worker tell each other through
- * the store.
+ * Child runs: workers that are placed apart, each a run of its own, and the rows that leader and worker send each other
+ * through the store.
  *
  * Owns: which rows go from one to the other. Does not own: births (birth.ts), what a row means to its receiver
  * (inbox.ts).
@@ -14,8 +14,8 @@ import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './run.ts'
 
 /**
- * Puts an operator's word, or its leader's, into the inbox of a child run. `key`: the same word under the same key
- * counts once.
+ * Posts a command of an operator, or of its leader, to a child run. `key`: the same command under the same key counts
+ * once.
  */
 export function tellChild(
   engine: EngineState,
@@ -25,15 +25,15 @@ export function tellChild(
   mail: Extract<Mail, { readonly type: 'pause' | 'resume' | 'cancel' }>,
 ): void {
   const row = { act: rootActivation(child), target: 'run', kinds: undefined, from: leader.id } as const
-  // one that has ended hears nothing any more, and its end is on its way
+  // a child run that has ended takes no more commands, and its end is on its way
   engine
     .post({ ...row, key: mail.type === 'cancel' ? '!cancel' : `!${mail.type}:${key}`, body: JSON.stringify(mail) })
     .catch(() => undefined)
 }
 
 /**
- * Passes a pause or a resume on. A human takes over the run that they name: its child runs are paused. Each child run
- * tells its own.
+ * Passes a pause or a resume on. Where a human takes a run over, its child runs are paused. Each child run passes it on
+ * to its own.
  */
 export function tellChildren(
   engine: EngineState,
@@ -52,7 +52,8 @@ export function tellChildren(
 }
 
 /**
- * A child run has ended: its leader is told in the transaction that says so. Nothing for a run that somebody started.
+ * A child run has ended: its leader gets the end in the same transaction. Nothing for a run that was started from
+ * outside.
  */
 export function tellLeader(
   engine: EngineState,

@@ -140,7 +140,7 @@ export class CommandHandler implements Commands {
     return undefined
   }
 
-  /** Whatever it was stuck at does not matter any more. */
+  /** The run is not stuck any more. */
   unstick(run: LoadedRun): void {
     run.stuck = undefined
     run.lacksCode = false
@@ -196,7 +196,7 @@ export class CommandHandler implements Commands {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     const id = op.id as ActivationId
-    // it is there since the intent to start it is, and its end comes as mail
+    // it was written with the intent to start it, and its end comes as mail
     if (op.isApart && !op.fresh) return
     let known: Activation | 'settled' | undefined
     try {
@@ -298,8 +298,8 @@ export class CommandHandler implements Commands {
   }
 
   /**
-   * A worker that is a run of its own rides in the same transaction, and whoever drives takes it up. What it may use is
-   * its own from now on.
+   * A worker that is a run of its own is written in the same transaction, and any process that drives takes it up. Its
+   * slice of the limits is its own from now on.
    */
   #bearApart(
     run: LoadedRun,

@@ -42,7 +42,7 @@ export class CrashLoopGuard {
 
   /**
    * Whether a run that was lost so often may be taken up now: few die with the one that kills, and many are not kept
-   * waiting. Suspects that have not moved yet are at most as many as its group may have; nobody joins one that has a
+   * waiting. Suspects that have not moved yet are at most as many as its group may have; none joins a run that has a
    * single loss left. `beside`: losses of those that are being taken up.
    */
   admits(losses: number, beside: readonly number[]): boolean {

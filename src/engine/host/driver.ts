@@ -57,7 +57,7 @@ const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
  */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
-/** Ends a promise with what became of its part of a batch, or with why the store refused it. */
+/** Settles a promise with the result of its part of a batch, or with the store's refusal. */
 function settle<T>(
   done: T | undefined,
   resolve: (done: T) => void,
@@ -112,10 +112,10 @@ export class Driver implements EngineState {
   #pumping = false
   #scheduled = false
   #failures = 0
-  /** Runs that could not be written or read: they are tried again by and by. */
+  /** Runs that could not be written or read: they are tried again later. */
   readonly #owed = new Set<RunId>()
   #resting = false
-  /** The store could not say what is still this process's own: until it can, nothing is let out. */
+  /** The store could not say which runs are still this process's own: until it can, nothing is let out. */
   #blind = false
   /** Reads that what is delivered now waits for. */
   #awaited: Promise<void>[] = []
@@ -283,8 +283,8 @@ export class Driver implements EngineState {
   }
 
   /**
-   * What the store refuses would be refused again: its run is set aside; one that has not begun is nowhere, and who
-   * began it is told. Returns what was refused, by run.
+   * What the store refuses would be refused again: its run is set aside. A run that has not begun is dropped, and its
+   * caller gets the error. Returns what was refused, by run.
    */
   #refuse(batch: Batch, refused: SplitResult['refused']): (run: RunId | undefined) => ReeveError | undefined {
     const errors = new Map(refused.map(({ run, thrown }) => [run, this.store.refusedBy(thrown, run)] as const))
@@ -297,7 +297,7 @@ export class Driver implements EngineState {
     return (run) => errors.get(run)
   }
 
-  /** It is somebody else's now. */
+  /** Another process has taken the run over. */
   #lose(run: RunId, why?: string): void {
     this.cache.drop(run, 'elsewhere')
     this.effects.forgetAll(run, why)
@@ -331,8 +331,8 @@ export class Driver implements EngineState {
   }
 
   /**
-   * A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock
-   * may wake it soon).
+   * A quiet run parks in the transaction that makes it quiet if it waits for the outside; otherwise after a while,
+   * because the clock may wake it soon.
    */
   #mayPark(run: LoadedRun, writesToItself: ReadonlySet<RunId>): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
@@ -397,8 +397,7 @@ export class Driver implements EngineState {
     for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.begun(id)
     this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
-    // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with
-    // it.
+    // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
     if (result.moved) this.#othersHaveWritten('all')
     for (const question of batch.questions)
@@ -472,9 +471,11 @@ export class Driver implements EngineState {
     }
   }
 
-  /** This process stood still for longer than its lease: it finds out what is still its own before anything leaves. */
+  /**
+   * This process stood still for longer than its lease: it checks which runs are still its own before an effect leaves.
+   */
   #lookAgain(): Now<boolean> {
-    // Those that are about to begin nobody else can have.
+    // No other process can hold a run that is not written yet.
     const unwritten = new Set(this.batch.runs.map(({ id }) => id))
     const held = [...this.runs.values()].flatMap((run): [RunId, number][] =>
       unwritten.has(run.id) ? [] : [[run.id, run.epoch]],
@@ -521,7 +522,8 @@ export class Driver implements EngineState {
   }
 
   /**
-   * A run that is dropped before it was written has not begun, and who began it is told: no row of it may stand alone.
+   * A run that is dropped before it was written has not begun, and its caller gets the error: no row of it may stand
+   * alone.
    */
   notBegun(id: RunId): void {
     const place = this.batch.runs.findIndex((run) => run.id === id)
@@ -550,8 +552,8 @@ export class Driver implements EngineState {
   }
 
   /**
-   * Another process has written: there may be mail, there may be news for those who wait, and, where nobody can say of
-   * what, there may be runs for whoever takes them.
+   * Another process has written: there may be mail, news for those who wait, and, if the runs are unknown, new runs to
+   * take up.
    */
   storeChanged(runs: ReadonlySet<RunId> | 'all'): void {
     this.receive()
@@ -580,7 +582,7 @@ export class Driver implements EngineState {
         receive(this, run, row)
       }
     }
-    // with a mover, whoever has written to them wakes them
+    // with a mover, the process that has written to them wakes them
     if (this.registry !== undefined && !this.placement.hasMover) this.cache.wake(left)
   }
 
@@ -613,7 +615,7 @@ export class Driver implements EngineState {
     await this.#commit()
   }
 
-  /** Nothing can be recorded any more: nothing is let out, and who waits for a commit is told why. */
+  /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
     for (const { reject } of [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0)])

@@ -21,7 +21,7 @@ import type { Placement } from './placement.ts'
 /** Where tests can let a process die (K6). */
 export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
 
-/** What an engine of one process is told. */
+/** The options of an engine in one process. */
 export interface DriverOptions {
   readonly clock: Clock
   readonly strict: boolean
@@ -32,14 +32,14 @@ export interface DriverOptions {
   readonly deadlines: Deadlines | undefined
   /** Takes secrets out of the stored form of anything; its shape says what of it is payload. */
   readonly redact: (text: string, shape: Shape) => string
-  /** There is something to take out. */
+  /** Whether redaction rules exist. */
   readonly redacts: boolean
   readonly digests: Digests
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
-  /** Undefined: the one of everybody in this process. */
+  /** Undefined: the one that all engines of this process share. */
   readonly governor: Governor | undefined
-  /** Who sees to it that some process takes a run up. Undefined: each process looks by itself. */
+  /** Has some process take a run up. Undefined: each process looks by itself. */
   readonly mover: Mover | undefined
 }
 

@@ -74,7 +74,7 @@ export interface HostOptions {
    */
   readonly lossLimit?: number
   /**
-   * A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for
+   * A run that waits for the clock leaves memory after this time. Milliseconds, default 1,000. One that waits for
    * people leaves at once.
    */
   readonly parkAfterMs?: number
@@ -84,8 +84,8 @@ export interface HostOptions {
    */
   readonly undoWithinMs?: number
   /**
-   * How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults:
-   * 30 minutes, an hour, 5 minutes.
+   * How long a model call, a tool call and a function of yours may take if they set no timeout themselves. Defaults: 30
+   * minutes, an hour, 5 minutes.
    */
   readonly deadlines?: Deadlines
   /** How often other processes' changes are looked for. Milliseconds, default 20. */
@@ -96,16 +96,13 @@ export interface HostOptions {
    */
   readonly retentionMs?: number
   /**
-   * Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by
+   * Removed before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by
    * reference, not through the journal.
    */
   readonly redact?: Redaction
-  /**
-   * Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process
-   * that share a clock.
-   */
+  /** Limits the calls of models that refuse them. Default: one for all engines of this process that share a clock. */
   readonly governor?: Governor
-  /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
+  /** Receives warnings. Default: process.emitWarning. */
   readonly onWarning?: (code: string, message: string) => void
   /** For tests: return true to let the process "die" at this point. */
   readonly crash?: (point: CrashPoint) => boolean
@@ -127,7 +124,7 @@ export const hostOptionNames: NamesOf<HostOptions> = {
   crash: true,
 }
 
-/** What is not said. */
+/** The default of `lossLimit`. */
 export const defaultLossLimit = 5
 /** Where warnings go by default. */
 export const warning = (code: string, message: string): void =>
@@ -211,7 +208,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#outage = new Outage(store.name, this.driver.options.warn)
     this.#subscriptions = new Subscriptions(store, {
       redact: redactor(options.redact),
-      onWaiting: (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
+      onWaiting: (waits) => (waits ? this.#watch?.ref() : this.#watch?.unref()),
       isBeginning: (run) => this.#starting.has(run),
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
       // A store that was reached once is waited for. One that never was may not be there at all, and the first call
@@ -224,7 +221,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.onPart = (run, part) => this.#subscriptions.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
       if (error.code === 'store.replaced') return this.#lose(error)
-      // What a process could not do when it ended is said in any case: which commit nobody knows of.
+      // A failure while closing is always reported: it names the commit whose result is unknown.
       if (this.#closed) this.driver.options.warn(error.code, error.message)
       else this.#outage.failed(error)
       this.#subscriptions.storeFailed(error, runs)
@@ -283,7 +280,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       return { created: true }
     } finally {
       this.#starting.delete(id)
-      // If it was not begun, whoever waits for its end already is told so.
+      // If it was not begun, callers that already wait for its end get the error.
       if (!this.driver.runs.has(id)) this.#subscriptions.askLater(id)
     }
   }
@@ -294,8 +291,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const caller = request.caller ?? {}
     const driving =
       !this.driver.placement.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
-    // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails,
-    // nothing has begun.
+    // An idle process is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
     const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
     if (guarded instanceof Promise) await guarded
     if (driving) {
@@ -340,7 +336,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#open()
     this.store.mustHaveRules()
     const { to, target, key, kinds } = addressOfPost(post)
-    // What a run has diverged at is asked at addresses that nobody outside knows.
+    // Questions about a divergence have addresses that callers do not know.
     const questions =
       post.type === 'settle-divergence' ? await this.#inStore(() => this.#reader.questions({ run: runOf(to) })) : []
     const asked = questions.find((q) => q.activation === to && q.kind === 'diverged')
@@ -427,12 +423,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
     }
   }
 
-  /** Whether an outage is over: who waits for nothing else would not notice. */
+  /** Checks whether an outage is over: an idle process would not notice. */
   #probe(): Now<void> {
     return andThen(this.#reader.nextDeadline(), () => this.#outage.answered('read'))
   }
 
-  /** What fails here is done again soon, and said only if that would not help. */
+  /** A failure here is retried soon, and reported only if a retry would not help. */
   #quietly(work: () => Now<void>): void {
     detached(work, (thrown) => {
       const error = this.store.errorOf(thrown)
@@ -440,10 +436,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
   }
 
-  /**
-   * The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it
-   * for anything.
-   */
+  /** The store file was replaced or removed: the engine stops, and every pending and later call gets the error. */
   #lose(error: ReeveError): void {
     if (this.#lost !== undefined) return
     this.#lost = error
@@ -510,7 +503,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return andThen<unknown, void>(leaving, () =>
       andThen(this.#reader.end(run), (end) =>
         andThen(this.store.remove(run), () => {
-          // Whoever waits in this process may not have seen yet that it has ended elsewhere.
+          // Callers that wait in this process may not have seen yet that it has ended elsewhere.
           if (end !== undefined) this.#subscriptions.ended(run, end)
         }),
       ),
@@ -570,7 +563,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     try {
       if (!died) await this.store.release()
     } catch (thrown) {
-      // Nothing is lost: whoever drives next takes over when the lease is over.
+      // Nothing is lost: the next process that drives takes over when the lease is over.
       this.#outage.failed(this.store.errorOf(thrown))
     } finally {
       await this.#mover?.close(left)

@@ -1,6 +1,6 @@
 /**
- * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that
- * nobody drives yet.
+ * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that no
+ * process drives yet.
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */

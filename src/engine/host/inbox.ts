@@ -1,5 +1,5 @@
 /**
- * The inbox: what its rows mean to a run. Everybody outside the driving process speaks to a run through them (K2).
+ * The inbox: what its rows mean to a run. All posts from outside the driving process reach a run as rows (K2).
  *
  * Owns: reading a row and giving it to its activation, or carrying out an operator's command.
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
@@ -14,7 +14,7 @@ import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './run.ts'
 import { tellChildren } from './children.ts'
 
-/** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
+/** Gives an unread row to its activation; keeps it if the activation is not in memory yet. */
 export function receive(engine: EngineState, run: LoadedRun, row: InboxRow): void {
   const activation = run.activations.get(row.act)
   if (activation === undefined) return keepFor(engine, run, row)
@@ -43,7 +43,7 @@ function keepFor(engine: EngineState, run: LoadedRun, row: InboxRow): void {
   if (kept !== undefined) kept.push(row)
   else if (!isOver(run, row.act)) run.mail.set(row.act, [row])
   else {
-    // Its last word is in the log: nobody will ever read this, and left unread it would wake the run again and again.
+    // Its end is in the log: this row will not be read, and left unread it would wake the run again and again.
     engine.batch.taken.push({ act: row.act, key: row.key })
     engine.touch(run)
     engine.schedule()
@@ -51,8 +51,8 @@ function keepFor(engine: EngineState, run: LoadedRun, row: InboxRow): void {
 }
 
 /**
- * Whether an activation that is not in memory has had its last word. One that its leader has asked for would be in
- * memory; what became of those that nobody has asked for yet the past tells.
+ * Whether an activation that is not in memory has ended. If its leader's code has asked for it, it would be in memory;
+ * otherwise the recorded past says how it ended.
  */
 function isOver(run: LoadedRun, id: ActivationId): boolean {
   const above = parentOf(id)
@@ -69,16 +69,16 @@ function use(engine: EngineState, run: LoadedRun, activation: Activation, key: s
   engine.schedule()
 }
 
-/** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
+/** Records why a command changes nothing (team C65). True if it changes nothing. */
 function ignores(
   engine: EngineState,
   run: LoadedRun,
   root: Activation,
   mail: Extract<Mail, { type: 'pause' | 'resume' }>,
 ): boolean {
-  // a run that was set aside goes on by it
+  // a resume brings a run back that was set aside
   if (mail.type === 'resume' && run.broughtBack === 'resume' && run.pause === undefined) return false
-  const why = whyIgnored(mail, run.pause === undefined ? 'nobody' : run.pause.at === 'human' ? 'human' : 'pause')
+  const why = whyIgnored(mail, run.pause === undefined ? 'none' : run.pause.at === 'human' ? 'human' : 'pause')
   if (why !== undefined && !root.over) engine.commands.append(root, ignored(mail, why), engine.clock.now())
   return why !== undefined
 }

@@ -1,13 +1,16 @@
 /**
- * Outages of the store, as they are said: once when one begins, once for each other cause, and once when it is over.
- * What is tried in between is tried in silence.
+ * Outages of the store, as they are reported: once when one begins, once for each other cause, and once when it is
+ * over. Retries in between are silent.
  *
- * Owns: what has been said of an outage. Does not own: what is tried again and when (driver.ts), what callers are told:
- * each of theirs is answered with the error.
+ * Owns: what has been reported of an outage. Does not own: retries (driver.ts), what callers get: each call fails with
+ * the error.
  */
 import { stopwatch, type ReeveError } from '../../core/index.ts'
 
-/** What passes by itself, or by an operator's hand; all else is about one run or one value, and is said each time. */
+/**
+ * Errors that pass by themselves, or that an operator ends; all others concern one run or one value, and are reported
+ * each time.
+ */
 const passing: ReadonlySet<string> = new Set(['store.unavailable', 'store.busy', 'store.full', 'store.read-only'])
 
 export class Outage {

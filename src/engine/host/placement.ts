@@ -1,29 +1,30 @@
 /**
  * Placement: this process as one that a mover tells to take runs up.
  *
- * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when.
+ * Owns: who waits for which run to leave memory, and which runs that no process holds were left to the mover, since
+ * when.
  * Does not own: taking a run up (run-cache.ts), what wakes one elsewhere (../mover.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 import type { Moved, Mover, WorkerProcess } from '../mover.ts'
 
 /**
- * A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real
- * time.
+ * A run that was not taken up this long after it was woken is taken up by the process that notices. Milliseconds of
+ * real time.
  */
 const patienceMs = 3_000
 /**
- * Whoever made a run ready has woken it: one that lies there for so long is woken again, and then every second.
- * Milliseconds of real time.
+ * The process that made a run ready has woken it. A run that is still ready after this time is woken again, then every
+ * second. Milliseconds of real time.
  */
 const wakeAfterMs = 250
 const wakeEveryMs = 1_000
 /**
- * In a second a process wakes so many at most of those that lie there: all of the others do so, too, and a mover can
- * only do so much.
+ * At most this many runs are woken again per second by one process: the other processes wake them, too, and a mover has
+ * its limits.
  */
 const wakesAtOnce = 1_000
-/** A run that was not seen for so long lies there for another reason. Milliseconds of real time. */
+/** A run that was not seen ready for this long has been taken up in between. Milliseconds of real time. */
 const forgottenMs = 2_500
 
 interface Left {
@@ -39,7 +40,7 @@ export class Placement implements WorkerProcess {
   readonly #left = new Map<RunId, Left>()
   /** How many more may be woken again before the next look of every second. */
   #wakesLeft = wakesAtOnce
-  /** Told to the mover together: a look finds many. */
+  /** Passed to the mover together: one look finds many. */
   #woken: RunId[] = []
   #isClosed = false
 
@@ -52,7 +53,7 @@ export class Placement implements WorkerProcess {
     this.#take = take
   }
 
-  /** Whether somebody else places runs. */
+  /** Whether a mover places runs. */
   get hasMover(): boolean {
     return this.#mover !== undefined
   }
@@ -79,14 +80,14 @@ export class Placement implements WorkerProcess {
     })
   }
 
-  /** Whether somebody waits for this run to leave. */
+  /** Whether the mover waits for this run to leave memory. */
   awaits(run: RunId): boolean {
     return this.#waiting.has(run)
   }
 
   /**
-   * A run leaves memory. One that has ended although nobody here was told to move it is told of: a mover that keeps
-   * wake-ups also keeps the run, and would wait for it.
+   * A run leaves memory. If it has ended without a move, a mover that keeps wake-ups is woken for it: it keeps the run,
+   * too, and would wait for its end.
    */
   leaves(run: RunId, moved: Moved): void {
     const waiting = this.#waiting.get(run)
@@ -98,7 +99,7 @@ export class Placement implements WorkerProcess {
     for (const answer of waiting) answer(moved)
   }
 
-  /** What this process has written has something to do now. */
+  /** This process has written to a run, which has something to do now. */
   wake(run: RunId): void {
     if (this.#mover === undefined) return
     if (this.#woken.push(run) === 1)
@@ -110,8 +111,8 @@ export class Placement implements WorkerProcess {
   }
 
   /**
-   * A run that nobody holds: true if this process may take it up. With a mover it is woken first, and taken up only if
-   * nobody has done so for a while.
+   * Whether this process may take up a run that no process holds. With a mover the run is woken first, and taken up
+   * only if no process has done so for a while.
    */
   isOurs(run: RunId): boolean {
     if (this.#mover === undefined) return true
@@ -131,14 +132,14 @@ export class Placement implements WorkerProcess {
     return false
   }
 
-  /** Every second: forgets what has been taken up by somebody. */
+  /** Every second: forgets runs that have been taken up. */
   tidy(): void {
     this.#wakesLeft = wakesAtOnce
     const now = stopwatch()
     for (const [run, { seen }] of this.#left) if (now - seen > forgottenMs) this.#left.delete(run)
   }
 
-  /** No run is taken up any more; who waits hears that this process does not go on. */
+  /** No run is taken up any more; pending moves are answered with `elsewhere`. */
   close(): void {
     this.#isClosed = true
     for (const run of this.#waiting.keys()) this.leaves(run, 'elsewhere')

@@ -63,7 +63,7 @@ export function dropQuestion(engine: EngineState, op: Operation): void {
 
 /** Puts a message into another activation's inbox, with this activation's next commit. */
 export function putMessage(engine: EngineState, from: Owner, to: ActivationId, id: MessageId, body: Json): void {
-  // Code whose memory is void may still run: nobody hears it.
+  // Code whose memory is void may still run: its messages are dropped.
   if (from.discarded) return
   const row = { type: 'message', id, from: from.id, body }
   const text = JSON.stringify(row)

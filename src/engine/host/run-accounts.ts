@@ -12,7 +12,7 @@ import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './run.ts'
 
-/** The accounts that an activation's charges count on: its own and those of everybody above it. */
+/** The accounts that an activation's charges count on: its own and those of the leaders above it. */
 export function accountsOf(run: LoadedRun, id: ActivationId): Account[] {
   const found: Account[] = []
   if (run.accounts.size === 0) return found
@@ -24,11 +24,11 @@ export function accountsOf(run: LoadedRun, id: ActivationId): Account[] {
   }
 }
 
-/** Sets a charge aside on all accounts above, or on none and says which limit stands in the way. */
+/** Reserves a charge on all accounts above, or on none; then returns the limit that refuses it. */
 export const reserve = (owner: Owner, charge: Charge): Failure | undefined =>
   reserveFor(owner.id, owner.birth.accounts, charge)
 
-/** Ends a reservation with what was really used; undefined: nobody knows, so the reserve is spent. */
+/** Ends a reservation with what was really used; undefined: unknown, so the reserve is spent. */
 export function settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
   for (const account of owner.birth.accounts) account.settle(reserved, actual)
 }

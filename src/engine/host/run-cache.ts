@@ -2,7 +2,7 @@
  * The run cache: which runs this process has in memory. Waking a run reads its journal again; dropping it makes what
  * memory held void.
  *
- * Owns: claiming, loading, dropping, adopting runs that nobody drives. Does not own: the tick (driver.ts).
+ * Owns: claiming, loading, dropping, adopting runs that no process drives. Does not own: the tick (driver.ts).
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
  */
 import {
@@ -27,7 +27,7 @@ import { doneBy } from '../fork/origin.ts'
 import type { Moved } from '../mover.ts'
 import {
   asideFor,
-  nobody,
+  noRun,
   type ClaimCandidate,
   type Claimed,
   type AgentVersion,
@@ -41,18 +41,18 @@ import { CrashLoopGuard } from './crash-loop-guard.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
 export const cacheCap = 1_000
-/** So many runs are claimed at once by name. */
+/** At most this many runs are claimed by id in one claim. */
 const page = cacheCap
-/** So many of those that a look finds are taken up whether there is room or not. */
+/** This many of the runs that a look finds are taken up even if the cache is full. */
 const besideCap = 100
-/** A look notes so many runs that nobody holds. */
+/** At most this many runs that no process holds are noted by one look at the store. */
 const lookCap = 10 * cacheCap
 /** How long another process is given to take a run whose code is missing here. Milliseconds. */
 const patienceMs = 200
 /** How long other processes are given to take a child run. Milliseconds. */
 const spreadMs = 25
 
-/** Of which kinds a process drives runs: another version of an agent may be at home here, too. */
+/** Which agents a process drives. Any version counts: a run may move to the version that is here. */
 const driven =
   (registry: Registry) =>
   ({ agent }: AgentVersion): boolean =>
@@ -64,7 +64,7 @@ function turned(runs: readonly RunId[]): readonly RunId[] {
   return first === 0 ? runs : [...runs.slice(first), ...runs.slice(0, first)]
 }
 
-/** As it is in the store. */
+/** The account as the store has it: nothing of it has to be written. */
 function clean(account: Account): Account {
   account.dirty = false
   return account
@@ -83,20 +83,23 @@ export class RunCache {
   /** Runs that this process has found to lack code, and in which registry. */
   readonly #lacking = new Map<RunId, Registry>()
   readonly #crashLoops: CrashLoopGuard
-  /** Runs that are to be claimed next; true: also if another process may be at home to them. */
+  /** Runs that are to be claimed next; true: also if another process may have their code. */
   readonly #wanted = new Map<RunId, boolean>()
-  /** Runs that a look has found and that are claimed when there is room. The next look says them again. */
+  /** Runs that a look has found and that are claimed when there is room. The next look finds them again. */
   #found: readonly RunId[] = []
-  /** What else is to be claimed next: runs that nobody drives, then those of them that may have killed who did. */
+  /**
+   * What else is to be claimed next: runs that no process drives, then those of them that may have killed their
+   * process.
+   */
   #adopts: 'none' | 'orphans' | 'suspects' = 'none'
   #isClaiming = false
   #isLooking = false
-  /** The answer to a claim came later: there may be mail that has come in meanwhile. */
+  /** The answer to a claim was asynchronous: mail may have come in meanwhile. */
   #isLate = false
   #idle: (() => void)[] = []
   /** Claimed runs that stand behind another one of the same id, which is about to hear that it exists. */
   readonly #hidden = new Set<RunId>()
-  /** There may be runs that nobody drives and that this process had no room for. */
+  /** There may be runs that no process drives and that this process had no room for. */
   #hasMore = false
 
   constructor(engine: EngineState) {
@@ -104,7 +107,7 @@ export class RunCache {
     this.#crashLoops = new CrashLoopGuard(engine.options.lossLimit)
   }
 
-  /** Takes a run out of memory. `moved`: for those who wait for that; absent: it is about to come back. */
+  /** Takes a run out of memory. `moved`: the answer to the mover; absent: the run is about to come back. */
   drop(id: RunId, moved?: Moved): void {
     if (moved !== undefined) this.#engine.placement.leaves(id, moved)
     const run = this.#engine.runs.get(id)
@@ -127,7 +130,7 @@ export class RunCache {
       if (list.some((item) => gone.has(run(item))))
         list.splice(0, list.length, ...list.filter((item) => !gone.has(run(item))))
     }
-    keep(b.runs, (run) => run.from ?? nobody)
+    keep(b.runs, (run) => run.from ?? noRun)
     keep(b.log, (entry) => entry.run)
     keep(b.acts, (act) => runOf(act))
     keep(b.questions, (q) => runOf(q.act))
@@ -139,9 +142,9 @@ export class RunCache {
     keep(b.parked, ({ run }) => run)
     keep(b.control, (c) => c.run)
     for (const [i, write] of b.values.entries())
-      if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: nobody } }
-    // Somebody holds a promise for each row by its place: it stays, and nobody's word is not written.
-    for (const [i, row] of b.rows.entries()) if (row.from === id) b.rows[i] = { ...row, from: nobody }
+      if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: noRun } }
+    // A caller holds a promise for each row by its index: the row stays, and one without a run is not written.
+    for (const [i, row] of b.rows.entries()) if (row.from === id) b.rows[i] = { ...row, from: noRun }
   }
 
   /** The code of something in this run is missing here. */
@@ -150,8 +153,8 @@ export class RunCache {
   }
 
   /**
-   * Brings runs into memory and goes on with them, as far as this process can drive them and nobody else does.
-   * `insist`: also those that another process may be at home to.
+   * Brings runs into memory and goes on with them, as far as this process can drive them and no other process does.
+   * `insist`: also those that another process may have the code for.
    */
   wake(runs: Iterable<RunId>, insist = false): void {
     for (const id of runs) {
@@ -162,8 +165,8 @@ export class RunCache {
   }
 
   /**
-   * This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a
-   * moment.
+   * This run was written for any process that drives. With a mover, it has been woken. A child run is left to the other
+   * processes for a moment.
    */
   begun(id: RunId): void {
     if (this.#engine.placement.hasMover) return
@@ -171,7 +174,7 @@ export class RunCache {
     else setTimeout(() => this.wake([id]), spreadMs).unref()
   }
 
-  /** Goes on with runs that nobody holds, unless a mover is to see to them first. */
+  /** Goes on with runs that no process holds, unless the mover comes first. */
   adopt(runs: readonly RunId[]): void {
     const ours = turned(runs).filter((id) => !this.#engine.runs.has(id) && this.#engine.placement.isOurs(id))
     this.#found = ours.slice(besideCap)
@@ -179,8 +182,8 @@ export class RunCache {
   }
 
   /**
-   * Goes on with runs that nobody drives. Those that a mover is to see to first are only looked at: what is locked for
-   * a claim keeps others from it.
+   * Goes on with runs that no process drives. With a mover they are only looked at first: a claim would lock them for
+   * other processes.
    */
   adoptOrphans(): void {
     if (!this.#engine.placement.hasMover) return this.#claimOrphans()
@@ -223,7 +226,7 @@ export class RunCache {
       this.#isClaiming = false
       for (const resolve of this.#idle.splice(0)) resolve()
       if (!this.#isLate) return
-      // Mail that came in between was no held run's, and is told when it is asked for again.
+      // Mail that came in between was for a run that was not held yet: it is asked for again.
       this.#isLate = false
       if (!this.#engine.dead && !this.#engine.closing) this.#engine.receive()
     }
@@ -269,9 +272,7 @@ export class RunCache {
     return this.#hasMore ? undefined : { wanted: { drives, lossesBelow: suspectFrom, limit: room }, insist: false }
   }
 
-  /**
-   * If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next.
-   */
+  /** If the store fails, runs that were asked for by id are tried again; others are found by the next look. */
   #claim({ wanted, insist }: { readonly wanted: ClaimFilter; readonly insist: boolean }): Now<void> {
     const { store } = this.#engine
     const suspects: number[] = []
@@ -298,7 +299,7 @@ export class RunCache {
     )
   }
 
-  /** Whoever waits for a run that could not be taken up hears how it is. */
+  /** Answers the mover about a run that could not be taken up. */
   #notTaken(id: RunId): void {
     const { placement, store, runs } = this.#engine
     if (!placement.awaits(id) || runs.has(id)) return
@@ -311,7 +312,7 @@ export class RunCache {
     )
   }
 
-  /** When no claim is under way: what was claimed can be let go. */
+  /** Resolves when no claim is under way: then claimed runs can be released. */
   settled(): Promise<void> {
     return this.#isClaiming ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
@@ -320,7 +321,7 @@ export class RunCache {
     if (this.#engine.registry?.find(run.agent) === undefined) return false
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
-    // One that is this process's own already, and only out of memory, nobody else will take up.
+    // No other process takes up a run that is this process's own and only out of memory.
     if (aside || run.owner === this.#engine.store.lease.id || this.#crashLoops.admits(run.losses, suspects)) return true
     this.#hasMore = true
     return false
@@ -328,7 +329,7 @@ export class RunCache {
 
   #load({ run: row, epoch, accounts, questions, children, past, mail }: Claimed): void {
     const id = row.id as RunId
-    // Somebody has begun a run of this id, and will hear that it exists.
+    // A caller has begun a run of this id, and will learn that it exists.
     if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
     this.#crashLoops.takenUp(id, row.losses)
     if (row.losses > 0) this.#engine.store.lease.stretch(this.#crashLoops.worst)
@@ -361,9 +362,9 @@ export class RunCache {
   }
 
   /**
-   * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment
-   * to take it, so that it is not kept waiting by who can only call it stuck. What is known to be stuck here is left
-   * alone, but for a cancel, which needs no code.
+   * Another process may have the code that is missing here (a rolling deploy). It gets a moment to take the run before
+   * this process marks it stuck. A run that is known to be stuck here is left alone, except for a cancel, which needs
+   * no code.
    */
   #leavesToOthers(row: ClaimCandidate, insist: boolean): boolean {
     const { registry, store } = this.#engine
@@ -378,8 +379,8 @@ export class RunCache {
   }
 
   /**
-   * A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in
-   * a moment.
+   * A journal that cannot be read stops this run only. It says why and waits for an operator, unless a retry may
+   * succeed.
    */
   unreadable(run: LoadedRun, thrown: unknown): void {
     const error = this.#engine.store.errorOf(thrown)
@@ -396,8 +397,7 @@ export class RunCache {
   }
 
   /**
-   * No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is
-   * void.
+   * Sets a run aside: no process goes on with it until an operator resumes or cancels it. What is not recorded is void.
    */
   setAside(id: RunId, epoch: number, failure: Failure): void {
     const { batch, runs } = this.#engine
@@ -412,7 +412,7 @@ export class RunCache {
     this.#engine.schedule()
   }
 
-  /** Reads an activation into memory. Undefined if there is none. */
+  /** Reads an activation into memory. Undefined if the log does not have it. */
   load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
     for (const { seq, at, event } of run.past?.activation(id) ?? []) {

@@ -20,11 +20,11 @@ export class LoadedRun {
   readonly caller: Caller
   epoch: number
   readonly activations = new Map<ActivationId, Activation>()
-  /** Of those who have not settled. */
+  /** Of activations that have not settled. */
   readonly accounts = new Map<ActivationId, Account>()
   /** Accounts that have changed since they were last written. */
   dirty: Account[] = []
-  /** Effects let out or about to be, whose end nobody has seen. */
+  /** Effects let out or about to be, whose end is not known yet. */
   readonly out = new Set<Operation>()
   /** Effects held back by a pause. */
   held: Operation[] = []
@@ -81,7 +81,7 @@ export class LoadedRun {
   get quiet(): boolean {
     if (this.out.size > 0 || this.unborn.size > 0 || this.ended) return false
     for (const activation of this.activations.values()) {
-      // what has come in for it stays in the store for whoever has its code
+      // what has come in for it stays in the store for a process that has its code
       if (this.lacksCode && activation.stuck !== undefined) continue
       if (activation.awaitsForeign || activation.hasLive || activation.replaying) return false
     }

@@ -14,7 +14,7 @@ import { emptyBatch, type Batch, type BatchResult, type ValueResult } from '../s
  */
 export interface Part {
   readonly batch: Batch
-  /** Whose it is. Absent: what somebody outside of all runs wants to write. */
+  /** The run that writes. Absent: a caller outside of all runs. */
   readonly run: RunId | undefined
   readonly posts: readonly number[]
   readonly values: readonly number[]

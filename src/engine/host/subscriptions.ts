@@ -1,5 +1,5 @@
 /**
- * Subscriptions: who in this process waits for something to happen to a run, and hears of it.
+ * Subscriptions: callers in this process that wait for a run, watch its feed or listen to its live parts.
  *
  * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the
  * store), which parts are heard twice (part-filter.ts).
@@ -25,8 +25,8 @@ const againMs = 100
 export interface SubscriptionOptions {
   /** Live parts leave this process without what is taken out of all that is recorded. */
   readonly redact: Redactor | undefined
-  /** Is told whether anybody waits: a process that awaits a run must not end while the run can still move. */
-  readonly onWaiting: (somebody: boolean) => void
+  /** Called with whether any caller waits: a process that awaits a run must not end while the run can still move. */
+  readonly onWaiting: (waits: boolean) => void
   /** Whether a run that is not in the store is about to be. */
   readonly isBeginning: (run: RunId) => boolean
   /** Whether this process moves a run, and so tells its end itself. */
@@ -47,7 +47,7 @@ interface RunWatcher {
   readonly resolve: () => void
 }
 
-/** Who hears live parts of a run. */
+/** The listeners of one run's live parts. */
 interface Listening {
   readonly hear: Set<(part: LivePart) => void>
   readonly filter: PartFilter
@@ -120,7 +120,7 @@ export class Subscriptions {
 
   /**
    * What the store could not write or say of these runs may have come to pass all the same: it is asked when it answers
-   * again. Where it will not, whoever waits is told.
+   * again. Where it will not, the callers that wait get the error.
    */
   storeFailed(error: ReeveError, runs: Iterable<RunId>, warn?: (error: ReeveError) => void): void {
     if (!this.#options.mayPass(error)) return this.#failed(error, runs)
@@ -128,7 +128,7 @@ export class Subscriptions {
     for (const run of runs) this.askLater(run)
   }
 
-  /** What has become of a run is asked, if anybody waits for it. */
+  /** Asks for the end of a run later, if a caller waits for it. */
   askLater(run: RunId): void {
     if (this.#isClosed || !this.#outcomes.has(run)) return
     this.#unasked.add(run)
@@ -173,7 +173,7 @@ export class Subscriptions {
     })
   }
 
-  /** Whoever watches is told of what there is, and also if nobody can say: it reads then, and hears what is wrong. */
+  /** Resolves a watcher if there is news, and also if the store fails: its next read then throws the error. */
   #look({ run, from, resolve }: RunWatcher): void {
     if (this.#options.isBeginning(run)) return
     const told = (hasNews: boolean): void => {
@@ -246,7 +246,7 @@ export class Subscriptions {
     return waiting
   }
 
-  /** Nobody will hear anything any more. */
+  /** Ends all subscriptions. */
   close(error: ReeveError): void {
     this.#isClosed = true
     clearTimeout(this.#again)

@@ -8,7 +8,7 @@ import { mustBeWellFormed } from '../port.ts'
 import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 
-/** How the store is asked: `once` fails with it; `patiently` waits until it is well again. */
+/** How the store is called: `once` fails with it; `patiently` retries until it answers. */
 export type StoreCall = <T>(ask: () => Now<T>) => Promise<T>
 
 /** Milliseconds of real time between two attempts: the first, and at most. */
@@ -28,7 +28,7 @@ const once =
 
 /**
  * For an effect of a run: a store that fails for a while, as one that fails over does, uses up no attempt of a step,
- * also if the run is read again meanwhile. Given up when the effect is nobody's any more.
+ * also if the run is read again meanwhile. Given up when the effect is not out here any more.
  */
 export const patiently =
   (engine: Pick<EngineState, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): StoreCall =>

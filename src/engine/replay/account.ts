@@ -81,8 +81,7 @@ export class Account {
   }
 
   /**
-   * `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as
-   * reserved, too.
+   * `actual` undefined: the use is unknown, so the reserve counts as spent. Its missing members count as reserved, too.
    */
   settle(reserved: Charge, actual: Charge | undefined): void {
     for (const d of dimensions) {
@@ -149,7 +148,7 @@ export class Account {
   }
 }
 
-/** Sets a charge aside on all accounts, or on none: then says which limit of whose account stands in the way. */
+/** Reserves a charge on all accounts, or on none; then returns the account and the limit that refuse it. */
 export function reserveAll(
   accounts: readonly Account[],
   charge: Charge,
@@ -163,9 +162,9 @@ export function reserveAll(
 }
 
 /**
- * Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way.
- * `later` among the details: only for now, because of what is set aside for effects that are out. Whoever waits for it
- * waits for nobody who waits: what is set aside is held by effects, which wait for no account.
+ * Reserves a charge of an activation on all these accounts, or on none; then returns the limit that refuses it. `later`
+ * among the details: only for now, because effects that are out have reserved the rest. Waiting for it cannot deadlock:
+ * effects hold the reserves, and they wait for no account.
  */
 export function reserveFor(
   activation: ActivationId,
@@ -193,9 +192,9 @@ export function reserveFor(
 const parts = 10
 
 /**
- * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every
- * limit above it its own limit; a tenth of what is free where least is, if it has none or one that would leave nothing,
- * but at least one model call. Undefined: there is no limit above it.
+ * What is reserved for a worker that is placed apart: its use is not seen above it before it has ended. For every limit
+ * above it its own limit; a tenth of what is free where least is, if it has none or one that would leave nothing, but
+ * at least one model call. Undefined: there is no limit above it.
  */
 export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
   const slice: { -readonly [D in Dimension]?: number } = {}

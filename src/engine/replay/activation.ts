@@ -25,12 +25,15 @@ import {
 import {
   questionContent,
   resultShape,
+  type ActivationRestarted,
+  type ActivationSettled,
   type ArrivalEvent,
   type AskOpened,
   type CancelReceived,
   type Charge,
   type CommandEvent,
   type JournalEvent,
+  type StepOpened,
   type WorkerSettled,
 } from '../../journal/index.ts'
 import {
@@ -44,7 +47,7 @@ import {
 } from '../context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
-import { cutSegment, dropSteps, Ending, writeSegment } from './settlement.ts'
+import { awaitedWorkers, cutSegment, endEvent, openAtEnd, openReserves, segmentEvent } from './settlement.ts'
 import { admitted, type Command, type Host } from '../host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
@@ -63,7 +66,7 @@ import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
 
-/** How long code that was cancelled may rest on something foreign. Milliseconds. */
+/** How long cancelled code may still await something foreign. Milliseconds. */
 const abandonAfterMs = 2_000
 
 export class Activation implements Owner, Verbs {
@@ -76,9 +79,9 @@ export class Activation implements Owner, Verbs {
   clock: number
   stuck: string | undefined
   discarded = false
-  /** How it ended, as soon as that is certain. */
+  /** Its outcome, as soon as it is certain. */
   outcome: Outcome | undefined
-  /** Its last word is in the log. */
+  /** Its end is in the log. */
   over = false
   usage: Usage = []
   readonly operations = new Map<string, Operation>()
@@ -97,8 +100,11 @@ export class Activation implements Owner, Verbs {
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
-  #ending: Ending | undefined
-  /** Its code is not waited for any more. */
+  /** What was open when its outcome became certain. */
+  #openAtEnd: readonly Operation[] = []
+  /** Addresses of workers that have to end before its own end is recorded. */
+  #awaited: Set<string> | undefined
+  /** The activation ends without waiting for its code. */
   #abandoned = false
 
   constructor(host: Host, birth: Birth) {
@@ -144,15 +150,15 @@ export class Activation implements Owner, Verbs {
   get cancelKnown(): boolean {
     return this.#log.cancelled
   }
-  /** It has put questions to the outside that may still be open in the store. */
+  /** It has asked questions that may still be open in the store. */
   get asked(): boolean {
     return this.#log.asked
   }
-  /** How the last pause was asked for: on the root, which holds the operator's word. */
+  /** How the last pause was asked for: on the root, whose log holds the operator's commands. */
   get pausing(): Pausing | undefined {
     return this.#log.pausing
   }
-  /** Nothing of this address is to come: the code has gone past it. */
+  /** Nothing more comes for this address: the code has gone past it. */
   isOver(address: string): boolean {
     return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
   }
@@ -214,7 +220,7 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
-  /** The engine closes: what has come in is recorded, and this memory is void. */
+  /** The engine closes: pending arrivals are recorded, and this memory is void. */
   recordAndLeave(): void {
     if (!this.discarded && this.outcome === undefined && this.stuck === undefined) {
       for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
@@ -224,8 +230,7 @@ export class Activation implements Owner, Verbs {
   }
 
   /**
-   * The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back
-   * (K3).
+   * The code is idle, has no pending verb and has not ended: it awaits something that replay cannot bring back (K3).
    */
   get awaitsForeign(): boolean {
     if (!this.#started || this.#bodyless || this.discarded || this.stuck !== undefined) return false
@@ -233,7 +238,7 @@ export class Activation implements Owner, Verbs {
   }
 
   /**
-   * Cancelled code that rests on something foreign would keep its activation for ever: it has a grace to end, then the
+   * Cancelled code that awaits something foreign would keep its activation open for ever: after a grace period the
    * activation ends without it (K8).
    */
   leaveCode(clock: Clock): void {
@@ -245,7 +250,7 @@ export class Activation implements Owner, Verbs {
     })
   }
 
-  /** Ends an activation that broke the rules; without an outcome, one whose end was held back. */
+  /** Ends an activation that broke the rules with this outcome; without one, an activation whose end was held back. */
   fail(outcome?: Outcome): void {
     this.#main ??= outcome
     this.#settleIfDone()
@@ -260,10 +265,7 @@ export class Activation implements Owner, Verbs {
     return recorded !== undefined && this.#deliver(recorded, at)
   }
 
-  /**
-   * Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any
-   * more.
-   */
+  /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
   #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
     if (row !== undefined) this.taken.push(row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
@@ -277,8 +279,7 @@ export class Activation implements Owner, Verbs {
   }
 
   /**
-   * An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or
-   * there is none.
+   * An operation ends once: by its answer, its deadline or its withdrawal. Undefined: it has ended, or does not exist.
    */
   #takeEnd(address: string): { readonly reserved: Charge | undefined; readonly holds: Shape } | undefined {
     const operation = this.operations.get(address)
@@ -354,8 +355,8 @@ export class Activation implements Owner, Verbs {
   }
 
   /**
-   * Adds to a new event what it is known by. Where redaction is on, no plain digest tells what was given: a short
-   * secret could be guessed from it.
+   * Adds the digests that identify a new event. Where redaction is on, no plain digest of the input is recorded: a
+   * short secret could be guessed from it.
    */
   #identified(event: CommandEvent, options: Pick<StepOptions<never>, 'content' | 'equalBy'> | undefined): CommandEvent {
     const { digests, redacts } = this.host
@@ -384,14 +385,14 @@ export class Activation implements Owner, Verbs {
     } else this.host.letOut(operation)
   }
 
-  /** An operator has said what became of an effect in doubt. */
+  /** An operator has settled an effect in doubt. */
   doubtEnded(operation: Operation): void {
     operation.doubt = undefined
     this.host.closeQuestion(operation)
     this.#tellDoubt(operation, false)
   }
 
-  /** Those above are told that it waits for a human, or not any more, in the commit that says so. */
+  /** Sends its leader the message that it begins or ceases to wait for a human, in the commit that records so. */
   #tellDoubt({ address, rounds }: Operation, waits: boolean): void {
     const word = this.discarded ? undefined : this.#code?.waiting?.(this.birth.input, waits)
     if (word === undefined) return
@@ -476,18 +477,19 @@ export class Activation implements Owner, Verbs {
       .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
       .filter((event) => !('address' in event) || this.operations.has(event.address))
     const { abandoned, segment } = this.#log
-    const written = writeSegment(
-      this.host,
-      this,
-      this.clock,
-      { segment: segment + 1, state, open, unread },
-      steps,
-      abandoned,
-    )
-    if ('status' in written) return this.fail(written)
-    this.usage = addUsage(this.usage, written.lost ?? [])
-    dropSteps(this.host, this, steps, abandoned)
-    this.#log.beginSegment(written.segment, written.state, open, written.unread, this.clock)
+    const next = segmentEvent(this, { segment: segment + 1, state, open, unread }, steps, abandoned)
+    if ('status' in next) return this.fail(next)
+    // what the code goes on with is what was recorded (K10)
+    const recorded = JSON.parse(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
+    this.usage = addUsage(this.usage, recorded.lost ?? [])
+    for (const operation of steps) {
+      operation.stopped = 'its activation restarts'
+      operation.ended = true
+      this.operations.delete(operation.address)
+      this.host.abort(operation)
+    }
+    this.#settleOpen(steps, abandoned)
+    this.#log.beginSegment(recorded.segment, recorded.state, open, recorded.unread, this.clock)
     this.#waits.clear()
     this.#cancellation.forget()
     this.#earlier?.beginSegment()
@@ -498,14 +500,13 @@ export class Activation implements Owner, Verbs {
   #cancel(event: CancelReceived): boolean {
     if (!this.#cancellation.begin(event)) return false
     const reason = event.reason
-    // whose leader a human has finished is called off, and nothing of what it did is undone
+    // a worker whose leader was finished by a human is cancelled, and nothing of its work is undone
     const keeps: StopCause = event.keeps === undefined ? {} : { keeps: event.keeps }
     const cause: StopCause = event.outcome === undefined ? keeps : { outcome: cancelled(reason) }
     for (const operation of this.operations.values()) this.stop(operation.id, reason, cause)
     this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
-    // Where the code has returned and its end was held back, nobody but this ends it: what still waits belongs to none
-    // of its verbs.
+    // Where the code has returned and its end was held back, only this ends it: no verb of the code is pending.
     this.#settleIfDone()
     return true
   }
@@ -527,12 +528,14 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
-  /** Nothing of what it does counts any more. What is open is stopped. */
+  /** Its outcome is certain: what it still does has no effect, and open operations are stopped. */
   #finish(outcome: Outcome): void {
     if (this.discarded || this.outcome !== undefined) return
     this.outcome = outcome
-    const ending = (this.#ending = new Ending(this.operations.values(), this.#log.outcome !== undefined))
-    for (const { kind, id } of ending.open) if (kind !== 'ask') this.stop(id, 'its leader has ended')
+    this.#openAtEnd = openAtEnd(this.operations.values())
+    // an end that is in the log already has waited for its workers
+    this.#awaited = this.#log.outcome === undefined ? awaitedWorkers(this.#openAtEnd) : new Set()
+    for (const { kind, id } of this.#openAtEnd) if (kind !== 'ask') this.stop(id, 'its leader has ended')
     for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
       this.#afterEnd(live.event, live.row)
     this.#lastWord()
@@ -544,7 +547,7 @@ export class Activation implements Owner, Verbs {
    */
   #afterEnd(event: ArrivalEvent, row: string | undefined): void {
     if (row !== undefined) this.taken.push(row)
-    if (this.over || this.#ending?.leaves(event) !== true) return
+    if (this.over || event.type !== 'worker.settled' || this.#awaited?.delete(event.address) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     this.#settleApart(event)
     this.#lastWord()
@@ -562,14 +565,22 @@ export class Activation implements Owner, Verbs {
   }
 
   #lastWord(): void {
-    if (this.over || this.#ending?.alone !== true) return
+    if (this.over || this.#awaited?.size !== 0) return
     this.over = true
     const recorded = this.#log.outcome
     if (recorded === undefined) {
-      const at = Math.max(this.clock, this.host.now())
-      const settled = this.#ending.write(this.host, this, at, this.outcome!, this.usage, this.#log.abandoned)
-      ;({ outcome: this.outcome, usage: this.usage } = settled)
+      const { abandoned } = this.#log
+      const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
+      const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
+      this.#settleOpen(this.#openAtEnd, abandoned)
+      this.outcome = (JSON.parse(stored) as ActivationSettled).outcome
+      this.usage = event.usage ?? []
     } else this.usage = this.#log.usage
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)
+  }
+
+  /** Settles what was set aside for steps whose ends will not be recorded, in the commit that says so (K11). */
+  #settleOpen(operations: readonly Operation[], abandoned: readonly StepOpened[]): void {
+    for (const [reserved, actual] of openReserves(operations, abandoned)) this.host.settle(this, reserved, actual)
   }
 }

@@ -12,7 +12,7 @@ import type { RecordedLog } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import type { PendingWaits } from './waits.ts'
 
-/** How long one compensation may work if nobody says otherwise. Milliseconds. */
+/** How long one compensation may take by default. Milliseconds. */
 const defaultUndoWithinMs = 60_000
 
 /** What compensations need of their activation. */
@@ -94,7 +94,7 @@ export class Cancellation {
 
   /**
    * A cancel by a limit ends as `limited`, one by a leader whose time is up as `timed-out`, any other as `cancelled`,
-   * or as whoever finished it says.
+   * or with the outcome that the human who finished it gave.
    */
   get outcome(): Outcome {
     const { reason, limit, timedOutMs, outcome } = this.#cause!
@@ -107,7 +107,7 @@ export class Cancellation {
 const below = (activation: Undoable, path: string): Operation[] =>
   [...activation.operations.values()].filter(({ address }) => address.startsWith(path))
 
-/** Waits for a compensation, but not for ever. True: nobody waits any longer. Throws what it throws. */
+/** Waits for a compensation up to its deadline. True: it is out of time. Throws what it throws. */
 async function outOfTime(
   activation: Undoable,
   log: RecordedLog,
@@ -129,10 +129,10 @@ async function outOfTime(
       await work
       return false
     }
-    // What was decided then shows in the journal: it got as much again, or something came after it.
+    // On replay the journal shows the decision: another round began, or the next compensation did.
     if (!log.isOver(`${clockPath}${index}.${round + 1}`)) continue
     if (activation.replaying || log.outcome !== undefined || !log.isOver(`${clockPath}${index + 1}`)) return true
-    // Only time at work counts: it began again with this memory, and stands while somebody outside is asked.
+    // Only working time counts: it began again with this memory, and stands while a question is open.
     const asks = below(activation, path).some(
       (op) => !op.ended && (op.doubt !== undefined || (op.kind === 'ask' && op.type !== 'timer.set')),
     )
@@ -141,12 +141,12 @@ async function outOfTime(
 }
 
 /**
- * Whether the engine makes the code leave by this: it was cancelled, or begins anew. Then it is no failure of the code,
- * and not to be held up.
+ * Whether the engine threw this to make the code leave, after a cancel or for a restart. It is not a failure of the
+ * code, which must let it pass.
  */
 export const isLeaving = (thrown: unknown): boolean => thrown instanceof Cancelled || thrown instanceof RestartRequested
 
-/** How code that threw has ended. It is not tried again: the same code would throw the same. */
+/** The outcome of code that threw. It is not retried: the same code would throw the same. */
 export function thrownOutcome(thrown: unknown): Outcome {
   if (thrown instanceof Cancelled) return cancelled(thrown.reason)
   const what = failureFrom(thrown, 'orchestration.threw')

@@ -1,18 +1,17 @@
 /**
- * Message channels: one kind of message between activations each, declared once.
+ * Typed message channels: each is one type of message between activations, declared once.
  *
  * Owns: how a message of a channel is written and sent, whether an arrival is one, and whose; requests and their
  * replies. Does not own: what the messages say (the room that declares a channel), how they travel and how long they
  * may be (the engine).
  * Holds: K3: both sides wait for arrivals, so replay hears them in the recorded order. K4: a channel's name and members
  * are persistent format. A body was written by others: only its own members are read, as the channel says, and a body
- * that does not fit is no message of the channel. Whoever waits for a reply is refused if the other side is gone, and
- * never hangs.
+ * that does not fit is no message of the channel. A request whose receiver is gone is refused; it never hangs.
  */
 import { isObject, own, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { Arrival, Context } from '../context.ts'
 
-/** A message as it is heard. */
+/** A received message. */
 export interface ChannelMessage<Body> {
   readonly id: MessageId
   /** Undefined: it was posted from outside. */
@@ -29,13 +28,13 @@ export type ExpectedSender = 'anyone' | 'outside' | { readonly activation: Activ
 /** One own member of a body; undefined if it is not there. */
 export type ReadMember = (name: string) => Json | undefined
 
-/** `Body`: what its receiver takes it for. `Sent`: what its sender says. */
+/** `Body`: the message as its receiver reads it. `Sent`: the message as its sender gives it. */
 export class TypedChannel<Body, Sent extends object = Body & object> {
   readonly #name: string
   readonly #read: (member: ReadMember, body: JsonObject) => Body | undefined
 
   /**
-   * `name`: the `type` of its messages. `read`: the body, from its own members; undefined: it is no message of this
+   * `name`: the `type` of its messages. `read`: the body, from its own members; undefined if the body does not fit the
    * channel.
    */
   constructor(name: string, read: (member: ReadMember, body: JsonObject) => Body | undefined) {
@@ -58,7 +57,7 @@ export class TypedChannel<Body, Sent extends object = Body & object> {
     return isObject(body) && own(body, 'type') === this.#name
   }
 
-  /** The message in an arrival; undefined if it is none of this channel, or another sender's. */
+  /** The message in an arrival; undefined if it is of another channel or another sender. */
   in(arrival: Arrival, sender: ExpectedSender = 'anyone'): ChannelMessage<Body> | undefined {
     if (arrival.type !== 'message' || !isFrom(arrival.from, sender) || !this.claims(arrival.body)) return undefined
     const { id, from, body: given } = arrival
@@ -109,14 +108,14 @@ export class RequestChannel<Request, Reply, Sent extends object = Request & obje
     return this.reply(ctx, to, this.send(ctx, to, body))
   }
 
-  /** The reply to a request of this activation, if the arrival is one. That the other side is gone is a reply, too. */
+  /** The reply to a request, if the arrival is one. A refused request, too, has a reply (`gone`). */
   replyIn(arrival: Arrival, of: ActivationId, request: MessageId): Reply | undefined {
     if (arrival.type === 'message.refused') return arrival.id === request ? this.#gone : undefined
     const heard = this.#replies.in(arrival, { activation: of })?.body
     return heard?.to === request ? heard.reply : undefined
   }
 
-  /** Replies to a request. Nothing for those from outside: they read the journal. */
+  /** Replies to a request. A request from outside gets none: its sender reads the journal. */
   answer(ctx: Context, { id, from }: Pick<ChannelMessage<unknown>, 'id' | 'from'>, reply: Reply): void {
     if (from !== undefined) this.#replies.send(ctx, from, { to: id, ...this.#write(reply) })
   }

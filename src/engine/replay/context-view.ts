@@ -1,8 +1,8 @@
 /**
- * View: a context that passes everything on to another, for whoever changes one thing of it.
+ * A context that delegates to another one: the base of wrappers that change a single verb.
  *
- * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: what is changed
- * (whoever extends it).
+ * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: the change
+ * (subclasses).
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
 import type {

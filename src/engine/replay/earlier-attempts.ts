@@ -3,7 +3,8 @@
  * are its own (DESIGN §3.2; decision 0009).
  *
  * Owns: reading from the logs of an attempt what the next one must know, finding the counterparts of an effect and of a
- * worker. Pure. Does not own: who counts as an attempt (whoever starts it says so), asking about a doubt (origin.ts).
+ * worker. Pure. Does not own: what counts as an attempt (the code that starts it says so), asking about a doubt
+ * (origin.ts).
  * Holds: K6: a `once` effect of an earlier attempt is not made again without an operator's word; `idempotent` effects
  * have the key that they had in the first attempt that had them.
  *
@@ -148,7 +149,7 @@ export interface Met {
   readonly key?: string
   /** It was made, and this is how it ended. */
   readonly made?: { readonly by: ActivationId; readonly outcome: Outcome }
-  /** It was made or may have been; nobody can say that it may be made (again). */
+  /** It was made or may have been, so it must not be made (again) without an operator's decision. */
   readonly done?: DoneElsewhere
 }
 
@@ -208,7 +209,7 @@ export class EarlierWork {
     return { ...key, ...found(own, attempts.length > 0 ? undefined : effects.findLast(isSame)) }
   }
 
-  /** Where the arguments of one or the other are not recorded, nobody can say whether the two are the same. */
+  /** Where the arguments of either are not recorded, it is unknown whether the two are the same. */
   #call({ tool, inputHash, address }: ToolCalled, effect: 'once' | 'idempotent'): Met {
     const { attempts, effects } = this.#earlier
     const calls = effects.filter((each) => each.tool === tool && each.effect === effect)
@@ -229,8 +230,8 @@ export class EarlierWork {
   }
 
   /**
-   * What a worker that is begun now has to know; undefined if it is none that is known. To be asked for every worker,
-   * in the order in which the code starts them.
+   * What a worker that begins now has to know of earlier attempts; undefined if it has none. To be asked for every
+   * worker, in the order in which the code starts them.
    */
   worker({ agent, address, callId, inputHash, purpose }: WorkerStarted): Earlier | undefined {
     if (purpose !== undefined) return undefined
@@ -259,10 +260,7 @@ export class EarlierWork {
 const isOf = (attempts: readonly EarlierAttempt[], { activation }: EarlierEffect): boolean =>
   attempts.some((each) => each.activation === activation)
 
-/**
- * `own`: of an earlier attempt at the same work. `other`: an equal one of a worker of whom nobody can say whether it
- * was the same.
- */
+/** `own`: of an earlier attempt at the same work. `other`: an equal one of a worker that may or may not be the same. */
 function found(own: EarlierEffect | undefined, other: EarlierEffect | undefined): Met {
   if (own?.outcome !== undefined) return { made: { by: own.activation, outcome: own.outcome } }
   const open = own ?? other

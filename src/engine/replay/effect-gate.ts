@@ -1,6 +1,6 @@
 /**
- * Leaving: what the journal says of an effect between the intent and the moment at which it is let out, and how one
- * ends that never was.
+ * The effect gate: what the journal says of an effect between its intent and its release, and the end of one that was
+ * never released.
  *
  * Owns: the notes `effect.held` and `effect.released`. Does not own: when effects leave (the engine).
  * Holds: K6 (a `once` effect is in doubt only if it may have left: a pause or an orderly close puts none in doubt), K11
@@ -11,7 +11,7 @@ import type { Host } from '../host.ts'
 import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /**
- * An effect stays here for now. Of a `once` effect the journal says so: whoever goes on need not ask whether it
+ * Notes that an effect is held. For a `once` effect it is recorded, so that the next process need not ask whether it
  * happened.
  */
 export function noteHeld(host: Host, op: Operation): void {
@@ -21,8 +21,7 @@ export function noteHeld(host: Host, op: Operation): void {
 }
 
 /**
- * An effect is about to leave. False: the journal says that it is held; the word that it leaves has to be durable
- * first.
+ * Whether an effect may leave now. False: the journal says that it is held, and its release has to be durable first.
  */
 export function mayLeave(host: Host, op: Operation): boolean {
   if (!op.held) return true

@@ -44,9 +44,12 @@ export interface EffectsHost {
   attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void
   /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
   mayRetry(op: Operation): boolean
-  /** Where `mayRetry` says no only because it has not heard for a while whose the run is: asks. */
+  /** Asks the store who holds the run, where `mayRetry` refuses only because that is not known for sure. */
   stillMine?(op: Operation): Promise<boolean>
-  /** It begins (true) or ceases to wait for its turn among the calls of its model: that is no work. */
+  /**
+   * It begins (true) or ceases to wait for its turn among the calls of its model: waiting does not count as working
+   * time.
+   */
   waits?(op: Operation, waiting: boolean): void
   ended(op: Operation, event: StepSettled): void
   /** The effect was called back before its end: it is to be let out again. */
@@ -55,10 +58,7 @@ export interface EffectsHost {
   part(op: Operation, attempt: number, part: Json, offset?: number): void
 }
 
-/**
- * How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it
- * takes.
- */
+/** How long one attempt may take if it sets no timeout. Milliseconds of real time; `Infinity`: no limit. */
 export interface Deadlines {
   /** A call of a model, streams to their end. Default 1,800,000: 30 minutes. */
   readonly modelMs?: number
@@ -71,7 +71,7 @@ export interface Deadlines {
   readonly functionMs?: number
 }
 
-/** The deadlines where nobody says others. */
+/** The default deadlines. */
 export const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
 
 /** Which of the deadlines holds for a step; undefined: it is code's own, and takes as long as it takes. */
@@ -116,7 +116,7 @@ interface Flight {
   /** The attempt that counts; an earlier one that comes to an end after all does not. */
   attempt: number
   abort: AbortController | undefined
-  /** Its end, once known, as long as nobody has recorded it. */
+  /** Its end, once known, until it is recorded. */
   event: StepSettled | undefined
   /** It waits for its next attempt, or for its turn: ends the wait. */
   backingOff: (() => void) | undefined
@@ -125,12 +125,12 @@ interface Flight {
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
-  /** The closing engine waits for its end no longer: nobody will know whether it happened. */
+  /** The closing engine waits for its end no longer: whether it happened stays unknown. */
   givenUp: boolean
 }
 
 type EffectUse = { charge?: Charge; usage?: Usage }
-/** What an effect used that was called off. */
+/** What a cancelled effect used. */
 const lost = (op: Operation): EffectUse => {
   if (neverLeft(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
   const usage = lostUsage(op)
@@ -172,7 +172,7 @@ export class Effects {
     return count
   }
 
-  /** Under which an effect is out. */
+  /** The key under which an effect is out. */
   static key(op: Operation): string {
     return `${op.owner.id}:${op.address}`
   }
@@ -216,7 +216,7 @@ export class Effects {
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
   }
 
-  /** The end of a step is durable: nothing of it is needed any more. */
+  /** The end of a step is durable: its record here is dropped. */
   forget(key: string): void {
     this.#flights.delete(key)
   }
@@ -227,7 +227,7 @@ export class Effects {
     return false
   }
 
-  /** Somebody else drives this run now, or this activation of it: its effects here are nobody's any more. */
+  /** Another process drives this run, or this activation of it: its effects here are given up. */
   forgetAll(whose: RunId | ActivationId, why = 'another process has taken this run over'): void {
     const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
     // First none of them waits any more: the turn of one that ends must not come to another.
@@ -259,7 +259,7 @@ export class Effects {
     return true
   }
 
-  /** A pause takes hold of these: of those that wait for their turn, none leaves. */
+  /** Calls back those of these effects that wait for their turn: a pause holds them. */
   recall(ops: Iterable<Operation>): void {
     for (const op of ops) {
       const flight = this.#flights.get(Effects.key(op))
@@ -271,7 +271,7 @@ export class Effects {
     return this.#host.clock.timer(this.#host.clock.now() + ms, callback)
   }
 
-  /** It is not out any more, and has not ended either. */
+  /** Calls an effect back: it is not out any more, and has not ended. */
   #callBack(flight: Flight): void {
     flight.backingOff?.()
     flight.grace?.()
@@ -303,8 +303,8 @@ export class Effects {
   }
 
   /**
-   * What listens ends now, what does not is left behind: both are in doubt, since an effect that was called off
-   * half-way may have happened.
+   * Aborts the `once` effects that are left. One that does not listen is left behind. Both are in doubt, since an
+   * effect that was aborted half-way may have happened.
    */
   #giveUp(): void {
     for (const flight of this.#flights.values()) {
@@ -339,7 +339,7 @@ export class Effects {
     }
   }
 
-  /** Its turn has come, perhaps long after it asked: whether it may still leave is looked at once more. */
+  /** Its turn has come, perhaps long after it asked: whether it may still leave is checked again. */
   #turn(flight: Flight, attempt: number): void {
     const host = this.#host
     const { op } = flight
@@ -399,7 +399,7 @@ export class Effects {
 
   /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
   #armTimeout(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): () => void {
-    // A default is a guard against what hangs in the real world: a clock in somebody's hand does not run into it.
+    // A default guards against calls that hang in real time, so it runs on the system clock, not on a test's clock.
     const clock = by === undefined ? this.#host.clock : systemClock
     let callOff = clock.timer(clock.now() + timeoutMs, () => {
       const late = lateFor(flight.op, timeoutMs, by)
@@ -410,7 +410,7 @@ export class Effects {
     return () => callOff()
   }
 
-  /** Somebody still waits for this attempt. */
+  /** Whether the end of this attempt is still wanted. */
   #counts(flight: Flight, attempt: number): boolean {
     return flight.event === undefined && flight.attempt === attempt && this.#flights.get(flight.key) === flight
   }
@@ -492,7 +492,7 @@ export class Effects {
   }
 }
 
-/** The text of something, or why it is too large to be recorded. Throws what else goes wrong. */
+/** The encoded text, or a failure if it is too large to be recorded. Other errors are thrown. */
 export function withinEntry(what: string, write: () => string): string | Failure {
   try {
     return write()
@@ -508,7 +508,7 @@ export function encodeEnd(
   encode: (event: StepSettled) => string,
 ): { event: StepSettled; text: string } {
   const what = `the result of "${event.address}"`
-  const problem = resultProblem(event)
+  const problem = event.outcome.status === 'completed' ? jsonProblem(event.outcome.output) : undefined
   const text =
     problem === undefined
       ? withinEntry(what, () => encode(event))
@@ -519,10 +519,10 @@ export function encodeEnd(
   return { event: bad, text: encode(bad) }
 }
 
-/** What of its result cannot be written down. A `toJSON` or a getter of it is somebody's code, and may throw. */
-function resultProblem({ outcome }: StepSettled): string | undefined {
+/** Why a value cannot be written down. Its `toJSON` and its getters are the user's code, and may throw. */
+export function jsonProblem(value: Json | undefined): string | undefined {
   try {
-    return outcome.status === 'completed' ? writingProblem(outcome.output) : undefined
+    return value === undefined ? undefined : writingProblem(value)
   } catch (thrown) {
     return messageOf(thrown)
   }

@@ -1,7 +1,7 @@
 /**
  * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival. Ends of
  * workers that come in together, with nothing else between them, are delivered in the order in which the workers began
- * (team C18): how many microtasks the code of each takes to return is nobody's business.
+ * (team C18): the number of microtasks that the code of each takes to return has no effect.
  */
 import type { ArrivalEvent } from '../../journal/index.ts'
 

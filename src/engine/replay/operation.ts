@@ -1,5 +1,5 @@
 /**
- * Operations: whatever an activation can await. Each has an address and ends exactly once.
+ * Operations: everything that an activation can await. Each has an address and ends exactly once.
  *
  * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
  */
@@ -40,7 +40,7 @@ export interface Birth {
   readonly at: number
   /** Of a forked run: whose log the beginning of its own was copied from. */
   readonly copied?: readonly Copied[] | undefined
-  /** Of another attempt: what was done for the same work before. */
+  /** If it repeats earlier work: what earlier attempts have done. */
   readonly earlier?: Earlier | undefined
 }
 
@@ -50,7 +50,7 @@ export interface Owner {
   readonly cancelKnown: boolean
   readonly id: ActivationId
   readonly birth: Birth
-  /** The version of the code that goes on with it. */
+  /** The version of the code that drives it. */
   version: string
   /** Next position in its log. */
   seq: number
@@ -58,7 +58,7 @@ export interface Owner {
   opened: number
   /** Why it waits for an operator: its code and its journal disagree, or its code is missing. */
   stuck: string | undefined
-  /** Its memory is void: whatever its code still does has no effect. */
+  /** Its memory is void: what its code still does has no effect. */
   discarded: boolean
   /** Recorded arrivals are left to deliver. */
   readonly replaying: boolean
@@ -76,7 +76,7 @@ export interface Operation {
   /** Of a worker: it is placed apart, as a run of its own. */
   readonly isApart: boolean
   readonly owner: Owner
-  /** Later than that of whatever its activation began before it. */
+  /** Its order among the operations of its activation. */
   readonly place: number
   readonly type: CommandEvent['type']
   readonly effect: EffectClass | undefined
@@ -182,7 +182,7 @@ export const modelOf = (event: StepOpened): string | undefined =>
   event.type === 'model.requested' ? event.model : undefined
 
 /**
- * What a model call used that may have left and whose answer nobody has seen: a call was made, and more is not known
+ * The usage of a model call that may have left and whose answer is unknown: a call was made, and more is not known
  * (K11).
  */
 export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
@@ -192,11 +192,11 @@ export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
 export const lostUsage = (op: Operation): Usage =>
   op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model)
 
-/** How a worker has ended of whose agent there is no code. */
+/** The outcome of a worker whose agent is not registered. */
 export const notRegistered = (agent: string): Outcome =>
   failed(
     failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation', {
-      hint: 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).',
+      hint: 'Add it to the `workers` of its leader, or give it to createRuntime({ agents: [...] }).',
     }),
   )
 

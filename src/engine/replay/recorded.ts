@@ -38,7 +38,7 @@ const newKnown = (event: CommandEvent): RecordedCommand => ({
 export const divergence = (address: string, obstacles: readonly string[]): string =>
   obstacles.includes(address)
     ? `the code asks for "${address}", which is something of another kind in the journal`
-    : `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
+    : `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which the code has not asked for`
 
 export class RecordedLog {
   /** Next position in the log. */
@@ -58,15 +58,12 @@ export class RecordedLog {
   asked = false
   /** How the last pause was asked for, if there was one. */
   pausing: Pausing | undefined
-  // made by what is folded: most activations live and end without having been read from a log
+  // made when the first entry is folded: most activations are never read from a log
   #known: Map<string, RecordedCommand> | undefined
-  /**
-   * Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many
-   * there are.
-   */
+  /** Of facts and sent messages only their presence matters: one record stands for all of them. */
   readonly #plain: { fact?: RecordedCommand; send?: RecordedCommand } = {}
   #unclaimed = 0
-  /** What an operator said nobody will ask for again. */
+  /** Commands that an operator has dropped: the code will not ask for them again. */
   #dropped: RecordedCommand[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
   #past: ({ event: ArrivalEvent; at: number; seq: number } | undefined)[] = []
@@ -99,8 +96,7 @@ export class RecordedLog {
   }
 
   /**
-   * Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is
-   * known.
+   * Marks an operation as ended that the code has not asked for (again). Undefined: it is unknown, or its end is known.
    */
   endUnclaimed(address: string): RecordedCommand | undefined {
     const known = this.#known?.get(address) ?? this.open.find((open) => open.event.address === address)
@@ -109,7 +105,7 @@ export class RecordedLog {
     return known
   }
 
-  /** Of this there is nothing left to come: it has ended and was read, or was dropped. */
+  /** Whether nothing more comes for this address: the operation has ended and was read, or was dropped. */
   isOver(address: string): boolean {
     return this.#known?.has(address) !== true && !this.open.some((open) => open.event.address === address)
   }
@@ -158,7 +154,7 @@ export class RecordedLog {
       case 'run.taken-over':
         if (this.pausing !== undefined) {
           const { withinMs: _withinMs, ...event } = this.pausing.event
-          // the patience of a pause that came before is nothing to whoever has the run now
+          // the deadline of an earlier pause does not apply to the human who has the run now
           this.pausing = { ...this.pausing, takenOver: true, ...(at > this.pausing.at ? { event } : undefined) }
         }
         break
@@ -193,7 +189,7 @@ export class RecordedLog {
     return this.#cursor < this.#past.length
   }
 
-  /** The next recorded arrival, in recorded order. It is let go of. */
+  /** Takes the next recorded arrival, in recorded order. */
   nextArrival(): { event: ArrivalEvent; at: number } | undefined {
     const next = this.#past[this.#cursor]
     this.seeds?.move(next?.seq)
@@ -211,7 +207,7 @@ export class RecordedLog {
     return [...(this.#known?.keys() ?? [])]
   }
 
-  /** Steps that nobody has asked for again: their ends are not known and will not be. */
+  /** Steps that the code has not asked for again: their ends are not known and will not be. */
   get abandoned(): readonly StepOpened[] {
     if (this.#known === undefined && this.#dropped.length === 0) return []
     const open = [...(this.#known?.values() ?? []), ...this.#dropped].filter(({ ended }) => !ended)
@@ -228,7 +224,7 @@ export class RecordedLog {
     return known !== undefined && known.event.op !== op
   }
 
-  /** The code asks for what stands at this address, or under a former name of it. */
+  /** Takes the recorded command at this address, or under a former name of it. */
   claim(
     address: string,
     op: CommandEvent['op'],
@@ -256,13 +252,12 @@ export class RecordedLog {
   }
 
   /**
-   * Something new is asked for. What is recorded and stands in its way, if anything: what has its very address but is
-   * of another kind; for a new effect those that nobody has asked for, since nobody can tell whether it replaces one of
-   * them.
+   * Something new is asked for. The recorded commands in its way, if any: one of another kind at the same address; for
+   * a new effect all unclaimed effects, since it may replace one of them.
    */
   obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
     if (this.#conflicts(address, command.op)) return [address]
-    // After a cancel what it asks for is stopped before it is let out: nobody needs to say what became of the rest.
+    // After a cancel a new effect is stopped before it is let out: the unclaimed effects need no decision.
     if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return []
     if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return []
     for (const [address, { action }] of this.#resolutions ?? []) {

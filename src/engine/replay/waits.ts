@@ -1,5 +1,5 @@
 /**
- * Waits: who waits for what, and what came before anybody waited for it.
+ * Pending waits of an activation's code, and arrivals that came before the code waited for them.
  *
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
  * one waiter).
@@ -16,7 +16,7 @@ interface PendingWait {
 
 const waitOnce = 'Wait once for each id and share what came. To wait for a message from outside, give a predicate.'
 
-/** What the code is given of a recorded event. */
+/** The arrival that the code receives for a recorded event. */
 export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: ActivationId): Arrival {
   switch (event.type) {
     case 'message.received':
@@ -35,7 +35,7 @@ export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: A
   }
 }
 
-/** An arrival that nobody has read, as the event that brings it again. */
+/** An unread arrival, as the event that brings it again. */
 export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
   switch (arrival.type) {
     case 'message':
@@ -71,8 +71,8 @@ export class PendingWaits {
   }
 
   /**
-   * Gives an arrival to who waits for it, or keeps it. `offered`: predicates may have it, too. True: somebody was
-   * resumed.
+   * Gives an arrival to the wait that matches, or keeps it. `offered`: predicates may take it, too. True: a wait was
+   * resolved.
    */
   hand(arrival: Arrival, offered: boolean): boolean {
     const waiter = this.#byId.get(arrival.id)
@@ -125,7 +125,7 @@ export class PendingWaits {
     })
   }
 
-  /** Ends every pending verb. */
+  /** Rejects every pending wait. */
   rejectAll(error: Error): void {
     const waiters = [...this.#byId.values(), ...this.#any]
     this.#byId.clear()
