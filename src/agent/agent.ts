@@ -194,13 +194,13 @@ export async function runCode(
 ): Promise<Outcome> {
   const refused = inputRefusal(name, inputSchema, edge)
   if (refused !== undefined) return failed(refused)
-  const checked = inputSchema?.check(briefValue(edge.brief))
+  const checked = inputSchema?.check(briefValue(edge.work.brief))
   const talk = new ActivationTalk(name, ctx, edge)
   const activity: Activity = { done: false }
   const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
   let returned: unknown
   try {
-    returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.work.brief), talk)
   } catch (thrown) {
     // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
     if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown

@@ -7,7 +7,6 @@
  * arrivals, so replay makes the same sum (K3).
  */
 import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
-import type { Edge } from '../edge/index.ts'
 import { LocalsView, type Arrival, type Context, type Locals, type StepIO, type StepOptions } from '../engine/index.ts'
 
 /** What work has cost: its model's calls and everybody below it. */
@@ -46,22 +45,22 @@ export class WorkCost {
 }
 
 export class EdgeOverride extends LocalsView {
-  readonly #edge: Edge
+  readonly #input: Json
   readonly #spent: WorkCost
 
-  /** `locals`: of the run of the code that works under this edge. */
-  constructor(ctx: Context, edge: Edge, spent: WorkCost, locals: Locals) {
+  /** `input`: the edge as it is recorded. `locals`: of the run of the code that works under this edge. */
+  constructor(ctx: Context, input: Json, spent: WorkCost, locals: Locals) {
     super(ctx, locals)
-    this.#edge = edge
+    this.#input = input
     this.#spent = spent
   }
 
   override get input(): Json {
-    return this.#edge as unknown as Json
+    return this.#input
   }
 
   protected override of(ctx: Context): Context {
-    return new EdgeOverride(ctx, this.#edge, this.#spent, this.locals)
+    return new EdgeOverride(ctx, this.#input, this.#spent, this.locals)
   }
 
   override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {

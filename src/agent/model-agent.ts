@@ -137,7 +137,7 @@ export class ModelAgent extends DefinedAgent {
   }
 
   /** As the revision has it that holds here. */
-  #setup({ versions }: Edge): ModelSetup {
+  #setup({ run: { versions } }: Edge): ModelSetup {
     const { setup, definition } = this.#parts
     const revision = own(versions, this.name)
     return revision === undefined ? setup : revisedSetup(setup, revision, definition.prices)
@@ -174,7 +174,7 @@ function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Mode
 
 /** Why a brief is not what an agent takes; undefined if it is. */
 export function inputRefusal(agent: string, schema: Schema | undefined, edge: Edge): Failure | undefined {
-  const checked = schema?.check(briefValue(edge.brief))
+  const checked = schema?.check(briefValue(edge.work.brief))
   return checked === undefined || checked.ok
     ? undefined
     : failure(
@@ -197,7 +197,7 @@ function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
         description: tool.spec.description,
         version: tool.version,
         async orchestrate(ctx, edge) {
-          const checked = tool.input.check(briefValue(edge.brief))
+          const checked = tool.input.check(briefValue(edge.work.brief))
           if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
           return { status: 'completed', output: ((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
         },

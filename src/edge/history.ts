@@ -17,20 +17,18 @@ import {
   type HistoryEntry,
   type Message,
 } from '../core/index.ts'
-import { briefText, type Edge, type EdgeMessage } from './edge.ts'
+import type { Edge } from './edge.ts'
+import { briefText, type EdgeMessage } from './groups/work.ts'
 
 /**
  * Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session,
  * what the leader let through, and the brief.
  */
-export function entriesOf(edge: Edge): readonly HistoryEntry[] {
-  if (edge.entries !== undefined) return edge.entries
-  const brief = briefText(edge.brief)
-  const before = [
-    ...(edge.history ?? []).map(entryOf),
-    ...(edge.messages ?? []).map((message) => ({ message })),
-    ...(edge.context ?? []).map(entryOf),
-  ]
+export function entriesOf({ work }: Edge): readonly HistoryEntry[] {
+  const { entries, history = [], messages = [], context = [] } = work
+  if (entries !== undefined) return entries
+  const brief = briefText(work.brief)
+  const before = [...history.map(entryOf), ...messages.map((message) => ({ message })), ...context.map(entryOf)]
   // providers refuse a message without a word; a leader may let what was said before speak for itself
   return brief === '' && before.length > 0 ? before : [...before, { message: { role: 'user', content: brief } }]
 }

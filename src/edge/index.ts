@@ -2,22 +2,11 @@
  * What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a
  * model.
  */
-export {
-  briefOf,
-  briefText,
-  briefValue,
-  defaultDepth,
-  depthRefusal,
-  leavesTrail,
-  memberEdge,
-  ownLimits,
-  readEdge,
-  revised,
-  rootEdge,
-  toolEdge,
-  workerEdge,
-} from './edge.ts'
-export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
+export { depthRefusal, leavesTrail, memberEdge, rootEdge, toolEdge, workerEdge, type Edge } from './edge.ts'
+export { ownLimits, revised, type Grant, type LeaderGrant, type Receiver } from './grant.ts'
+export type { Candidate } from './groups/flow.ts'
+export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './groups/work.ts'
+export { encodeEdge, readEdge, recordedOversight, recordedSlot } from './record.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
 export {

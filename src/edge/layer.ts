@@ -13,11 +13,11 @@ import type { Edge } from './edge.ts'
 /**
  * The work of one activation: from its edge to its outcome. Rejects only with `Cancelled` or for a defect in the code.
  */
-export type Work<E extends Edge = Edge> = (ctx: Context, edge: E) => Promise<Outcome>
+export type Work = (ctx: Context, edge: Edge) => Promise<Outcome>
 
 /** Work with something around it: before it begins, after it has ended, or instead of it. */
-export type Layer<E extends Edge = Edge> = (next: Work<E>) => Work<E>
+export type Layer = (next: Work) => Work
 
 /** The work inside these layers; the first is outermost. */
-export const layered = <E extends Edge>(layers: readonly Layer<E>[], work: Work<E>): Work<E> =>
+export const layered = (layers: readonly Layer[], work: Work): Work =>
   layers.reduceRight((next, layer) => layer(next), work)

@@ -71,7 +71,7 @@ export class Conversation {
     const before = entriesOf(edge)
     return new Conversation(
       task === undefined ? before : [...before, { message: { role: 'user', content: task } }],
-      briefText(edge.brief),
+      briefText(edge.work.brief),
       [],
     )
   }

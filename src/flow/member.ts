@@ -24,6 +24,7 @@ import {
 import { isAgent, listOf, usdCapOf, type Agent, type UsdCap } from '../agent/index.ts'
 import {
   accountLimits,
+  encodeEdge,
   labelled,
   limitProblems,
   memberEdge,
@@ -63,8 +64,8 @@ export interface MemberEdge {
  * has begun; for somebody who is gone since then the name stands: what it has begun waits until the agent is registered
  * again, and a new turn of it fails, which is content for a router's lead.
  */
-export const membersOf = ({ team }: Edge, now: readonly Agent[]): readonly Agent[] =>
-  team === undefined ? now : team.map((name) => now.find((member) => member.name === name) ?? named(name))
+export const membersOf = ({ team: { roster } }: Edge, now: readonly Agent[]): readonly Agent[] =>
+  roster === undefined ? now : roster.map((name) => now.find((member) => member.name === name) ?? named(name))
 
 /** Somebody of whom only the name counts. */
 export const named = (name: string): Agent => ({
@@ -143,7 +144,7 @@ export async function edgeFor(
     const entries = found instanceof Promise ? await found : found
     const edge = memberEdge(
       above,
-      revised(above.versions, member),
+      revised(above.run.versions, member),
       briefFor(above, member, task),
       entries,
       {
@@ -172,7 +173,11 @@ export async function edgeFor(
  * What it is asked to do. For one with an input of its own a task is read as that, where it fits; else it stands beside
  * what the whole flow was asked.
  */
-function briefFor({ brief }: Edge, { inputSchema }: Pick<Agent, 'inputSchema'>, task: string | undefined): Brief {
+function briefFor(
+  { work: { brief } }: Edge,
+  { inputSchema }: Pick<Agent, 'inputSchema'>,
+  task: string | undefined,
+): Brief {
   if (task === undefined) return brief
   if (inputSchema === undefined) return { instructions: task }
   const input = jsonIn(task)
@@ -191,10 +196,10 @@ export function startMember(
   lead?: string,
 ): ActivationId {
   const limits = accountLimits(
-    tighter(policy.limits, (lead === undefined ? revised(edge.versions, member) : member).limits),
+    tighter(policy.limits, (lead === undefined ? revised(edge.run.versions, member) : member).limits),
   )
-  const version = lead ?? own(edge.versions, member.name)?.base
-  return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
+  const version = lead ?? own(edge.run.versions, member.name)?.base
+  return ctx.start(member.name, encodeEdge(edge), {
     path,
     ...(limits === undefined ? undefined : { limits }),
     ...(version === undefined ? undefined : { version }),

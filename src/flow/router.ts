@@ -224,7 +224,7 @@ class RouterAgent extends DefinedAgent {
     const moved = session && route.active !== (before ?? this.name)
     const left = moved ? withTrail(outcome, { ...trailOf(outcome), keep: { key, value: route.active } }) : outcome
     if (leavesTrail(edge)) return left
-    const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
+    const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
     return isRemembered ? left : withoutTrail(left)
   }
 

@@ -135,7 +135,7 @@ export class Route {
     const isLead = name === this.#routing.name
     const policy = this.#policy(name)
     // who may not use the tool is not told of it either, and code may do no more than a model
-    const may = narrow(this.#edge.permissions, policy.permissions)
+    const may = narrow(this.#edge.bounds.permissions, policy.permissions)
     this.#to = may !== undefined && denies(may, transferTool) ? [] : this.#candidates(name)
     const turn: Turn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
     const { inputSchema } = this.#routing.lead
@@ -284,7 +284,7 @@ export class Route {
         }),
       )
     }
-    const most = this.#edge.limits?.transfers ?? defaultTransfers
+    const most = this.#edge.bounds.limits?.transfers ?? defaultTransfers
     if (this.#count >= most)
       return {
         status: 'limited',

@@ -22,7 +22,7 @@ export { childRunsIn, woven } from './views/woven.ts'
 export { runView, viewOf } from './views/projection.ts'
 export { namesLeaderLimit } from './older-journals.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
-export { contentKeys, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
+export { contentKeys, isEdge, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
 export {
   newSpoken,

@@ -10,7 +10,6 @@ import {
   describeOutcome,
   failure,
   FailureError,
-  isObject,
   present,
   ReeveError,
   unknownNames,
@@ -19,15 +18,15 @@ import {
 import type { NamesOf } from '../core/index.ts'
 import {
   compileSchema,
+  recordedOversight,
   type ApprovalRules,
   type Checked,
-  type Edge,
   type Infer,
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
-import { withoutPermit } from './approval/concurrency-slot.ts'
+import { withoutSlot } from './approval/concurrency-slot.ts'
 
 /** How a value is asked for. */
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {
@@ -98,7 +97,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
     })
     const channels = options.notify ?? rulesOf(ctx)?.notify ?? []
     const telling = announce(ctx, channels, noticeOf(ctx, interruptId, put, until))
-    const outcome = await withoutPermit(ctx, () => whileTelling(ctx, id, interruptId, telling))
+    const outcome = await withoutSlot(ctx, () => whileTelling(ctx, id, interruptId, telling))
     if (outcome.status !== 'completed') {
       if (outcome.status === 'timed-out' && options.otherwise !== undefined) return { value: options.otherwise }
       throw new FailureError(
@@ -119,8 +118,7 @@ function deadlineOf(ctx: Context, { until, timeoutMs }: Inquiry): Date | undefin
 }
 
 /** How humans are asked here, as the edge says; undefined where it says nothing. */
-export const rulesOf = ({ input }: Context): ApprovalRules | undefined =>
-  isObject(input) ? (input as Partial<Edge>).oversight?.approval : undefined
+export const rulesOf = ({ input }: Context): ApprovalRules | undefined => recordedOversight(input)?.approval
 
 function noticeOf(ctx: Context, id: string, question: Json, until: Date | undefined): Notice {
   const { run, path } = ctx.place

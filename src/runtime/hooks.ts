@@ -6,9 +6,9 @@
  */
 import { completionProblems, isName, type Agent, type StartHookKind } from '../agent/index.ts'
 import { described, hasNames, meantInstead, own, unknownNames, type NamesOf } from '../core/index.ts'
-import type { Layer, StartDelegation, StartHooks } from '../edge/index.ts'
+import type { Edge, Layer, StartDelegation, StartHooks } from '../edge/index.ts'
 import { ContextView, type Context } from '../engine/index.ts'
-import type { RootContext, RootEdge } from './session.ts'
+import { extrasIn, type RootContext } from './session.ts'
 
 /**
  * Functions by name, for starts that name them: of the forms of `onStart`, `filterMessages` and `onComplete`
@@ -142,12 +142,11 @@ export const findHook =
 
 /** The work finds the hooks that its edge names. */
 export const hooksLayer =
-  (find: FindHook | undefined): Layer<RootEdge> =>
+  (find: FindHook | undefined): Layer =>
   (next) =>
-    find === undefined
-      ? next
-      : (ctx, edge) =>
-          next(edge.hooks === undefined && edge.root?.context === undefined ? ctx : new HookedContext(ctx, find), edge)
+    find === undefined ? next : (ctx, edge) => next(namesHooks(edge) ? new HookedContext(ctx, find) : ctx, edge)
+
+const namesHooks = ({ run }: Edge): boolean => run.hooks !== undefined || extrasIn(run).context !== undefined
 
 class HookedContext extends ContextView {
   readonly #find: FindHook

@@ -13,7 +13,7 @@ import type { Context } from '../engine/index.ts'
 import { trustLayer, type TrustPresets } from '../oversight/index.ts'
 import { hooksLayer, type FindHook } from './hooks.ts'
 import { metadataLayer } from './metadata.ts'
-import { sessionLayer, type RootEdge, type SessionParts } from './session.ts'
+import { sessionLayer, type SessionParts } from './session.ts'
 
 /** What a runtime gives to the layers of every agent. */
 export interface LayerParts extends SessionParts {
@@ -36,7 +36,7 @@ export interface LayerParts extends SessionParts {
  * | review | asks humans before the work and about its result | it repeats the work, so everything it repeats is further in |
  * | answer | leaves an outcome as the agent's answer | each round of a review reads how its outcome came about |
  */
-const layers = (agent: Agent, parts: LayerParts): readonly Layer<RootEdge>[] => [
+const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
   hooksLayer(parts.find),
   metadataLayer,
   trustLayer((ctx) => (isRoot(ctx) ? (parts.trust ?? {}) : undefined)),
@@ -50,7 +50,7 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer<RootEdge>[] => 
  * The work of an agent inside its layers. Made once per agent. What an agent throws at once rejects, as the contract of
  * work says.
  */
-export const workOf = (agent: Agent, parts: LayerParts): Work<RootEdge> =>
+export const workOf = (agent: Agent, parts: LayerParts): Work =>
   layered(layers(agent, parts), async (ctx, edge) => agent.orchestrate(ctx, edge))
 
 const isRoot = ({ place: { activation } }: Context): boolean => parentOf(activation) === undefined

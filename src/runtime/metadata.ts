@@ -13,7 +13,7 @@ import { ContextView, type Context, type Place } from '../engine/index.ts'
 
 /** The work sees the metadata that its edge adds. */
 export const metadataLayer: Layer = (next) => (ctx, edge) =>
-  next(edge.metadata === undefined ? ctx : withMetadata(ctx, edge.metadata), edge)
+  next(edge.run.metadata === undefined ? ctx : withMetadata(ctx, edge.run.metadata), edge)
 
 /** The same context with more metadata of the caller. What is in both is as the leader says. */
 function withMetadata(ctx: Context, metadata: JsonObject): Context {

@@ -122,12 +122,12 @@ export interface SessionParts {
   readonly memory?: SessionMemory | undefined
 }
 
-/** An edge as it is recorded: that of a root has what its start said besides. */
-export type RootEdge = Edge & { readonly root?: RootExtras }
+/** What the start said besides; on a worker nothing. */
+export const extrasIn = ({ extras = {} }: Edge['run']): RootExtras => extras as RootExtras
 
 /** A root has its values and its session around it; a worker neither. */
 export const sessionLayer =
-  (parts: SessionParts, isRoot: (ctx: Context) => boolean): Layer<RootEdge> =>
+  (parts: SessionParts, isRoot: (ctx: Context) => boolean): Layer =>
   (next) =>
   (ctx, edge) =>
     isRoot(ctx) ? orchestrateRoot(ctx, edge, next, parts) : next(ctx, edge)
@@ -138,11 +138,13 @@ export const sessionLayer =
  */
 async function orchestrateRoot(
   ctx: Context,
-  recorded: RootEdge,
+  recorded: Edge,
   work: Work,
   { hasEnded, memory }: SessionParts,
 ): Promise<Outcome> {
-  const { root: extras = {}, ...edge } = recorded
+  const extras = extrasIn(recorded.run)
+  const { extras: _extras, ...fixed } = recorded.run
+  const edge = { ...recorded, run: fixed }
   warn(ctx, extras)
   if (ctx.place.caller.session === undefined) {
     await setValues(ctx.scope('start'), extras)
@@ -158,15 +160,18 @@ async function orchestrateRoot(
   await setValues(inSession, extras)
   const { values } = inSession
   const count = await countExchanges(values, shelf)
-  const query: SessionQuery = { caller: ctx.place.caller, run, agent: ctx.place.agent, prompt: briefText(edge.brief) }
+  const query: SessionQuery = {
+    caller: ctx.place.caller,
+    run,
+    agent: ctx.place.agent,
+    prompt: briefText(edge.work.brief),
+  }
   const all =
     memory === undefined
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
-  const outcome = await settled(() =>
-    work(ctx, turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }),
-  )
+  const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : withHistory(edge, turns)))
   const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
   if (turn !== undefined) {
     await addExchange(values, shelf, count, turn)
@@ -178,6 +183,11 @@ async function orchestrateRoot(
   if ('thrown' in outcome) throw outcome.thrown
   return withoutTrail(outcome)
 }
+
+const withHistory = (edge: Edge, turns: readonly EdgeMessage[]): Edge => ({
+  ...edge,
+  work: { ...edge.work, history: [...(edge.work.history ?? []), ...turns] },
+})
 
 /** Where a version that was asked for is not there, the code works as it is, and the journal says so. */
 function warn(ctx: Context, { unknown = [] }: RootExtras): void {
@@ -258,7 +268,7 @@ function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefine
   if (answer === undefined) return undefined
   // somebody to whom control was handed may have answered: in a later run those are its own words
   const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }
-  return { run, agent, input: briefText(edge.brief), answer, ...noted }
+  return { run, agent, input: briefText(edge.work.brief), answer, ...noted }
 }
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {

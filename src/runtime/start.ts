@@ -25,6 +25,7 @@ import {
   accountLimits,
   briefOf,
   defaultLimits,
+  encodeEdge,
   limitProblems,
   messageProblems,
   oversightProblems,
@@ -149,9 +150,7 @@ export function startRequest(
     ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
     ...(Object.keys(stated).length === 0 ? {} : { hooks: stated }),
   }
-  const said = rootEdge(brief, given, agent)
-  const filled = unsaid(said.limits, defaults)
-  const edge = filled === undefined ? said : rootEdge(brief, { ...given, limits: { ...limits, ...filled } }, agent)
+  const filled = unsaid(rootEdge(brief, given, agent).bounds.limits, defaults)
   const extras: RootExtras = {
     ...(values === undefined ? {} : { values }),
     ...(busySession === undefined ? {} : { busySession }),
@@ -160,12 +159,18 @@ export function startRequest(
     ...(choice === undefined ? {} : { chosen: choice.chosen }),
     ...(choice === undefined || choice.unknown.length === 0 ? {} : { unknown: choice.unknown }),
   }
-  const account = accountLimits(edge.limits, agent.lastAnswer)
+  const grant = { ...given, ...(filled === undefined ? {} : { limits: { ...limits, ...filled } }) }
+  const edge = rootEdge(
+    brief,
+    Object.keys(extras).length === 0 ? grant : { ...grant, extras: extras as JsonObject },
+    agent,
+  )
+  const account = accountLimits(edge.bounds.limits, agent.lastAnswer)
   return {
     run,
     agent: agent.name,
     version: agent.version,
-    input: copy({ ...edge, ...(Object.keys(extras).length === 0 ? {} : { root: extras }) } as unknown as Json),
+    input: copy(encodeEdge(edge)),
     caller: callerOf(options),
     ...(account === undefined
       ? {}

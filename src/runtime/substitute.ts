@@ -4,17 +4,9 @@
  * Owns: what those who come after the agent are shown of it. Does not own: giving it (takeover.ts, fork.ts), what an
  * outcome leaves (../core).
  */
-import {
-  childActivation,
-  hasTrail,
-  isObject,
-  trailOf,
-  withAnswer,
-  type ActivationId,
-  type Outcome,
-} from '../core/index.ts'
-import { leavesTrail, type Edge } from '../edge/index.ts'
-import type { Recorded } from '../journal/index.ts'
+import { childActivation, hasTrail, trailOf, withAnswer, type ActivationId, type Outcome } from '../core/index.ts'
+import { leavesTrail, readEdge } from '../edge/index.ts'
+import { isEdge, type Recorded } from '../journal/index.ts'
 
 /**
  * The outcome as the end of this activation: where others come after it, they are shown it as its answer, after what it
@@ -27,7 +19,7 @@ export function asItsEnd(
   before?: Outcome,
 ): Outcome {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
-  if (begun?.type !== 'activation.started' || !isObject(begun.input) || !leavesTrail(begun.input as unknown as Edge))
+  if (begun?.type !== 'activation.started' || !isEdge(begun.input) || !leavesTrail(readEdge(begun.input)))
     return outcome
   return hasTrail(outcome)
     ? outcome

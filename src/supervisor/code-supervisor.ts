@@ -300,7 +300,7 @@ export class CodeSupervisor extends DefinedAgent {
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const { policy, run } = this.#parts
-    const names = edge.team ?? policy.roster.workers().map((worker) => worker.name)
+    const names = edge.team.roster ?? policy.roster.workers().map((worker) => worker.name)
     if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(this.name))
     let team: CodeTeam | undefined
     const work = (own: AgentContext, brief: unknown, talk: Talk): unknown =>
@@ -314,7 +314,7 @@ export class CodeSupervisor extends DefinedAgent {
     await team?.close()
     const { said, ...trail } = trailOf(outcome)
     const ended = team?.bailed ?? outcome
-    if (edge.report === true) return withTrail(ended, { ...trail, said: [...(team?.said ?? []), ...said] })
+    if (edge.leader.report === true) return withTrail(ended, { ...trail, said: [...(team?.said ?? []), ...said] })
     return ended === outcome || edge.flow === undefined ? ended : withTrail(ended, { said })
   }
 

@@ -51,7 +51,7 @@ import {
   workerTold,
   type Brief,
   type Edge,
-  type PermitGrant,
+  type LeaderGrant,
   type Limits,
   type Oversight,
 } from '../edge/index.ts'
@@ -215,12 +215,12 @@ export class Reflection extends DefinedAgent {
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const { attempts = 2, passAt = 1, memory, similarity } = this.#options
     const recalling: LessonScope | undefined = memory === false ? undefined : { name: this.name, memory, similarity }
-    const intent = intentOf(edge.flow?.task ?? briefText(edge.brief))
+    const intent = intentOf(edge.flow?.task ?? briefText(edge.work.brief))
     const lessons = recalling === undefined ? [] : await recallLessons(ctx, recalling, intent)
     const made: Attempt[] = []
     for (let n = 1; n <= attempts; n++) {
       const scope = ctx.scope('attempt')
-      const started = startWorker(scope, edge, this.agent, edge.brief, this.#grant(edge, lessons, made.at(-1)))
+      const started = startWorker(scope, edge, this.agent, edge.work.brief, this.#grant(edge, lessons, made.at(-1)))
       if (typeof started !== 'string') return failed(started)
       const { outcome } = await workerEnd(scope, started)
       streakOf(ctx).note(outcome)
@@ -238,11 +238,12 @@ export class Reflection extends DefinedAgent {
   }
 
   /** What an attempt is given: how workers did before in its system text, what judges said as notes. */
-  #grant(edge: Edge, lessons: readonly Lesson[], last: Attempt | undefined): PermitGrant {
+  #grant(edge: Edge, lessons: readonly Lesson[], last: Attempt | undefined): LeaderGrant {
     const { passAt = 1 } = this.#options
     const advice = adviceOf(lessons, passAt, this.agent.team?.())
     const complaints = last === undefined ? criticismOf(lessons, passAt) : undefined
-    const added = [edge.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
+    const { work, leader, run } = edge
+    const added = [work.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
     const notes = [
       ...(complaints === undefined ? [] : [note(complaints)]),
       ...(last === undefined ? [] : this.#again(last)),
@@ -252,10 +253,8 @@ export class Reflection extends DefinedAgent {
     return {
       report: true,
       ...(added === '' ? undefined : { added }),
-      ...(edge.turns === undefined ? undefined : { turns: edge.turns }),
-      ...(edge.asks === undefined ? undefined : { asks: edge.asks }),
-      ...(edge.hooks === undefined ? undefined : { hooks: edge.hooks }),
-      ...(whole.length > 1 || edge.entries !== undefined ? { entries: whole } : undefined),
+      ...present({ turns: work.turns, questionsTo: leader.questionsTo, hooks: run.hooks }),
+      ...(whole.length > 1 || work.entries !== undefined ? { entries: whole } : undefined),
     }
   }
 
@@ -292,7 +291,7 @@ export class Reflection extends DefinedAgent {
     const text = asText(outcome.output)
     if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'it answered nothing' }
     const { judge, passAt = 1 } = this.#options
-    const asked: Judged = { ...given, brief: briefValue(edge.brief), output: outcome.output, text }
+    const asked: Judged = { ...given, brief: briefValue(edge.work.brief), output: outcome.output, text }
     const word = isAgent(judge)
       ? await askJudge(ctx, edge, judge, asked)
       : (

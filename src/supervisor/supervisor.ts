@@ -346,7 +346,7 @@ class SupervisorAgent extends ModelAgent {
       setup: {
         ...setup,
         open: (state, own = '') => {
-          const team = new TeamToolbox(policy, state.edge.team ?? namesNow(), true)
+          const team = new TeamToolbox(policy, state.edge.team.roster ?? namesNow(), true)
           const { background } = team
           return {
             system: systemText(own, guidance, team.lines()),
@@ -364,7 +364,9 @@ class SupervisorAgent extends ModelAgent {
       reaches: options.workers,
       team: namesNow,
       refusal: (edge) =>
-        (edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined,
+        (edge.team.roster ?? namesNow()).length === 0 && roster.specialists.length === 0
+          ? emptyRefusal(name)
+          : undefined,
       problems: () => {
         const where = `supervisor "${name}"`
         const problems = problemsOf(options, modelSupervisorOptions, roster)

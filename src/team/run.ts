@@ -88,7 +88,7 @@ export class TeamRun {
   }
 
   run(): Promise<Outcome> {
-    const question = briefValue(this.#edge.brief)
+    const question = briefValue(this.#edge.work.brief)
     const progress = (): Progress => ({ strategy: this.#strategy, subtasks: this.#subtasks, results: this.#results() })
     return new Learning(this.#ctx, this.#options, asText(question), progress).around((advice) =>
       this.#led(question, advice),
@@ -145,7 +145,7 @@ export class TeamRun {
       concurrency,
       maxFailures: failures.maxFailures,
       complexity: plan.complexity ?? 0.5,
-      tasks: this.#graph.planned.map((entry) => plannedTask(entry, this.#edge.oversight)),
+      tasks: this.#graph.planned.map((entry) => plannedTask(entry, this.#edge.oversight?.policy)),
       warnings,
       ...(fallback === undefined ? undefined : { fallback }),
     })
@@ -248,7 +248,7 @@ export class TeamRun {
       roles: this.#roles,
       rules: this.#rules!,
     }
-    return { ...parts, work, defaultRole, oversight: this.#edge.oversight, limits: this.#edge.limits }
+    return { ...parts, work, defaultRole, oversight: this.#edge.oversight?.policy, limits: this.#edge.bounds.limits }
   }
 
   /** Who looks after the mail. */
@@ -258,7 +258,7 @@ export class TeamRun {
       ctx: this.#ctx,
       options,
       policy,
-      oversight: this.#edge.oversight,
+      oversight: this.#edge.oversight?.policy,
       directory: this.#directory,
       waitForMail: (entry, waits) => {
         work.waitForMail(entry, waits)
@@ -280,8 +280,8 @@ export class TeamRun {
     const parts = {
       ctx: this.#ctx,
       rules,
-      oversight: this.#edge.oversight,
-      limits: this.#edge.limits,
+      oversight: this.#edge.oversight?.policy,
+      limits: this.#edge.bounds.limits,
       roles: this.#roles,
       graph: this.#graph,
       directory: this.#directory,
@@ -300,8 +300,8 @@ export class TeamRun {
    */
   #whole({ subtasks }: Plan): Subtask {
     const [only, ...others] = subtasks
-    const question = briefValue(this.#edge.brief)
-    const description = briefText(this.#edge.brief)
+    const question = briefValue(this.#edge.work.brief)
+    const description = briefText(this.#edge.work.brief)
     if (only?.role === undefined || others.length > 0)
       return {
         id: 'task-1',

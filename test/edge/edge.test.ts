@@ -7,6 +7,7 @@ import {
   briefOf,
   briefText,
   crossing,
+  encodeEdge,
   limitProblems,
   narrow,
   needsApproval,
@@ -77,7 +78,7 @@ describe('edges', () => {
       { limits: { usd: 1 } },
       { name: 'boss', defaults: { limits: { turns: 20, depth: 2 } }, team: () => ['w'] },
     )
-    expect(root).toEqual({
+    expect(encodeEdge(root)).toEqual({
       brief: { instructions: 'go' },
       depth: 0,
       maxDepth: 2,
@@ -85,12 +86,12 @@ describe('edges', () => {
       team: ['w'],
     })
     const edge = workerEdge(
-      { ...root, permissions: { deny: ['pay'] } },
+      { ...root, bounds: { ...root.bounds, permissions: { deny: ['pay'] } } },
       worker,
       { instructions: 'x' },
       { permissions: { tools: ['*'] }, limits: { usd: 5, tokens: 7 } },
     )
-    expect(edge).toEqual({
+    expect(encodeEdge(edge)).toEqual({
       brief: { instructions: 'x' },
       depth: 1,
       maxDepth: 2,
@@ -100,8 +101,9 @@ describe('edges', () => {
   })
   test("a worker's own depth counts from itself", () => {
     const root = rootEdge({ instructions: 'go' })
-    expect(workerEdge(root, { name: 'w', limits: { depth: 0 } }, root.brief, undefined).maxDepth).toBe(1)
-    expect(workerEdge(root, { name: 'w', limits: { depth: 9 } }, root.brief, undefined).maxDepth).toBe(4)
+    const { brief } = root.work
+    expect(workerEdge(root, { name: 'w', limits: { depth: 0 } }, brief).bounds.maxDepth).toBe(1)
+    expect(workerEdge(root, { name: 'w', limits: { depth: 9 } }, brief).bounds.maxDepth).toBe(4)
   })
   test('briefs', () => {
     const given = { a: [1] }

@@ -16,6 +16,7 @@ import {
   answersOnly,
   entriesOf,
   messageProblems,
+  readEdge,
   shownTo,
   transferPair,
   withoutTransfers,
@@ -129,7 +130,7 @@ describe('the words in which others are told of', () => {
   })
 
   test('what crosses with a brief: session, messages of the caller, what the leader let through, the brief', () => {
-    const edge = {
+    const recorded = {
       brief: { instructions: 'go' },
       depth: 0,
       maxDepth: 4,
@@ -143,7 +144,7 @@ describe('the words in which others are told of', () => {
         { role: 'assistant', text: 'of nobody' } as const,
       ],
     }
-    expect(entriesOf(edge)).toEqual([
+    expect(entriesOf(readEdge(recorded))).toEqual([
       user('before'),
       { ...says('A', 'an answer'), answer: true },
       { message: { role: 'system', content: 's' } },
@@ -151,7 +152,9 @@ describe('the words in which others are told of', () => {
       { message: { role: 'assistant', content: 'of nobody' } },
       user('go'),
     ])
-    expect(entriesOf({ ...edge, entries: [user('only this')] })).toEqual([user('only this')])
+    expect(entriesOf(readEdge({ ...recorded, entries: [user('only this')] } as unknown as Json))).toEqual([
+      user('only this'),
+    ])
   })
 })
 

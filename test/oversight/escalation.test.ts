@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
 import { afterFailures, evaluateEscalation, Streak, streakOf, type Subject } from '../../src/oversight/index.ts'
-import type { Edge, Escalate } from '../../src/edge/index.ts'
+import { rootEdge, workerEdge, type Escalate } from '../../src/edge/index.ts'
 import { Locals, type Context } from '../../src/engine/index.ts'
 
 /** The context of one run of a leader's code. */
@@ -122,12 +122,12 @@ describe('failures in a row', () => {
   })
 
   test('only the next worker of this leader says so first', () => {
-    const above: Edge = { brief: { instructions: '' }, depth: 0, maxDepth: 4, oversight: {} }
+    const above = rootEdge({ instructions: '' }, { oversight: {} })
     const [leader, other] = [contextOf(), contextOf()]
-    const edge: Edge = { ...above, depth: 1 }
+    const edge = workerEdge(above, { name: 'w' }, { instructions: '' })
     for (let i = 0; i < 3; i++) streakOf(leader).note(bad)
     expect(afterFailures(other, above, edge)).toBe(edge)
-    expect(afterFailures(leader, above, edge)).toEqual({ ...edge, failures: 3 })
+    expect(afterFailures(leader, above, edge)).toEqual({ ...edge, oversight: { policy: {}, failures: 3 } })
     expect(afterFailures(leader, above, edge)).toBe(edge)
   })
 })

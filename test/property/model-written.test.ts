@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
-import { canonical, type Json } from '../../src/core/index.ts'
-import { oversightModes, riskLevels, type Edge, type Oversight, type OversightMode } from '../../src/edge/index.ts'
+import { canonical, type Json, type JsonObject } from '../../src/core/index.ts'
+import { oversightModes, riskLevels, type Oversight, type OversightMode } from '../../src/edge/index.ts'
 import { gateOf } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -159,7 +159,7 @@ describe('a brief and a recruit', () => {
   }
   test('team R-15: a worker works under its leader’s oversight, whatever the leader adds to the brief', async () => {
     for (let n = 0; n < 6; n++) {
-      const edges: Edge[] = []
+      const edges: JsonObject[] = []
       const worker = agent({ name: 'worker', description: 'w', run: () => 'done' })
       const orders = { worker: 'worker', instructions: 'x', ...loosening() } as Json
       const lead = supervisor({
@@ -173,7 +173,7 @@ describe('a brief and a recruit', () => {
       const run = await runtime.start(lead, 'Go')
       expect(await asked(run)).toEqual(['worker'])
       for await (const { event } of run.events())
-        if (event.type === 'activation.started' && event.agent === 'worker') edges.push(event.input as unknown as Edge)
+        if (event.type === 'activation.started' && event.agent === 'worker') edges.push(event.input as JsonObject)
       expect(edges.map(({ oversight, admitted, permissions }) => ({ oversight, admitted, permissions }))).toEqual([
         { oversight: strict },
       ])

@@ -18,7 +18,7 @@ const analyst = hand(
     for (let n = 0; n < 2; n++) {
       const verdict = await escalate(
         ctx.scope('gate'),
-        edge.oversight,
+        edge.oversight?.policy,
         { subject: 'action', name: 'send' },
         { action: 'send' },
         about,

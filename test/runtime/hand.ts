@@ -38,11 +38,11 @@ export async function effect<T extends Json>(
 
 /** Answers with its brief. */
 export const echo = hand('echo', async (ctx, edge) =>
-  completed(await effect(ctx, 'echo', () => briefValue(edge.brief))),
+  completed(await effect(ctx, 'echo', () => briefValue(edge.work.brief))),
 )
 
 /** Takes `{ n: number }`. */
-export const typed = hand('typed', async (_ctx, edge) => completed(briefValue(edge.brief)), {
+export const typed = hand('typed', async (_ctx, edge) => completed(briefValue(edge.work.brief)), {
   inputSchema: compileSchema<Json>({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }, 'typed'),
 })
 
@@ -51,7 +51,7 @@ export const payer = hand('payer', async (ctx, edge) => {
   const verdict = await approve(ctx, {
     tool: 'pay',
     toolVersion: '1',
-    input: briefValue(edge.brief),
+    input: briefValue(edge.work.brief),
     reason: 'money',
     risk: 'high',
     timeoutMs: 60_000,

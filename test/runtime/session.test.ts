@@ -26,11 +26,11 @@ async function runtimeWith(agents: readonly Agent[], store = ':memory:'): Promis
  * Answers with what it was asked and what was said before; a brief that begins with "wait" waits for a message first.
  */
 const talker = hand('talker', async (ctx, edge) => {
-  const text = briefText(edge.brief)
+  const text = briefText(edge.work.brief)
   if (text.startsWith('wait')) await ctx.next((each) => each.type === 'message' && each.body === 'go')
   if (text === 'fail') return failed(failure('agent.failed', 'as asked', 'internal'))
   if (text === 'throw') throw new Error('a defect')
-  const before = (edge.history ?? []).map((each) => `${each.role}: ${each.text}`)
+  const before = (edge.work.history ?? []).map((each) => `${each.role}: ${each.text}`)
   return completed(await effect(ctx, 'say', () => ({ said: text, before })))
 })
 const session = 'ses_1'
@@ -285,7 +285,7 @@ test('the run that joins next finds out that the head of the line has ended', as
 test('what a session stores grows with every run by one turn, not by all of them', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
   const answer = (nth: string): string => `${nth} ${'x'.repeat(4_000)}`
-  const long = hand('long', async (_ctx, edge) => completed(answer(briefText(edge.brief))))
+  const long = hand('long', async (_ctx, edge) => completed(answer(briefText(edge.work.brief))))
   const runtime = await createRuntime({ store, agents: [long], durability: 'relaxed' })
   open.push(runtime)
   const reader = new DatabaseSync(store, { readOnly: true })
@@ -311,7 +311,7 @@ test('what a session stores grows with every run by one turn, not by all of them
 test('a session shows the newest hundred turns in their order', async () => {
   const seen: string[][] = []
   const quiet = hand('quiet', async (_ctx, edge) => {
-    seen.push((edge.history ?? []).filter(({ role }) => role === 'user').map(({ text }) => text))
+    seen.push((edge.work.history ?? []).filter(({ role }) => role === 'user').map(({ text }) => text))
     return completed('yes')
   })
   const runtime = await runtimeWith([quiet])

@@ -17,7 +17,7 @@ async function gate(ctx: Context, edge: Edge, action: string): Promise<string> {
   const about = { tool: action, toolVersion: '1', input: { action } }
   const verdict = await escalate(
     ctx.scope('gate'),
-    edge.oversight,
+    edge.oversight?.policy,
     { subject: 'action', name: action },
     { action },
     about,
@@ -29,7 +29,7 @@ async function gate(ctx: Context, edge: Edge, action: string): Promise<string> {
 const analyst = hand(
   'analyst',
   async (ctx, edge) => {
-    const brief = 'instructions' in edge.brief ? edge.brief.instructions : ''
+    const brief = 'instructions' in edge.work.brief ? edge.work.brief.instructions : ''
     if (brief === 'fail') return failed(failure('agent.failed', 'broken', 'validation'))
     if (brief === 'no') return failed(failure('work.rejected', 'a human said no', 'rejected'))
     if (brief === 'throw') throw new Error('a defect')

@@ -42,7 +42,7 @@ const defaultRounds = 3
 function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<ApprovalNeed, 'sentBack' | 'isLast'>> {
   const counts = ctx.local(sentBackCounts)
   const before = counts.get(tool) ?? 0
-  const isLast = before >= (edge.oversight?.approval?.rounds ?? defaultRounds)
+  const isLast = before >= (edge.oversight?.policy.approval?.rounds ?? defaultRounds)
   return { isLast, sentBack: () => void counts.set(tool, (counts.get(tool) ?? 0) + 1) }
 }
 
@@ -52,7 +52,7 @@ export function approvalReason(gated: Gated, input: unknown, edge: Edge): string
   if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
   if (approval !== undefined && ruleApplies(approval.when, input))
     return approval.reason ?? `"${name}" asks for approval`
-  return needsApproval(edge.permissions, name)
+  return needsApproval(edge.bounds.permissions, name)
     ? `whoever gave this work wants to approve every call of "${name}"`
     : undefined
 }
@@ -76,7 +76,7 @@ export function approvalNeedOf(
   input: unknown,
   edge: Edge,
 ): ApprovalNeed | undefined | Promise<ApprovalNeed | undefined> {
-  const { oversight } = edge
+  const oversight = edge.oversight?.policy
   const own = approvalReason(gated, input, edge)
   if (oversight !== undefined) return overseenNeedOf(ctx, gated, call, input, { edge, oversight, own })
   return own === undefined ? undefined : { reason: own, always: true }

@@ -9,9 +9,9 @@
 import { ReeveError, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import {
   compileSchema,
+  recordedOversight,
   type ApprovalRules,
   type Checked,
-  type Edge,
   type Infer,
   type Schema,
   type SchemaLike,
@@ -110,7 +110,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
 ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>> {
   mustBeApproveOptions(action, options)
   const ctx = above.scope('approve')
-  const { oversight } = ctx.input as Partial<Edge>
+  const oversight = recordedOversight(ctx.input)
   const { input = {}, description, risk, costUsd, sensitive } = options
   const schema = options.schema === undefined ? undefined : compileSchema(options.schema, 'approve')
   const mode = oversight === undefined ? undefined : await currentMode(ctx, oversight)

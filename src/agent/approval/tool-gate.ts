@@ -17,7 +17,7 @@ import {
   type Failure,
   type Json,
 } from '../../core/index.ts'
-import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../../edge/index.ts'
+import { encodeEdge, labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
@@ -301,7 +301,7 @@ export class ToolBinding implements Binding {
 
   async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
     const edge = toolEdge(state.edge, call.input)
-    const started = ctx.start(this.#agent, edge as unknown as Json, {
+    const started = ctx.start(this.#agent, encodeEdge(edge), {
       callId: call.id,
       name: this.#tool.name,
       equalBy: call.input,
@@ -350,7 +350,7 @@ interface LapsedApproval {
 export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNeed => ({
   reason,
   always: true,
-  ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
+  ...(oversight === undefined ? undefined : { rules: oversight.policy.approval ?? {} }),
 })
 
 const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.value : undefined)

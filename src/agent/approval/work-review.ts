@@ -25,6 +25,7 @@ import {
 import {
   briefText,
   briefValue,
+  encodeEdge,
   entriesOf,
   leavesTrail,
   type Brief,
@@ -65,12 +66,13 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
   if ('status' in begun) return begun
   const looks = reviewsResult(agent, begun)
   // a result is looked at with how it came about, and work goes on from there
-  let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, report: true } : begun
+  let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, leader: { ...begun.leader, report: true } } : begun
   const before: HistoryEntry[] = []
   const spent = new WorkCost()
   for (let round = 0; ; round++) {
     const locals = new Locals()
-    const ctx = new EdgeOverride(round === 0 ? given : given.scope('again'), edge, spent, locals)
+    const input = encodeEdge(edge)
+    const ctx = new EdgeOverride(round === 0 ? given : given.scope('again'), input, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer')
@@ -78,7 +80,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
     const tookMs = given.now().getTime() - begunAt
     const verdict = await reviewResult(
       agent,
-      new EdgeOverride(given.scope('result'), edge, spent, locals),
+      new EdgeOverride(given.scope('result'), input, spent, locals),
       edge,
       outcome,
       { tookMs, costUsd: spent.usd },
@@ -95,21 +97,21 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
 /** Whether its result may have to be reviewed. What a router's lead says is only a result once the router has ended. */
 function reviewsResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
   if (flow?.lead === true) return false
-  return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
+  return assess !== undefined || typeof oversight?.policy.escalate?.decisionMs === 'number'
 }
 
 /**
  * Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the
  * leader of its plan has reviewed; for a router's lead, which is the router.
  */
-function asksToBegin(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
+function asksToBegin(ctx: Context, { oversight, flow, team }: Edge): boolean {
   const above = parentOf(ctx.place.activation)?.parent
   return (
     oversight !== undefined &&
-    isAdmitted !== true &&
+    oversight.admitted !== true &&
     flow?.lead !== true &&
     above !== undefined &&
-    assignment?.leader !== above
+    team.assignment?.leader !== above
   )
 }
 
@@ -117,15 +119,15 @@ function asksToBegin(ctx: Context, { oversight, admitted: isAdmitted, flow, assi
 async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
   if (!asksToBegin(ctx, edge)) return edge
   const { name, version, description } = agent
-  const { oversight, failures } = edge
+  const { policy, failures } = edge.oversight ?? {}
   const begin = ctx.scope('begin')
   // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was
   // given
   let from: Json = null
-  const verdict = await escalateToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
+  const verdict = await escalateToBegin(begin, policy, { subject: 'work', name }, present({ failures }), {
     tool: name,
     toolVersion: version,
-    input: finalBrief(agent, briefValue(edge.brief)),
+    input: finalBrief(agent, briefValue(edge.work.brief)),
     kind: 'work',
     ...(description === '' ? undefined : { description }),
     fits: (input) => {
@@ -141,18 +143,18 @@ async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge |
 
 /** Another brief, also where it stands in a conversation. */
 function withBrief(edge: Edge, input: Json): Edge {
-  const brief: Brief = 'input' in edge.brief || typeof input !== 'string' ? { input } : { instructions: input }
-  const { entries, flow } = edge
-  const [before, now] = [briefText(edge.brief), briefText(brief)]
-  if (entries === undefined) return { ...edge, brief }
+  const { work, flow } = edge
+  const brief: Brief = 'input' in work.brief || typeof input !== 'string' ? { input } : { instructions: input }
+  const { entries } = work
+  const [before, now] = [briefText(work.brief), briefText(brief)]
+  if (entries === undefined) return { ...edge, work: { ...work, brief } }
   const at = entries.findLastIndex(
     ({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before,
   )
   const asked: HistoryEntry = { message: { role: 'user', content: now } }
   return {
     ...edge,
-    brief,
-    entries: at === -1 ? [...entries, asked] : entries.with(at, asked),
+    work: { ...work, brief, entries: at === -1 ? [...entries, asked] : entries.with(at, asked) },
     ...(flow?.task === undefined ? undefined : { flow: { ...flow, task: now } }),
   }
 }
@@ -177,13 +179,13 @@ async function reviewResult(
   round: number,
 ): Promise<Outcome | { readonly feedback: string | undefined } | undefined> {
   const { name, version, assess, outputSchema } = agent
-  const { oversight } = edge
+  const oversight = edge.oversight?.policy
   const { output } = outcome
   const { said } = trailOf(outcome)
   const { word: found, problem } =
     assess === undefined
       ? {}
-      : await assessResult(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+      : await assessResult(ctx, assess, { agent: name, output, brief: briefValue(edge.work.brief), said })
   if (oversight === undefined) return undefined
   const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
   const subject: Subject = {
@@ -242,24 +244,27 @@ function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string
   const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
   const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
-  const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge
+  const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge.work
   return {
-    ...kept,
-    // who reads the conversation has it there already
-    brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
-    entries: [
-      ...entriesOf(edge),
-      ...(task === undefined ? [] : [note(task)]),
-      ...said.map(({ answer: _answer, ...entry }) => entry),
-      note(feedback),
-    ],
+    ...edge,
+    work: {
+      ...kept,
+      // who reads the conversation has it there already
+      brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
+      entries: [
+        ...entriesOf(edge),
+        ...(task === undefined ? [] : [note(task)]),
+        ...said.map(({ answer: _answer, ...entry }) => entry),
+        note(feedback),
+      ],
+    },
     ...(edge.flow === undefined ? undefined : { flow }),
   }
 }
 
 /** How it ends, with everything that was said on the way where its leader or session keeps that. */
 function endOfReview(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
-  const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined
+  const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
   if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)
   if (before.length === 0) return outcome
   const trail: Trail = trailOf(outcome)

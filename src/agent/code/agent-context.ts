@@ -28,6 +28,7 @@ import {
   briefOf,
   briefValue,
   depthRefusal,
+  encodeEdge,
   edgeMessagesProblem,
   limitProblems,
   oversightProblems,
@@ -40,7 +41,7 @@ import {
   type Edge,
   type Grant,
   type Infer,
-  type PermitGrant,
+  type LeaderGrant,
   type Receiver,
   type SchemaLike,
 } from '../../edge/index.ts'
@@ -245,10 +246,10 @@ function mustBeAgent(worker: unknown): void {
 export function questionGrant(
   ctx: Context,
   options: DelegateOptions | undefined,
-): { readonly grant: PermitGrant | undefined; readonly answer?: QuestionAnswerer } {
+): { readonly grant: LeaderGrant | undefined; readonly answer?: QuestionAnswerer } {
   const { onQuestion } = options ?? {}
   if (onQuestion === undefined) return { grant: options }
-  const grant = { ...options, asks: { leader: ctx.place.activation } }
+  const grant = { ...options, questionsTo: ctx.place.activation }
   return { grant, answer: ({ text }) => replyByCode(ctx.scope('question'), text, onQuestion) }
 }
 
@@ -275,17 +276,18 @@ export function startWorker(
   above: Edge,
   worker: Receiver,
   brief: Brief,
-  grant: PermitGrant | undefined,
+  grant: LeaderGrant | undefined,
   callId?: string,
   purpose?: StartWorkerOptions['purpose'],
 ): ActivationId | Failure {
-  if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
-  const receiver = revised(above.versions, worker)
+  const { versions } = above.run
+  if (above.bounds.depth >= above.bounds.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
+  const receiver = revised(versions, worker)
   const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
-  const edge = begun.admitted === true ? begun : afterFailures(ctx, above, begun)
+  const edge = begun.oversight?.admitted === true ? begun : afterFailures(ctx, above, begun)
   const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
-  const version = own(above.versions, worker.name)?.base
-  return ctx.start(worker.name, edge as unknown as Json, {
+  const version = own(versions, worker.name)?.base
+  return ctx.start(worker.name, encodeEdge(edge), {
     ...(callId === undefined ? undefined : { callId, equalBy: briefValue(brief) }),
     ...(grant?.after === undefined ? undefined : { after: grant.after }),
     ...(grant?.place === undefined ? undefined : { place: grant.place }),

@@ -47,9 +47,9 @@ const questions = new RequestChannel<string, Reply, { readonly question: string 
  * questions need no scopes of their own. Rejects only with `Cancelled`.
  */
 export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
-  const { asks: to } = readEdge(ctx.input)
+  const to = readEdge(ctx.input).leader.questionsTo
   if (to === undefined) return { answered: false, text: 'whoever gave this work takes no questions' }
-  return questions.request(ctx, to.leader, { question })
+  return questions.request(ctx, to, { question })
 }
 
 /** Hears the questions of a worker, or of one below it, and replies to them. */

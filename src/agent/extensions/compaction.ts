@@ -225,7 +225,7 @@ export class Compactor implements Extension {
     const { agent, turn, edge } = this.#state
     const { path, run, caller } = place
     const summary = this.#summary
-    const brief = briefValue(edge.brief)
+    const brief = briefValue(edge.work.brief)
     return () => ({
       brief: copy(brief),
       messages: messages.map(deepFreeze),

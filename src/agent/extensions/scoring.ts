@@ -166,7 +166,7 @@ export class Scoring implements Extension {
     const { turn, agent, edge } = this.#state
     const { path, run, caller } = place
     return () => ({
-      brief: copy(briefValue(edge.brief)),
+      brief: copy(briefValue(edge.work.brief)),
       text,
       output: copy(output),
       turn,

@@ -26,11 +26,11 @@ const unknownHook = (name: string): ReeveError =>
   })
 
 /** The hook of a start after each turn. */
-export const iterationHookOfStart = (ctx: Context, { hooks }: Edge): OnIterationComplete | undefined =>
+export const iterationHookOfStart = (ctx: Context, { run: { hooks } }: Edge): OnIterationComplete | undefined =>
   hookNamed<OnIterationComplete>(ctx, hooks?.onIterationComplete)
 
 /** When a start takes an answer for the end. */
-export function completionOfStart(ctx: Context, { hooks }: Edge): Completion | undefined {
+export function completionOfStart(ctx: Context, { run: { hooks } }: Edge): Completion | undefined {
   const given = hooks?.isComplete
   if (given === undefined) return undefined
   const { scorers, onScored, ...rest } = given

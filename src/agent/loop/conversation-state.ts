@@ -79,7 +79,8 @@ export class ConversationState {
     this.agent = agent
     this.ctx = ctx
     this.edge = edge
-    this.#counts = edge.limits !== undefined && (edge.limits.tokens !== undefined || edge.limits.usd !== undefined)
+    const { limits } = edge.bounds
+    this.#counts = limits !== undefined && (limits.tokens !== undefined || limits.usd !== undefined)
     this.#measures = this.#counts || measures
   }
 
@@ -229,7 +230,7 @@ export class ConversationState {
   /** Instructions, and what it was asked to do: the brief, or what comes nearest to it, and the task of a flow. */
   #staying(): (message: Message) => boolean {
     const before = this.whole.slice(0, this.#begun)
-    const brief = briefText(this.edge.brief)
+    const brief = briefText(this.edge.work.brief)
     const asked =
       before.findLast(({ role, content }) => role === 'user' && content === brief) ??
       before.find(({ role }) => role === 'user')

@@ -89,10 +89,10 @@ export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge)
   const state = new ConversationState(setup.agent, ctx, edge, setup.compaction !== undefined)
   const outcome = await (setup.templating || setup.middleware.length > 0
     ? runWithMiddleware(setup, state)
-    : runTurns(setup, state, appended(setup.instructions, edge.added)))
+    : runTurns(setup, state, appended(setup.instructions, edge.work.added)))
   if (leavesTrail(edge)) return withTrail(outcome, state.trail())
   // a session remembers it with the turn
-  const isRemembered = state.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
+  const isRemembered = state.feedback.length > 0 && edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
   return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
 }
 
@@ -105,10 +105,10 @@ async function runWithMiddleware(setup: ModelSetup, state: ConversationState): P
   const own = setup.instructions
   const instructions = appended(
     setup.templating && own !== undefined ? await fillTemplate(own, state.ctx) : own,
-    state.edge.added,
+    state.edge.work.added,
   )
   if (setup.middleware.length === 0) return runTurns(setup, state, instructions)
-  const hooks = new MiddlewareChain(setup.middleware, state, briefValue(state.edge.brief), setup.settings)
+  const hooks = new MiddlewareChain(setup.middleware, state, briefValue(state.edge.work.brief), setup.settings)
   state.hooks = hooks
   const ended = await beginWithHooks(setup, state, hooks, instructions).catch((thrown: unknown) =>
     withoutAnswer(state, failed(middlewareFailure(thrown))),
@@ -194,7 +194,7 @@ function openingOf(
   return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
 }
 
-function budgetOf(setup: ModelSetup, { limits, turns: given }: Edge): TurnBudget {
+function budgetOf(setup: ModelSetup, { work: { turns: given }, bounds: { limits } }: Edge): TurnBudget {
   const { ownTurns = Infinity, turns: ofTree = Infinity } = limits ?? {}
   return new TurnBudget(Math.min(given ?? setup.maxTurns, ownTurns, ofTree), setup.lastAnswer)
 }

@@ -48,16 +48,13 @@ export function askSideQuery(
     ...(retry === undefined ? undefined : { retry }),
   }
   const setup = modelSetup(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
-  const { asks: _asks, assignment: _assignment, ...below } = toolEdge(edge, null)
+  const { questionsTo: _questionsTo, ...leader } = edge.leader
+  const below = toolEdge({ ...edge, leader, team: {} }, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
   const open: ModelSetup['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
   return runModelAgent(
     { ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) },
     ctx,
-    {
-      ...below,
-      brief: { instructions: question },
-      entries,
-    },
+    { ...below, work: { brief: { instructions: question }, entries } },
   )
 }

@@ -93,7 +93,7 @@ export async function askModel(
   }
   const ask = async (io: StepIO): Promise<Json> => {
     // inside the step, so that what an older journal has recorded stays as it is
-    if (state.edge.limits?.usd !== undefined && model.price === undefined)
+    if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
       throw new FailureError(unpriced(agent, model))
     return model.call({
       messages,
@@ -158,7 +158,7 @@ function budgetOf(
   specs: readonly ToolSpec[],
   { tokens, settings = asking.settings }: Prompt,
 ): { reserve: Charge; settings: ModelSettings } {
-  const limit = state.edge.limits?.tokens
+  const limit = state.edge.bounds.limits?.tokens
   const cap =
     settings?.maxOutputTokens ??
     Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
@@ -206,7 +206,7 @@ function runCall(
   toolbox: Toolbox,
   call: ToolCall,
 ): Promise<CallResult> {
-  const permissions = state.edge.permissions
+  const permissions = state.edge.bounds.permissions
   if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
   if (
     permissions !== undefined &&
@@ -254,7 +254,7 @@ async function gatedVerb(
   const reason = approvalReason(gated, call.input, state.edge)
   if (reason === undefined) return binding.run(ctx, call, state)
   const placed = binding.placed?.(call) ?? binding
-  const rules = state.edge.oversight?.approval
+  const rules = state.edge.oversight?.policy.approval
   const verdict = await review({
     input: call.input,
     ask: ({ input, again }) => {
@@ -303,7 +303,7 @@ export function offeredTools(
   state: ConversationState,
   isVerb?: (name: string) => boolean,
 ): readonly ToolSpec[] {
-  const { permissions } = state.edge
+  const { permissions } = state.edge.bounds
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
   return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
 }

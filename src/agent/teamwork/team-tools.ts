@@ -35,7 +35,7 @@ export const isTeamTool = (name: string): boolean => (teamTools as readonly stri
  * The opening of a model agent that works for a planned team. The same for everybody else, and where its team offers nothing.
  */
 export function withTeam(opening: Opening, state: ConversationState): Opening {
-  const { assignment } = state.edge
+  const { assignment } = state.edge.team
   if (assignment === undefined || assignment.verbs.length === 0) return opening
   const inbox = new KnownMail()
   const { verbs, produces = [] } = assignment

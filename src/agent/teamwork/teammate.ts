@@ -116,7 +116,7 @@ export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>>
 
 /** The place in the team of whoever works here. Throws `team.not-a-member` where there is none. */
 export function teammate(ctx: Context): Teammate {
-  const { assignment } = readEdge(ctx.input)
+  const { assignment } = readEdge(ctx.input).team
   if (assignment === undefined)
     throw new ReeveError('team.not-a-member', `"${ctx.place.agent}" does not work for a planned team here`, {
       hint: 'Only members of a team({ … }) and their orchestration tools have mail and colleagues. isTeammate(ctx) tells.',
@@ -125,7 +125,7 @@ export function teammate(ctx: Context): Teammate {
 }
 
 /** Whether `teammate(ctx)` has an answer. */
-export const isTeammate = (ctx: Context): boolean => readEdge(ctx.input).assignment !== undefined
+export const isTeammate = (ctx: Context): boolean => readEdge(ctx.input).team.assignment !== undefined
 
 class ActivationTeammate implements Teammate {
   readonly member: string

@@ -12,7 +12,7 @@ import { invalidInput } from '../approval/tool-gate.ts'
 import { askSupervisor } from '../code/leader-question.ts'
 
 /** The opening of a model agent that may ask its leader. The same where questions are not taken. */
-export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
+export function withQuestions(opening: Opening, { leader: { questionsTo: to } }: Edge): Opening {
   return to === undefined ? opening : { ...opening, toolbox: new MergedToolbox(opening.toolbox, [askSupervisorTool]) }
 }
 

@@ -10,18 +10,18 @@
  * something else asks again. Nothing that a model wrote can grant one: decisions come from outside only, as the end of
  * this question.
  */
-import { described, digestJson, isObject, present, type Json } from '../../core/index.ts'
+import { described, digestJson, present, type Json } from '../../core/index.ts'
 import {
   briefText,
   defaultApprovalTimeoutMs,
+  readEdge,
   riskLevels,
   type ApprovalRules,
   type ApproverTier,
-  type Edge,
   type RiskLevel,
 } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import type { ApprovalRequested, ApprovalResolved, EscalationHit } from '../../journal/index.ts'
+import { isEdge, type ApprovalRequested, type ApprovalResolved, type EscalationHit } from '../../journal/index.ts'
 import { capabilityFor } from './capability.ts'
 import {
   decisionIn,
@@ -33,7 +33,7 @@ import {
   type Verdict,
 } from './decision.ts'
 import { announce, whileTelling, type Notice } from '../notice.ts'
-import { withoutPermit } from './concurrency-slot.ts'
+import { withoutSlot } from './concurrency-slot.ts'
 import { notPermitted, type AskedOf } from './approver-policy.ts'
 
 /** How bad it is if this should not have been done. */
@@ -371,7 +371,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
     },
   })
   const telling = announce(ctx, request.rules?.notify ?? [], noticeOf(ctx, request, id, round))
-  const outcome = await withoutPermit(ctx, () => whileTelling(ctx, question, id, telling))
+  const outcome = await withoutSlot(ctx, () => whileTelling(ctx, question, id, telling))
   return {
     id,
     verdict: verdictOf(outcome, input, onTimeout === 'escalate' ? 'reject' : onTimeout),
@@ -384,12 +384,13 @@ const briefMost = 500
 
 /** Whose work it is that asks, where there is a leader: so two who do the same at once are told apart. */
 function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'brief'> {
-  if (!isObject(input) || !isObject(input['brief']) || input['depth'] === 0) return {}
-  const { brief, delegation } = input as unknown as Edge
-  const text = briefText(brief)
+  if (!isEdge(input)) return {}
+  const { work, bounds, leader } = readEdge(input)
+  if (bounds.depth === 0) return {}
+  const text = briefText(work.brief)
   const shown =
     text.length <= briefMost ? text : `${text.slice(0, briefMost)} … (${text.length - briefMost} more characters)`
-  return present({ delegation, brief: shown === '' ? undefined : shown })
+  return present({ delegation: leader.delegation, brief: shown === '' ? undefined : shown })
 }
 
 function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: Round): Notice {

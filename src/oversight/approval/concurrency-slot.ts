@@ -2,10 +2,11 @@
  * Human waits: a worker that waits for a human holds no concurrency slot of its leader (spec team R-16, C85).
  *
  * Owns: the channel by which a worker says so. Does not own: giving slots (supervisor/worker/slots.ts), whom it tells
- * (`permit` of the edge).
+ * (`leader.slotOf` of the edge).
  * Holds: K3: the leader hears of it by messages, so slots go round in recorded order.
  */
-import { isObject, own, type ActivationId, type Json } from '../../core/index.ts'
+import type { ActivationId, Json } from '../../core/index.ts'
+import { recordedSlot } from '../../edge/index.ts'
 import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** A worker begins (true) or ceases to wait for a human. */
@@ -13,15 +14,9 @@ const humanWaits = new TypedChannel<{ readonly waits: boolean }>('$permit', (mem
   waits: member('waits') === true,
 }))
 
-/** Who hears of the human waits of a worker with this input; undefined: no leader has to know. */
-function hearerOf(input: Json): ActivationId | undefined {
-  const permit = isObject(input) ? own(input, 'permit') : undefined
-  return typeof permit === 'string' ? (permit as ActivationId) : undefined
-}
-
 /** Waits for a human without the slot to work, if there is one; has it again afterwards. */
-export async function withoutPermit<T>(ctx: Context, wait: () => Promise<T>): Promise<T> {
-  const leader = hearerOf(ctx.input)
+export async function withoutSlot<T>(ctx: Context, wait: () => Promise<T>): Promise<T> {
+  const leader = recordedSlot(ctx.input)
   if (leader === undefined) return wait()
   humanWaits.send(ctx, leader, { waits: true })
   const end = await wait()
@@ -37,13 +32,13 @@ export function waitingWord(
   input: Json,
   waits: boolean,
 ): { readonly to: ActivationId; readonly body: Json } | undefined {
-  const to = hearerOf(input)
+  const to = recordedSlot(input)
   return to === undefined ? undefined : { to, body: humanWaits.message({ waits }) }
 }
 
 /** A leader that gives slots of its own hears this in the place of its own leader: it passes it on. */
 export function passOnWaiting(ctx: Context, waits: boolean): void {
-  const leader = hearerOf(ctx.input)
+  const leader = recordedSlot(ctx.input)
   if (leader !== undefined && leader !== ctx.place.activation) humanWaits.send(ctx, leader, { waits })
 }
 

@@ -55,9 +55,10 @@ export class Streak {
  * it, it says so first.
  */
 export function afterFailures(ctx: Context, above: Edge, edge: Edge): Edge {
-  if (above.oversight === undefined || edge.failures !== undefined) return edge
-  const failures = streakOf(ctx).take(edge.oversight)
-  return failures === undefined ? edge : { ...edge, failures }
+  const { oversight } = edge
+  if (above.oversight === undefined || oversight === undefined) return edge
+  const failures = streakOf(ctx).take(oversight.policy)
+  return failures === undefined ? edge : { ...edge, oversight: { ...oversight, failures } }
 }
 
 const newStreak = (): Streak => new Streak()

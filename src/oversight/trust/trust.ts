@@ -90,7 +90,7 @@ const strictestOf = (mode: OversightMode, all: readonly Standing[]): OversightMo
   all.reduce((strict, each) => stricterMode(strict, modeOfStanding(each)), mode)
 
 /** Whether the work behind an edge is trusted under any name. Pure. */
-const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight).length > 0
+const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight.policy).length > 0
 
 /**
  * Work whose edge names trust begins under what trust says now. `presetsOf`: undefined for a worker; a run counts when
@@ -108,12 +108,10 @@ export const trustLayer =
  * human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
  */
 async function trustedWork(ctx: Context, edge: Edge, work: Work, presets: TrustPresets | undefined): Promise<Outcome> {
-  const { oversight = {} } = edge
-  const names = trustsOf(oversight)
-  const begun = {
-    ...edge,
-    oversight: { ...oversight, mode: await modeAtBeginning(ctx, oversight, presets !== undefined) },
-  }
+  const policy = edge.oversight?.policy ?? {}
+  const names = trustsOf(policy)
+  const mode = await modeAtBeginning(ctx, policy, presets !== undefined)
+  const begun = { ...edge, oversight: { ...edge.oversight, policy: { ...policy, mode } } }
   if (presets === undefined) return work(ctx, begun)
   let outcome: Outcome
   try {

@@ -19,7 +19,7 @@ import {
   type Usage,
 } from '../../core/index.ts'
 import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
-import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
+import type { Brief, LeaderGrant, Receiver, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { streakOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
@@ -91,7 +91,7 @@ export interface Job {
   readonly onWait: ((waiting: boolean) => void) | undefined
   /** After whom the next attempt comes. */
   after: ActivationId | undefined
-  readonly grant: { -readonly [K in keyof PermitGrant]: PermitGrant[K] }
+  readonly grant: { -readonly [K in keyof LeaderGrant]: LeaderGrant[K] }
 }
 
 /** How one attempt has ended. */

@@ -158,7 +158,7 @@ export const askHook = <W>(
 ): ReturnType<typeof callHook<W>> => callHook<W>(ctx, hook, ask, read, about)
 
 /** The hooks that the start of this run has put around the leader's delegations. */
-export function delegationHooksOfStart(ctx: Context, { hooks }: Edge): DelegationHooks | undefined {
+export function delegationHooksOfStart(ctx: Context, { run: { hooks } }: Edge): DelegationHooks | undefined {
   const given = hooks?.delegation
   if (given === undefined) return undefined
   const { onStart, filterMessages, onComplete, hookErrors } = given

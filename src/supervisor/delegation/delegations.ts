@@ -262,7 +262,7 @@ export class Delegations {
     const looks = stricter(oversight, mine?.oversight)
     if (looks !== undefined) grant.oversight = looks
     if (asked.turns !== undefined)
-      grant.turns = Math.min(asked.turns, turnsOf(revised(edge.versions, worker).limits) ?? defaultTurns)
+      grant.turns = Math.min(asked.turns, turnsOf(revised(edge.run.versions, worker).limits) ?? defaultTurns)
     const results = mine?.results ?? this.#policy.results
     if (results === 'report' || results === 'full') grant.report = true
     return grant

@@ -250,7 +250,7 @@ class Thread {
       ...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]),
       caller.user ?? null,
     ])
-    const above = job.state.edge.threads
+    const above = job.state.edge.leader.threads
     this.#job = job
     this.#memory = memory
     this.#threads = threads

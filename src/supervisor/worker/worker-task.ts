@@ -20,7 +20,7 @@ import {
   type Usage,
 } from '../../core/index.ts'
 import { startWorker, type QuestionAnswerer } from '../../agent/index.ts'
-import type { Brief, Edge, PermitGrant, Receiver } from '../../edge/index.ts'
+import type { Brief, Edge, LeaderGrant, Receiver } from '../../edge/index.ts'
 import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
 import type { HeldSlot } from './slots.ts'
 import type { Watch, WorkerEnd } from './watch.ts'
@@ -33,7 +33,7 @@ export interface WorkerTask {
   readonly edge: Edge
   readonly worker: Receiver
   readonly brief: Brief
-  readonly grant?: PermitGrant | undefined
+  readonly grant?: LeaderGrant | undefined
   readonly callId?: string
   /** The attempt, or the slower worker, after which it comes. */
   readonly after?: ActivationId | undefined
@@ -78,11 +78,9 @@ export function startTask(task: WorkerTask): StartedTask | Failure {
   const { ctx, edge, worker, brief, grant, callId, after, timeoutMs, slots = [], reportsWaits = false, answer } = task
   const me = ctx.place.activation
   const reports = reportsWaits || timeoutMs !== undefined || slots.length > 0
-  const crossing: PermitGrant = {
+  const crossing: LeaderGrant = {
     ...grant,
-    ...(reports ? { permit: me } : undefined),
-    ...(answer === undefined ? undefined : { asks: { leader: me } }),
-    ...present({ after }),
+    ...present({ slotOf: reports ? me : undefined, questionsTo: answer === undefined ? undefined : me, after }),
   }
   const id = startWorker(ctx, edge, worker, brief, crossing, callId)
   return typeof id === 'string' ? { id, ended: () => taskEnd(task, id) } : id

@@ -78,8 +78,8 @@ class Planning {
     this.#roles = roles
     this.#question = question
     this.#source = sourceOf(options, edge)
-    this.#oversight = edge.oversight
-    this.#limits = edge.limits
+    this.#oversight = edge.oversight?.policy
+    this.#limits = edge.bounds.limits
   }
 
   get canBeAsked(): boolean {

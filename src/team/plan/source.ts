@@ -126,7 +126,7 @@ const askAgent =
         : [`## Your last plan\n\n${JSON.stringify(before)}\n\n${toldProblems(problems)}`]),
     ].join('\n\n')
     const brief = planner.inputSchema === undefined ? told : copy(question as unknown as Json)
-    const context = edge.history ?? edge.context
+    const context = edge.work.history ?? edge.work.context
     const outcome = await delegate(ctx.scope('plan'), planner, brief, context === undefined ? undefined : { context })
     return drafted(endOfAttempt(outcome as Outcome))
   }
@@ -155,9 +155,9 @@ const askModel =
 
 /** The conversation without the question, which is put in other words. */
 function saidBefore(edge: Edge): readonly HistoryEntry[] {
-  if (edge.entries !== undefined) return edge.entries
+  if (edge.work.entries !== undefined) return edge.work.entries
   const all = entriesOf(edge)
-  return briefText(edge.brief) === '' && all.length > 1 ? all : all.slice(0, -1)
+  return briefText(edge.work.brief) === '' && all.length > 1 ? all : all.slice(0, -1)
 }
 
 const drafted = (end: ReturnType<typeof endOfAttempt>): Drafted =>

@@ -31,12 +31,12 @@ export function memberTask(
   { graph, topics, rules, unread }: Surroundings,
 ): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
   const inputs = graph.inputs(entry, rules.passAll)
-  const about = { leader: ctx.place.activation, question: briefValue(edge.brief) }
+  const about = { leader: ctx.place.activation, question: briefValue(edge.work.brief) }
   const assignment = assignmentOf(entry, about, inputs, rules.verbs, unread)
   const { agent, added, tools, limits, oversight: ofRole } = entry.role
   const shown = topics.shown(entry.task.consumes ?? [], assignment.inputs)
   // where role and task say nothing, what holds for the team holds
-  const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight, ofRole)
+  const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
   const permissions = tools === undefined ? undefined : { tools }
   return {
     worker: agent,

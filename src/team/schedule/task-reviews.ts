@@ -90,7 +90,7 @@ export class Reviews {
   }
 
   #oversight({ task, role }: Entry): Oversight | undefined {
-    return oversightOf(task, this.#parts.edge.oversight, role.oversight)
+    return oversightOf(task, this.#parts.edge.oversight?.policy, role.oversight)
   }
 
   /** Reviews a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */

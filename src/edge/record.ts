@@ -1,0 +1,133 @@
+/**
+ * Record of an edge: the one place that knows how an edge stands in a journal.
+ *
+ * Owns: the recorded form: one flat JSON object, the names of its members, their orders. Does not own: the edge
+ * (edge.ts), what of it is a content key or redacted (../journal).
+ * Holds: K12: names and orders are persistent format. What was read is written again byte for byte.
+ */
+import { isObject, own, present, ReeveError, type ActivationId, type Json, type JsonObject } from '../core/index.ts'
+import { isEdge } from '../journal/index.ts'
+import type { Assignment } from './assignment.ts'
+import type { Edge, EdgeOrder } from './edge.ts'
+import type { EdgeBounds } from './groups/bounds.ts'
+import type { EdgeFlow } from './groups/flow.ts'
+import type { EdgeLeader } from './groups/leader.ts'
+import type { EdgeOversight } from './groups/oversight.ts'
+import type { EdgeRun } from './groups/run.ts'
+import type { EdgeWork } from './groups/work.ts'
+import type { Oversight } from './oversight.ts'
+
+/** An edge as it is recorded. */
+interface RecordedEdge
+  extends
+    EdgeWork,
+    EdgeBounds,
+    Omit<EdgeOversight, 'policy'>,
+    Omit<EdgeLeader, 'slotOf' | 'questionsTo'>,
+    Omit<EdgeRun, 'extras'> {
+  readonly oversight?: Oversight
+  /** `leader.slotOf`. */
+  readonly permit?: ActivationId
+  /** `leader.questionsTo`. */
+  readonly asks?: { readonly leader: ActivationId }
+  /** `team.roster`. */
+  readonly team?: readonly string[]
+  readonly assignment?: Assignment
+  readonly flow?: EdgeFlow
+  /** `run.extras`. */
+  readonly root?: JsonObject
+}
+
+type Name = keyof RecordedEdge
+
+const worker = namesIn(
+  'brief depth maxDepth limits permissions oversight admitted context entries permit asks assignment hooks versions ' +
+    'threads team turns added metadata report delegation failures flow history messages root',
+)
+const orders: Readonly<Record<EdgeOrder, readonly Name[]>> = {
+  worker,
+  root: beginning('brief depth maxDepth permissions limits oversight team versions hooks history messages root'),
+  member: beginning(
+    'brief permissions oversight permit versions threads team metadata depth maxDepth entries flow turns added hooks ' +
+      'asks assignment limits failures',
+  ),
+  tool: beginning('brief depth maxDepth limits permissions oversight permit asks assignment versions threads metadata'),
+}
+
+function namesIn(text: string): readonly Name[] {
+  return text.split(' ') as Name[]
+}
+
+/** An order that begins with these names. What a worker has besides follows, last that it is admitted. */
+function beginning(text: string): readonly Name[] {
+  const first = namesIn(text)
+  return [...first, ...worker.filter((name) => name !== 'admitted' && !first.includes(name)), 'admitted']
+}
+
+/** The edge as the input of an activation. */
+export function encodeEdge({ order, work, bounds, oversight, leader, team, run, flow }: Edge): JsonObject {
+  const { slotOf, questionsTo, ...told } = leader
+  const { extras, ...fixed } = run
+  const members: { readonly [K in Name]?: RecordedEdge[K] | undefined } = {
+    ...work,
+    ...bounds,
+    ...told,
+    ...fixed,
+    oversight: oversight?.policy,
+    failures: oversight?.failures,
+    admitted: oversight?.admitted,
+    permit: slotOf,
+    asks: questionsTo === undefined ? undefined : { leader: questionsTo },
+    team: team.roster,
+    assignment: team.assignment,
+    flow,
+    root: extras,
+  }
+  const recorded: { [name: string]: unknown } = {}
+  for (const name of orders[order]) if (members[name] !== undefined) recorded[name] = members[name]
+  return recorded as JsonObject
+}
+
+/**
+ * The edge that was recorded as the input of an activation. Throws `input.invalid` for any other input: the activation
+ * was not started by Reeve.
+ */
+export function readEdge(recorded: Json): Edge {
+  if (!isEdge(recorded))
+    throw new ReeveError('input.invalid', 'the input of this activation is not an edge', {
+      hint: 'Start agents through a runtime or with delegate(), which make the edge.',
+    })
+  const { brief, context, entries, history, messages, added, turns, ...rest } = recorded as unknown as RecordedEdge
+  const { depth, maxDepth, limits, permissions, oversight: policy, failures, admitted, flow } = rest
+  const { delegation, report, permit, asks, threads, team, assignment, versions, metadata, hooks, root } = rest
+  const oversight = policy === undefined ? undefined : { policy, ...present({ failures, admitted }) }
+  return {
+    order: orderOf(recorded),
+    work: { brief, ...present({ context, entries, history, messages, added, turns }) },
+    bounds: { depth, maxDepth, ...present({ limits, permissions }) },
+    leader: present({ delegation, report, slotOf: permit, questionsTo: asks?.leader, threads }),
+    team: present({ roster: team, assignment }),
+    run: present({ versions, metadata, hooks, extras: root }),
+    ...present({ oversight, flow }),
+  }
+}
+
+/** The order that the members of a recorded edge follow; where several fit, they are the same for it. */
+function orderOf(recorded: JsonObject): EdgeOrder {
+  const names = Object.keys(recorded)
+  const follows = (order: EdgeOrder): boolean => {
+    let at = -1
+    return names.every((name) => (at = orders[order].indexOf(name as Name, at + 1)) !== -1)
+  }
+  return (Object.keys(orders) as EdgeOrder[]).find(follows) ?? 'worker'
+}
+
+/** The oversight policy in the input of an activation; undefined where it states none, or is no edge. */
+export const recordedOversight = (input: Json): Oversight | undefined =>
+  isObject(input) ? (input as Partial<RecordedEdge>).oversight : undefined
+
+/** The leader whose slot an activation with this input uses; undefined if there is none. */
+export function recordedSlot(input: Json): ActivationId | undefined {
+  const leader = isObject(input) ? own(input, 'permit') : undefined
+  return typeof leader === 'string' ? (leader as ActivationId) : undefined
+}
