@@ -6,7 +6,7 @@
  * policy can let them through.
  */
 import { described, failure, FailureError, isObject } from '../core/index.ts'
-import type { EdgeMessage } from './groups/work.ts'
+import type { EdgeMessage } from './brief.ts'
 
 /** What a policy decides on. */
 export interface Conversation {

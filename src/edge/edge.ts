@@ -8,15 +8,9 @@
  * crossing grants more than `above` does. All crossings are pure.
  */
 import { failure, present, type Failure, type HistoryEntry, type Json } from '../core/index.ts'
-import type { LeaderGrant, Receiver, RootGrant } from './grant.ts'
-import {
-  boundsOfMember,
-  boundsOfRoot,
-  boundsOfTool,
-  boundsOfWorker,
-  type EdgeBounds,
-  type MemberGrant,
-} from './groups/bounds.ts'
+import type { Brief } from './brief.ts'
+import type { LeaderGrant, MemberGrant, Receiver, RootGrant } from './grant.ts'
+import { boundsOfMember, boundsOfRoot, boundsOfTool, boundsOfWorker, type EdgeBounds } from './groups/bounds.ts'
 import type { EdgeFlow } from './groups/flow.ts'
 import { leaderOfWorker, sameLeader, type EdgeLeader } from './groups/leader.ts'
 import {
@@ -28,7 +22,7 @@ import {
 } from './groups/oversight.ts'
 import { runOfMember, runOfRoot, runOfTool, runOfWorker, type EdgeRun } from './groups/run.ts'
 import { teamOf, type EdgeTeam } from './groups/team.ts'
-import { workOfMember, workOfRoot, workOfTool, workOfWorker, type Brief, type EdgeWork } from './groups/work.ts'
+import { workOfMember, workOfRoot, workOfTool, workOfWorker, type EdgeWork } from './groups/work.ts'
 
 /** All that a worker gets from its leader. Recorded as the input of the worker's activation (`encodeEdge`). */
 export interface Edge {

@@ -5,7 +5,7 @@
  */
 import { own, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '../core/index.ts'
 import type { Assignment } from './assignment.ts'
-import type { EdgeMessage } from './groups/work.ts'
+import type { EdgeMessage } from './brief.ts'
 import type { StartHooks } from './hooks.ts'
 import { tighter, type Limits } from './limits.ts'
 import type { Oversight } from './oversight.ts'
@@ -58,6 +58,9 @@ export interface Grant {
   /** The worker leaves what it said and did on its outcome. */
   readonly report?: true
 }
+
+/** What a flow grants each of its members. */
+export type MemberGrant = Pick<Grant, 'limits' | 'permissions' | 'oversight'>
 
 /** What a leader gives besides the wishes of its code: slots, threads, its own names. */
 export interface LeaderGrant extends Grant {

@@ -18,7 +18,7 @@ import {
   type Message,
 } from '../core/index.ts'
 import type { Edge } from './edge.ts'
-import { briefText, type EdgeMessage } from './groups/work.ts'
+import { briefText, type EdgeMessage } from './brief.ts'
 
 /**
  * Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session,

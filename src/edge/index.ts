@@ -5,7 +5,7 @@
 export { depthRefusal, leavesTrail, memberEdge, rootEdge, toolEdge, workerEdge, type Edge } from './edge.ts'
 export { ownLimits, revised, type Grant, type LeaderGrant, type Receiver } from './grant.ts'
 export type { Candidate } from './groups/flow.ts'
-export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './groups/work.ts'
+export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './brief.ts'
 export { encodeEdge, readEdge, recordedOversight, recordedSlot } from './record.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'

@@ -123,7 +123,7 @@ export interface SessionParts {
 }
 
 /** What the start said besides; on a worker nothing. */
-export const extrasIn = ({ extras = {} }: Edge['run']): RootExtras => extras as RootExtras
+export const extrasIn = ({ extras = {} }: Edge['run']): RootExtras => extras
 
 /** A root has its values and its session around it; a worker neither. */
 export const sessionLayer =

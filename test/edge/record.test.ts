@@ -92,16 +92,16 @@ const noted = (edge: Edge, failures: number | undefined): Edge => {
 
 /** One crossing more. */
 const crossing: fc.Arbitrary<(above: Edge) => Edge> = fc.oneof(
-  fc
-    .tuple(receiver, brief, grant, maybe(3))
-    .map(([worker, asked, given, failures]) => (above: Edge) => noted(workerEdge(above, worker, asked, given), failures)),
-  fc
-    .tuple(receiver, brief, flow, some({ limits, permissions, oversight }), maybe(3))
-    .map(
-      ([member, asked, under, given, failures]) =>
-        (above: Edge) =>
-          noted(memberEdge(above, member, asked, entries, under as { readonly hops: number }, given as object), failures),
-    ),
+  fc.tuple(receiver, brief, grant, maybe(3)).map(
+    ([worker, asked, given, failures]) =>
+      (above: Edge) =>
+        noted(workerEdge(above, worker, asked, given), failures),
+  ),
+  fc.tuple(receiver, brief, flow, some({ limits, permissions, oversight }), maybe(3)).map(
+    ([member, asked, under, given, failures]) =>
+      (above: Edge) =>
+        noted(memberEdge(above, member, asked, entries, under, given), failures),
+  ),
   fc.constant((above: Edge) => toolEdge(above, { a: 1 })),
 )
 

@@ -237,7 +237,11 @@ function standingAnswer(state: ConversationState, end: Outcome, decided: Finishi
 }
 
 /** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
-function callLimitProblem({ agent }: ModelSetup, { bounds: { limits } }: Edge, { calls }: ModelAnswer): string | undefined {
+function callLimitProblem(
+  { agent }: ModelSetup,
+  { bounds: { limits } }: Edge,
+  { calls }: ModelAnswer,
+): string | undefined {
   const most = limits?.calls
   if (most === undefined || calls.length <= most) return undefined
   return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`

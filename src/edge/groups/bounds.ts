@@ -6,8 +6,7 @@
  * Holds: bounds only ever shrink on the way down.
  */
 import { present } from '../../core/index.ts'
-import type { Grant, LeaderGrant, Receiver, RootGrant } from '../grant.ts'
-import { ownLimits, revised } from '../grant.ts'
+import { ownLimits, revised, type LeaderGrant, type MemberGrant, type Receiver, type RootGrant } from '../grant.ts'
 import { handedDown, tighter, type Limits } from '../limits.ts'
 import { narrow, type Permissions } from '../permissions.ts'
 import type { EdgeFlow } from './flow.ts'
@@ -28,7 +27,7 @@ export interface EdgeBounds {
 }
 
 /** How deep delegations may nest by default. */
-export const defaultDepth = 4
+const defaultDepth = 4
 
 /** The bounds of a root: its own limits and those of the caller. */
 export function boundsOfRoot(
@@ -78,9 +77,6 @@ export const boundsOfTool = (above: EdgeBounds, flow: EdgeFlow | undefined): Edg
   ...above,
   ...present({ limits: limitsLeft(above, flow) }),
 })
-
-/** What a flow grants each of its members. */
-export type MemberGrant = Pick<Grant, 'limits' | 'permissions' | 'oversight'>
 
 /** The limits for what is called from here: transfers are counted anew there, so it has what is left of them. */
 function limitsLeft({ limits: whole }: EdgeBounds, flow: EdgeFlow | undefined): Limits | undefined {

@@ -5,9 +5,8 @@
  * (../oversight.ts), reviews (../../agent/approval).
  * Holds: oversight never gets looser on the way down.
  */
-import type { LeaderGrant, Receiver, RootGrant } from '../grant.ts'
+import type { LeaderGrant, MemberGrant, Receiver, RootGrant } from '../grant.ts'
 import { stricter, type Oversight } from '../oversight.ts'
-import type { MemberGrant } from './bounds.ts'
 
 /** How closely approvers look at the work. */
 export interface EdgeOversight {
