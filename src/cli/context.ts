@@ -1,14 +1,13 @@
 /**
- * What a command works with.
+ * The context of a command: terminal, folder, options, Ctrl-C.
  *
- * Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here,
- * and how long they stay.
+ * Owns: the type, the name of the current user. Stands apart from program.ts, so that commands need not import it.
  */
 import { userInfo } from 'node:os'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The world of one command. */
+/** The context of one command. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly cwd: string
@@ -17,22 +16,20 @@ export interface CommandContext {
   readonly interrupted: AbortSignal
 }
 
-/**
- * The options to repeat in a printed command so that it means the same store or engine: empty if it is found without.
- */
+/** The options that a printed command must repeat to find the same store or engine. */
 export function whereOf({ store, config }: StoreOptions): string {
   const option = (name: string, value: string | undefined): string =>
     value === undefined ? '' : ` --${name} ${quoted(value)}`
   return option('store', store === undefined ? undefined : shownStore(store)) + option('config', config)
 }
 
-/** A store as it may be shown: of an address without its password. */
+/** A store for display: an address without its password. */
 export const shownStore = (store: string): string =>
   store
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, '$1:***@')
     .replaceAll(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1***')
 
-/** A path as a shell takes it. */
+/** A word quoted for a shell. */
 export const quoted = (text: string): string =>
   /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
@@ -44,8 +41,8 @@ export function aborted(signal: AbortSignal): Promise<'aborted'> {
   })
 }
 
-/** Who sits here: recorded as the approver. */
-export function thisUser(): string {
+/** The login name, recorded as the approver. */
+export function currentUser(): string {
   try {
     return userInfo().username
   } catch {

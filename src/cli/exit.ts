@@ -1,5 +1,5 @@
 /**
- * How a command ends: the exit codes, and the error for a command that was used wrongly.
+ * Exit codes, and the error for wrong usage.
  *
  * Owns: the codes, as documented in `reeve --help`. Does not own: what is printed.
  */
@@ -20,11 +20,11 @@ export function exitOf(status: OutcomeStatus): Exit {
       : exits.failed
 }
 
-/** A command that cannot be carried out as it was given. Nothing was changed. */
+/** The error for a command that cannot run as given. Nothing was changed. */
 export const usage = (message: string, hint?: string): ReeveError =>
   new ReeveError('cli.usage', message, hint === undefined ? {} : { hint })
 
-/** Refusals: nothing was changed. */
+/** Codes of refusals: nothing was changed, the command must be corrected. */
 const usageCodes: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
@@ -61,6 +61,6 @@ const usageCodes: ReadonlySet<string> = new Set([
   'model.unknown',
 ])
 
-/** The exit code for an error: 2 if the command was at fault, 1 if its surroundings were. */
+/** The exit code for an error: 2 if the command was wrong, 1 for any other failure. */
 export const exitOfError = (error: unknown): Exit =>
   ReeveError.is(error) && usageCodes.has(error.code) ? exits.usage : exits.failed

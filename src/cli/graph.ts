@@ -1,15 +1,14 @@
 /**
- * The plan of a team as a picture for a terminal: tasks in levels, each below what it waits for, with signs, times, and
- * bars that show who worked when.
+ * The plan of a team drawn for a terminal: tasks in levels below their dependencies, with status signs, durations and
+ * a timeline.
  *
- * Owns: the levels, what a line says of a task, fitting it to the terminal. Does not own: the view (journal), the
- * Mermaid text (journal's planGraph), what else there is to know of a team (remarks.ts). Pure: a function of the view
- * and the time.
+ * Owns: the levels, the line of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text
+ * (planGraph of the journal), the team's other facts (team-summary.ts). Pure: a function of the view and the time.
  */
 import { cut, visibleLine } from '../core/index.ts'
 import type { TaskStatus } from '../core/index.ts'
 import type { TaskView, TeamView } from '../runtime/index.ts'
-import { remarks } from './remarks.ts'
+import { teamSummary } from './team-summary.ts'
 import type { Style } from './terminal.ts'
 import { duration, type TreeOptions } from './tree.ts'
 
@@ -27,7 +26,7 @@ const signs: Readonly<Record<TaskStatus, { readonly sign: string; readonly style
   cancelled: { sign: '–', style: 'dim' },
 }
 
-/** The picture of one team: what it is about, its tasks level by level, what else there is to know. */
+/** The drawing of one team: its summary, its tasks level by level, its other facts. */
 export function graphLines(
   team: TeamView,
   { now, columns, style = (_style, text) => text }: GraphOptions,
@@ -53,25 +52,25 @@ export function graphLines(
     ...wrapped(summary(team, now), columns, 0),
     '',
     ...drawn,
-    ...remarks(team).flatMap((line, i) => [...(i === 0 ? [''] : []), ...wrapped(line, columns, 0)]),
+    ...teamSummary(team).flatMap((line, i) => [...(i === 0 ? [''] : []), ...wrapped(line, columns, 0)]),
   ]
 }
 
 const shown = (text: string): string => visibleLine(text)
 
-/** A task at its place: recruits stand below the task of whoever asked for them. */
-interface Place {
+/** A task and its depth: a recruit's task stands below the task of the member that asked for it. */
+interface PlacedTask {
   readonly task: TaskView
   readonly depth: number
 }
 
-/** Tasks by how many must end before them, one after the other. Within a level: the order of the plan. */
-function levels(team: TeamView): readonly (readonly Place[])[] {
+/** Tasks by the length of their longest chain of dependencies. Within a level: in the order of the plan. */
+function levels(team: TeamView): readonly (readonly PlacedTask[])[] {
   const anchors = anchorsOf(team)
   const level = levelOf(team, anchors)
   const below = Map.groupBy(team.plan.tasks, ({ task }) => anchors.get(task))
-  const rows: Place[][] = []
-  const place = (task: TaskView, row: Place[], depth: number): void => {
+  const rows: PlacedTask[][] = []
+  const place = (task: TaskView, row: PlacedTask[], depth: number): void => {
     row.push({ task, depth })
     for (const recruit of below.get(task.task) ?? []) place(recruit, row, depth + 1)
   }
@@ -79,7 +78,7 @@ function levels(team: TeamView): readonly (readonly Place[])[] {
   return rows.flatMap((row) => [row])
 }
 
-/** Below which task each recruit stands. Only those who came before it: nobody has recruited whoever asked for them. */
+/** The task below which each recruit's task stands. Only earlier tasks count: a recruiter precedes its recruit. */
 function anchorsOf({ members, plan: { tasks } }: TeamView): ReadonlyMap<string, string> {
   const taskOf = new Map(members.map(({ member, task }) => [member, task]))
   const before = new Set<string>()
@@ -92,10 +91,7 @@ function anchorsOf({ members, plan: { tasks } }: TeamView): ReadonlyMap<string, 
   return anchors
 }
 
-/**
- * The longest way to each task. Whoever stands on a circle is on the first level: plans have none, but a picture must
- * not hang.
- */
+/** The longest path to each task. Tasks in a cycle get level 0: plans have no cycles, but drawing must not hang. */
 function levelOf(
   { plan: { tasks }, topics }: TeamView,
   anchors: ReadonlyMap<string, string>,
@@ -126,9 +122,9 @@ function levelOf(
   return level
 }
 
-const indentOf = ({ depth }: Place): number => 2 + 3 * depth
+const indentOf = ({ depth }: PlacedTask): number => 2 + 3 * depth
 
-/** Columns of a line: the name with what is before it, who does it, the bar. 0: there is no room for it. */
+/** Column widths: the indented name, the member, the bar. 0: no room for it. */
 interface Widths {
   readonly name: number
   readonly who: number
@@ -139,7 +135,7 @@ const leastBar = 12
 const leastWho = 14
 const mostBar = 32
 
-function widthsOf(places: readonly Place[], columns: number): Widths {
+function widthsOf(places: readonly PlacedTask[], columns: number): Widths {
   const longest = (lengths: readonly number[]): number => lengths.reduce((most, each) => Math.max(most, each), 0)
   const name = longest(places.map((place) => indentOf(place) + 2 + shown(place.task.task).length))
   const who = longest(places.map(({ task }) => whoOf(task).length))
@@ -153,7 +149,7 @@ function widthsOf(places: readonly Place[], columns: number): Widths {
 }
 
 function taskLine(
-  place: Place,
+  place: PlacedTask,
   team: TeamView,
   widths: Widths,
   now: number,
@@ -173,11 +169,11 @@ function taskLine(
   return bar === '' ? `${line}${style('dim', end.trimEnd())}` : `${line}${style('dim', end)}  ${style(colour, bar)}`
 }
 
-/** Who does it; the member of a recruit is called what its task is called. */
+/** The member that has the task; for a recruit, who recruited it (member and task have one name). */
 const whoOf = ({ member, recruit }: TaskView): string =>
   recruit === undefined ? shown(member) : `recruited by ${shown(recruit.by)}`
 
-/** When somebody worked on it, on a line that is as long as the team has been at work. */
+/** The working time of a task, on a line that stands for the whole working time of the team. */
 function barOf({ startedAt, endedAt }: TaskView, team: TeamView, columns: number, now: number): string {
   const begin = team.startedAt
   const whole = Math.max(1, (team.endedAt ?? now) - begin)
@@ -187,7 +183,7 @@ function barOf({ startedAt, endedAt }: TaskView, team: TeamView, columns: number
   return `${' '.repeat(first)}${'━'.repeat(Math.max(1, at(endedAt ?? now) - first))}`
 }
 
-/** What else there is to know of a task, one line each. `members`: all who have it or had it. */
+/** LocatedRun facts of a task, one line each. `members`: everyone that has or had the task. */
 function details(task: TaskView, members: TeamView['members']): readonly string[] {
   const { dependencies, joined, consumes, produces, waitsFor, missing, failure, reason, attempts, status, critical } =
     task
@@ -202,23 +198,23 @@ function details(task: TaskView, members: TeamView['members']): readonly string[
     ...(before.length === 0 ? [] : [`after ${list(before)}`]),
     ...(consumes.length === 0 ? [] : [`needs ${list(consumes)}`]),
     ...(produces.length === 0 ? [] : [`adds to ${list(produces)}`]),
-    ...(critical ? ['critical: its failure ends the plan'] : []),
+    ...(critical ? ['critical: its failure aborts the plan'] : []),
     ...(waitsFor.length === 0 ? [] : [`waits for ${list(waitsFor)}`]),
-    ...(status === 'awaiting_approval' ? ['waits for a human'] : []),
+    ...(status === 'awaiting_approval' ? ['waits for approval'] : []),
     ...(gate.length === 0 ? [] : [list(gate)]),
     ...(task.optional === true ? ['optional'] : []),
     ...(task.requiresApproval === true ? ['needs approval'] : []),
     ...(task.review === true ? ['its result is reviewed'] : []),
     ...(task.mode === undefined ? [] : [task.mode]),
     ...(missing.length === 0 ? [] : [`without ${list(missing)}`]),
-    ...(passed.length === 0 ? [] : [`was ${list(passed)}'s before`]),
-    ...(failed ? [`${attempts > 1 ? `${attempts} tries: ` : ''}${shown(failure?.message ?? 'failed')}`] : []),
-    ...(!failed && attempts > 1 ? [`${attempts} tries`] : []),
+    ...(passed.length === 0 ? [] : [`reassigned from ${list(passed)}`]),
+    ...(failed ? [`${attempts > 1 ? `${attempts} attempts: ` : ''}${shown(failure?.message ?? 'failed')}`] : []),
+    ...(!failed && attempts > 1 ? [`${attempts} attempts`] : []),
     ...(reason === undefined ? [] : [shown(reason)]),
   ]
 }
 
-/** Where the plan is, in a sentence. */
+/** The state of the plan in one sentence. */
 function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: number): string {
   const { tasks, maxFailures, failed, concurrency } = plan
   const count = (...statuses: readonly TaskStatus[]): number =>
@@ -226,12 +222,12 @@ function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: n
   const recruits = tasks.filter(({ recruit }) => recruit !== undefined).length
   const parts = [
     `${coverage.succeeded} of ${coverage.planned} tasks succeeded`,
-    ...(failed === 0 ? [] : [`${failed} failed (given up at ${maxFailures})`]),
+    ...(failed === 0 ? [] : [`${failed} failed (aborts at ${maxFailures})`]),
     ...(
       [
-        [count('running'), 'at work'],
-        [count('awaiting_approval'), 'for a human to decide'],
-        [count('waiting', 'pending'), 'to come'],
+        [count('running'), 'running'],
+        [count('awaiting_approval'), 'awaiting approval'],
+        [count('waiting', 'pending'), 'pending'],
         [count('skipped'), 'skipped'],
         [count('cancelled'), 'cancelled'],
         [recruits, recruits === 1 ? 'recruit' : 'recruits'],
@@ -241,7 +237,7 @@ function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: n
   return `${state}: ${parts.join(', ')}; up to ${concurrency} at once; ${duration((endedAt ?? now) - startedAt)}`
 }
 
-/** A text in lines of a width, between words; those after the first begin a little further in. */
+/** Wraps a text between words; lines after the first are indented by two more columns. */
 function wrapped(text: string, columns: number, indent: number): readonly string[] {
   const lines: string[] = []
   let line = ' '.repeat(indent)

@@ -1,8 +1,8 @@
 /**
- * The entry of the command line: this process's terminal, Ctrl-C and exit code around the program.
+ * The entry of the command line: connects the program to the terminal, the signals and the exit code of this process.
  *
- * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C leaves the
- * run parked, a second one ends at once; either way the journal has everything that was recorded.
+ * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C parks the run,
+ * the second one exits at once. The journal is complete in both cases.
  */
 import { readFileSync } from 'node:fs'
 import { exits } from './exit.ts'
@@ -21,7 +21,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-// A warning of ours, from whichever engine, is one line; others are shown as Node shows them.
+// Warnings of Reeve are printed on one line; Node prints all others.
 const terminal = processTerminal()
 const shownByNode = process.listeners('warning')
 process.removeAllListeners('warning')
@@ -33,7 +33,7 @@ process.on('warning', (warning: NodeJS.ErrnoException) => {
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
 }
-// A command stays until it says that it is done, even if an engine that only waits holds nothing open.
+// Keeps the process alive until the command has ended, also while an engine only waits and holds no handle.
 setInterval(() => undefined, 2 ** 31 - 1)
 const exit = await main(process.argv.slice(2), {
   terminal,

@@ -1,9 +1,10 @@
 /**
- * Stores, engines and configs: where the runs are that a command means, and which agents belong to them.
+ * Stores, engines and configs: where a command finds its runs and their agents.
  *
- * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own:
- * what is in a store. A config is code. `work` and `resume`, which run agents, take the `reeve.config.ts` of the folder
- * they are called in; every other command loads a config only where it is named. A bad argument creates no store.
+ * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
+ * content of a store.
+ * Holds: a config is code. Only `work` and `resume`, which run agents, load `reeve.config.ts` of the current folder by
+ * default; every other command loads a config only if it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -21,20 +22,17 @@ export interface StoreOptions {
 type Engine = NonNullable<RuntimeOptions['engine']>
 
 /**
- * Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine
- * that a config makes whenever one is needed.
+ * Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine,
+ * which the config creates on demand.
  */
-export type Place = (
+export type RunLocation = (
   { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
 ) & {
-  /** What the config says of a runtime besides, if one was loaded: rules of redaction, who may decide, … */
+  /** LocatedRun runtime options of the config, if one was loaded: redaction rules, `mayDecide`, … */
   readonly options?: ConfigOptions
 }
 
-/**
- * Everything that `createRuntime` takes, but for where the runs are and whether this process drives them: that is the
- * command's.
- */
+/** The options of `createRuntime`, without those that the command sets: where runs are, and whether to drive them. */
 export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 'crash'>
 
 /**
@@ -42,53 +40,50 @@ export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 
  * address) or `engine` (a function), and any other option of `createRuntime`.
  */
 export interface ReeveConfig {
-  readonly place: Place
+  readonly place: RunLocation
   readonly agents: NonNullable<RuntimeOptions['agents']>
 }
 
-/** Where the demo and commands without options keep their store, below a folder. */
+/** The default store of a folder. */
 export const storeBelow = (folder: string): string => join(folder, '.reeve', 'reeve.db')
 
-/** The config that is taken if none is named. */
+/** The default config. */
 export const configName = 'reeve.config.ts'
 
 /**
- * The folder that a store of ours is in. A link there would lead what is written out of the folder it is in. Throws
- * `cli.usage`; creates nothing.
+ * Refuses a default store that is behind a symbolic link: it would be written outside its folder. Throws `cli.usage`;
+ * creates nothing.
  */
-export function mustBeOwn(store: string): void {
+export function refuseLinks(store: string): void {
   for (const path of [dirname(store), store])
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
       throw usage(
-        `${path} is a link, and would be written to where it leads`,
-        'Remove it, or name a store: --store <store>',
+        `${path} is a symbolic link: the store would be written outside this folder`,
+        'Remove the link, or name a store: --store <store>',
       )
 }
 
-/**
- * The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here. Loads a config only where it is
- * named.
- */
-export async function findPlace(options: StoreOptions, cwd: string): Promise<Place> {
+/** The location of the runs; a store must exist. Default: `./.reeve/reeve.db`. Loads a config only if it is named. */
+export async function findRuns(options: StoreOptions, cwd: string): Promise<RunLocation> {
   const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
   if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
   if (config !== undefined) return existing(config)
   const here = storeBelow(cwd)
-  if (isFile(here)) return (mustBeOwn(here), { store: here })
+  if (isFile(here)) return (refuseLinks(here), { store: here })
   if (isFile(join(cwd, configName)))
     throw usage(
-      `there is no store here, but a ${configName}: it is code, and this command runs none unasked`,
-      `Name it, if you trust it: --config ${configName}. Or name a store: --store <store>`,
+      `no store found in this folder. It has a ${configName}, which is code and is not loaded by default`,
+      `If you trust it, name it: --config ${configName}. Or name a store: --store <store>`,
     )
   throw usage(
-    `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
+    `no store found in this folder: neither ${join('.reeve', 'reeve.db')} nor ${configName} exists`,
     'Name one with --store <file or postgres://…> or --config <file>, or begin with: reeve demo',
   )
 }
 
 /**
- * For commands that run agents: where nothing is named and there is no store, the config of the folder is as good as
- * named, also in the commands that are printed.
+ * For commands that run agents: without options and without a default store, the config of the folder is used, also in
+ * printed commands.
  */
 export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =>
   options.store === undefined &&
@@ -98,46 +93,43 @@ export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =
     ? { ...options, config: configName }
     : options
 
-/** The store of `--store`, which must exist; `options` of the config that is named beside it. */
-export const namedStore = (store: string, cwd: string, options: ConfigOptions = {}): Place =>
+/** The store of `--store`, which must exist; `options`: those of the config that is named, too. */
+export const namedStore = (store: string, cwd: string, options: ConfigOptions = {}): RunLocation =>
   existing({ store: storeAt(store, cwd), options })
 
-/** A file is relative to a folder; an address is what it is. */
+/** A file is resolved relative to a folder; an address is returned unchanged. */
 export const storeAt = (store: string, folder: string): string => (isDatabase(store) ? store : resolve(folder, store))
 
-/** True for an address; the other stores are files. Throws `config.invalid` for an address of something else. */
+/** True for a PostgreSQL address; other stores are files. Throws `config.invalid` for any other address. */
 export const isDatabase = (store: string): boolean => placeNamed(store) === 'postgres'
 
-function existing(place: Place): Place {
+function existing(place: RunLocation): RunLocation {
   if ('engine' in place || isDatabase(place.store) || isFile(place.store)) return place
-  throw usage(
-    `there is no store at ${place.store}`,
-    'Nothing was created. Check the path given with --store, or in the config.',
-  )
+  throw usage(`store not found: ${place.store}`, 'Nothing was created. Check the path of --store or of the config.')
 }
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile()
 
-/** Loads a config: agents and where their runs are. Opens nothing. */
+/** Loads a config: its agents, and the location of their runs. Opens no store or engine. */
 export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig> {
   const file = resolve(cwd, path)
   if (!isFile(file))
     throw usage(
-      `there is no config at ${file}`,
-      `Name one with --config <file>; it exports \`agents\`, and \`store\` or \`engine\`.`,
+      `config not found: ${file}`,
+      `Name a config with --config <file>. It exports \`agents\`, and \`store\` or \`engine\`.`,
     )
   const loaded = await importConfig(file)
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
-  const place = placeOf(given, file)
+  const place = locationOf(given, file)
   const { agents, channels } = given
   if (!Array.isArray(agents) || agents.length === 0)
-    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [ … ], the agents that you start')
+    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [ … ] with the agents that you start')
   if (channels !== undefined && !Array.isArray(channels))
-    throw usage(`the \`channels\` that ${file} exports are no list`, 'Write: export const channels = [terminal()]')
+    throw usage(`${file} exports \`channels\` that are not an array`, 'Write: export const channels = [terminal()]')
   return { place: { ...place, options: optionsOf(given) }, agents: agents as ReeveConfig['agents'] }
 }
 
-/** What else the config says of a runtime: it is checked where a runtime is made of it. Other exports are its own. */
+/** The other runtime options of a config; createRuntime checks them. LocatedRun exports are ignored. */
 function optionsOf(given: Exports): ConfigOptions {
   const theirs: ReadonlySet<string> = new Set(['store', 'engine', 'drive', 'crash'])
   return Object.fromEntries(
@@ -147,17 +139,17 @@ function optionsOf(given: Exports): ConfigOptions {
   )
 }
 
-function placeOf({ store, engine }: Exports, file: string): Place {
+function locationOf({ store, engine }: Exports, file: string): RunLocation {
   if (engine !== undefined && store !== undefined)
     throw usage(
       `${file} exports both \`store\` and \`engine\``,
-      'Keep one: `store` is a file or the address of a PostgreSQL database, `engine` makes another engine.',
+      'Keep one: `store` is a file or the address of a PostgreSQL database, `engine` creates another engine.',
     )
   if (typeof engine === 'function') return { engine: () => makeEngine(engine as () => unknown, file), config: file }
   if (engine !== undefined)
     throw usage(
-      `the \`engine\` that ${file} exports is no function`,
-      'Importing a config opens nothing: export const engine = () => restate({ … })',
+      `${file} exports an \`engine\` that is not a function`,
+      'Importing a config must open no connection: export const engine = () => restate({ … })',
     )
   if (typeof store === 'string' && store !== '') return { store: storeAt(store, dirname(file)) }
   throw usage(
@@ -166,7 +158,7 @@ function placeOf({ store, engine }: Exports, file: string): Place {
   )
 }
 
-/** What the config's function makes. A word of ours on what is wrong passes as it is. */
+/** Calls the config's `engine`. A ReeveError that it throws passes unchanged. */
 async function makeEngine(make: () => unknown, file: string): Promise<Engine> {
   let made: unknown
   try {
@@ -174,14 +166,14 @@ async function makeEngine(make: () => unknown, file: string): Promise<Engine> {
   } catch (thrown) {
     if (ReeveError.is(thrown)) throw thrown
     throw usage(
-      `the \`engine\` of ${file} could not make an engine: ${messageOf(thrown)}`,
-      'Nothing was opened. It is a function in your config.',
+      `the \`engine\` function of ${file} failed: ${messageOf(thrown)}`,
+      'Nothing was opened. Correct that function in your config.',
     )
   }
   if (isEngine(made)) return made
   throw usage(
     `the \`engine\` of ${file} returned no engine`,
-    'It returns what makes one, for example: export const engine = () => restate({ … })',
+    'Return an engine, for example: export const engine = () => restate({ … })',
   )
 }
 
@@ -201,13 +193,16 @@ async function importConfig(file: string): Promise<Exports> {
   } catch (error) {
     throw usage(
       `${file} could not be loaded: ${messageOf(error)}`,
-      'It must be a module that Node can run: only erasable TypeScript, imports with their extensions.',
+      'Node must be able to run it: erasable TypeScript only, imports with their extensions.',
     )
   }
 }
 
-/** Opens a runtime on a place. What cannot be opened or registered is closed again. */
-export async function openRuntime(place: Place, options: Omit<RuntimeOptions, 'store' | 'engine'>): Promise<Runtime> {
+/** Opens a runtime. If that fails, the engine is closed again. */
+export async function openRuntime(
+  place: RunLocation,
+  options: Omit<RuntimeOptions, 'store' | 'engine'>,
+): Promise<Runtime> {
   if ('store' in place) return createRuntime({ store: place.store, ...place.options, ...options })
   const engine = await place.engine()
   try {
@@ -218,16 +213,13 @@ export async function openRuntime(place: Place, options: Omit<RuntimeOptions, 's
   }
 }
 
-/**
- * Opens the place that is meant for looking, deciding and control only: nothing in it is run, and this process is no
- * worker.
- */
-export async function look<T>(
+/** Opens the runs for reading, decisions and control only: this process drives no run. */
+export async function withRuns<T>(
   options: StoreOptions,
   cwd: string,
-  work: (runtime: Runtime, place: Place) => Promise<T>,
+  work: (runtime: Runtime, place: RunLocation) => Promise<T>,
 ): Promise<T> {
-  const place = await findPlace(options, cwd)
+  const place = await findRuns(options, cwd)
   await using runtime = await openRuntime(place, { drive: false })
   return await work(runtime, place)
 }

@@ -1,10 +1,9 @@
 /**
- * The terminal: where a command writes, whether somebody sits at it, and how text is coloured.
+ * The terminal: where a command writes, whether it is interactive, and how text is coloured.
  *
- * Owns: the seam between commands and the process, so that tests can stand in for both. Does not own: what is written.
- * Everything is made visible as it is written, so that no command can forget it: of what is written, only our own
- * styles and line ends reach the terminal as they are. Colours: only on a terminal, and not under NO_COLOR
- * (util.styleText holds to both).
+ * Owns: the port between commands and the process, which tests replace. Does not own: what is written.
+ * Holds: control characters are escaped on output, so no command can forget it; only styles and line ends of Reeve reach
+ * the terminal. Colours appear only on a terminal and not under NO_COLOR (util.styleText respects both).
  */
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
@@ -14,27 +13,27 @@ import { visibleLines } from '../core/index.ts'
 /** A style of `util.styleText`. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta'
 
-/** Where a command speaks. */
+/** The output and input of a command. */
 export interface Terminal {
-  /** Somebody looks at the output, and it can be redrawn in place. */
+  /** The output is an interactive terminal and can be redrawn in place. */
   readonly isLive: boolean
-  /** Somebody can answer a question. */
+  /** The user can answer a question. */
   readonly canAsk: boolean
   readonly columns: number
   readonly rows: number
   /** Writes a line of the result. */
   readonly line: (text?: string) => void
-  /** Writes a line beside the result: progress, errors. */
+  /** Writes a line to standard error: progress, errors. */
   readonly note: (text: string) => void
-  /** A text as `line` would write it: visible, with its styles. For what is written with `raw`. */
+  /** The text as `line` would write it: escaped, with styles. For output through `raw`. */
   readonly shown: (text: string) => string
-  /** Writes as it is, without a line end. */
+  /** Writes unchanged, without a line end. */
   readonly raw: (text: string) => void
   readonly style: (style: Style, text: string) => string
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
 }
 
-/** A warning as one line, whatever its text is. */
+/** A warning on one line. */
 export const warningLine = (code: string | undefined, message: string, { style }: Pick<Terminal, 'style'>): string =>
   `${style('yellow', 'reeve:')} ${code === undefined ? '' : `${code}: `}${message.replaceAll(/\s*\n\s*/g, ' ')}`
 
@@ -67,15 +66,12 @@ export function processTerminal(): Terminal {
   }
 }
 
-/**
- * Styles as marks that nobody who wrote a text can have written, and what becomes of a text with them when it is
- * written.
- */
+/** Styles as marks with a random secret, so that no text can contain them; `shown` turns marks into escape codes. */
 function styles(
   given: (style: Style, text: string) => string,
 ): Pick<Terminal, 'shown'> & { readonly styled: Terminal['style'] } {
   const secret = randomBytes(8).toString('hex')
-  // `\0` before a digit would be another character
+  // \x00, as `\0` before a digit would be an octal escape
   const mark = new RegExp(`\\x00${secret}(\\w+);`)
   const codes = new Map<string, string>()
   const marked = (name: string, code: string): string => {
@@ -87,7 +83,7 @@ function styles(
       const [before = '', after = ''] = given(style, '|').split('|')
       return `${marked(style, before)}${text}${marked(`${style}_`, after)}`
     },
-    // every second part is the name of a mark
+    // split by a capture group: every second part is the name of a mark
     shown: (text) =>
       text
         .split(mark)

@@ -1,19 +1,19 @@
 /**
- * The run tree: a run's view as lines, and a painter that draws them in place.
+ * The run tree: a run's view as lines, and a painter that redraws them in place.
  *
- * Owns: what a line says about an agent, cutting to the width and height of the terminal, redrawing. Does not own: the
- * view (journal), when it is drawn (watch.ts). The lines are a pure function of the view and the time.
+ * Owns: the line of an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view
+ * (journal), when it is drawn (run-display.ts). The lines are a pure function of the view and the time.
  */
 import { cut, visible, visibleLine } from '../core/index.ts'
 import type { ActivationView, OpenOperation, RunView } from '../runtime/index.ts'
 import type { Style, Terminal } from './terminal.ts'
 
-/** How lines are made. */
+/** Size, time and style of the tree. */
 export interface TreeOptions {
-  /** Milliseconds since 1970; running times are counted up to here. */
+  /** Milliseconds since 1970; the end of running durations. */
   readonly now: number
   readonly columns: number
-  /** The most lines; what does not fit is counted in a last line. */
+  /** The maximum number of lines; the last line counts those that do not fit. */
   readonly rows?: number
   readonly style?: (style: Style, text: string) => string
   readonly frame?: number
@@ -31,7 +31,7 @@ const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; r
   bailed: { mark: '✓', style: 'yellow' },
 }
 
-/** The lines of a run: the run itself, then one line for each agent at work, workers below their leaders. */
+/** The lines of a run: one line for each activation, workers below their leaders. */
 export function treeLines(view: RunView, options: TreeOptions): readonly string[] {
   const lines = ordered(view.activations).map((place) => agentLine(place, options))
   const rows = Math.max(1, (options.rows ?? Infinity) - 1)
@@ -39,17 +39,18 @@ export function treeLines(view: RunView, options: TreeOptions): readonly string[
   return [...lines.slice(0, rows), cut(`  … and ${lines.length - rows} more`, options.columns)]
 }
 
-interface Place {
+/** An activation and its position in the tree. */
+interface TreeRow {
   readonly activation: ActivationView
   readonly prefix: string
-  /** How it came to work after those above it in the list: `→` went on from there, `↩` went back to whoever leads. */
+  /** How it received control: `→` transferred from the row above, `↩` returned to the leader. */
   readonly arrow: string
 }
 
-/** Depth first, workers in the order in which they began. */
-function ordered(activations: readonly ActivationView[]): readonly Place[] {
+/** The rows depth first, workers in the order in which they began. */
+function ordered(activations: readonly ActivationView[]): readonly TreeRow[] {
   const workers = Map.groupBy(activations, (each) => each.parent ?? '')
-  const places: Place[] = []
+  const places: TreeRow[] = []
   const place = (activation: ActivationView, prefix: string, indent: string, leader?: ActivationView): void => {
     places.push({ activation, prefix, arrow: leader === undefined ? '' : arrowOf(activation, leader) })
     const below = workers.get(activation.activation) ?? []
@@ -62,42 +63,42 @@ function ordered(activations: readonly ActivationView[]): readonly Place[] {
   return places
 }
 
-/** Those who begin by themselves have none: a delegation, the first of an order, the branches of a parallel. */
+/** The arrow of a transfer. Empty for a delegation, the first agent of a sequence, the branches of a parallel. */
 function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView): string {
   const goesOn = handed !== undefined || path.length > leader.path.length + 1
   return !goesOn ? '' : agent === leader.agent ? '↩ ' : '→ '
 }
 
 function agentLine(
-  { activation, prefix, arrow }: Place,
+  { activation, prefix, arrow }: TreeRow,
   { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
 ): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
   const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
   const name = `${arrow}${visible(activation.agent)}${task}${activation.recruited ? ' (recruited)' : ''}`
-  const doing = whatItDoes(activation)
+  const doing = currentWork(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
   if (plain.length > columns) return cut(plain, columns)
   return `${style('dim', prefix)}${style(colour, sign)} ${name}  ${style('dim', time)}${doing === '' ? '' : `  ${style('dim', doing)}`}`
 }
 
-function whatItDoes(activation: ActivationView): string {
+function currentWork(activation: ActivationView): string {
   const { outcome } = activation
   if (outcome?.status === 'failed') return visibleLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return visibleLine(outcome.reason)
   if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed')
     return visibleLine(outcome.message)
   const { shortOf } = activation
-  if (shortOf !== undefined) return `waits for room in the limit of ${shortOf.max} ${visible(shortOf.limit)}`
+  if (shortOf !== undefined) return `waits for the limit of ${shortOf.max} ${visible(shortOf.limit)}`
   const shown = activation.open.filter((each) => each.kind !== 'worker')
   const counted = Map.groupBy(shown.map(operationText), (text) => text)
   return [...counted].map(([text, same]) => (same.length === 1 ? text : `${text} (${same.length}×)`)).join(', ')
 }
 
 function operationText(open: OpenOperation): string {
-  const retried = open.failedAttempts === 0 ? '' : ` (try ${open.failedAttempts + 1})`
+  const retried = open.failedAttempts === 0 ? '' : ` (attempt ${open.failedAttempts + 1})`
   switch (open.kind) {
     case 'approval':
       return `waits for approval of ${visible(open.name)}`
@@ -124,7 +125,7 @@ export function duration(ms: number): string {
     : `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`
 }
 
-/** Draws lines in place: each drawing replaces the one before. */
+/** Draws lines in place: each drawing replaces the previous one. */
 export class Painter {
   readonly #terminal: Terminal
   #drawn = 0
@@ -139,7 +140,7 @@ export class Painter {
     this.#drawn = lines.length
   }
 
-  /** What was drawn stays; the next drawing begins below. */
+  /** Keeps the last drawing; the next one begins below it. */
   leave(): void {
     this.#drawn = 0
   }

@@ -1,48 +1,48 @@
 /**
- * Watching a run from a terminal until it needs somebody or has ended.
+ * Watches a run from a terminal until it waits for a human or has ended.
  *
- * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile
- * (showing.ts), nor the run: leaving it parks it, and what is printed says how to go on.
+ * Owns: the inline question, Ctrl-C, the text printed at the end, the exit code. Does not own: the live display
+ * (run-display.ts), the run. Leaving parks the run, and the printed text names the command that continues it.
  */
 import { describeOutcome, messageOf, ReeveError, visibleLine } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
-import { approvalLines, questionLines, setAsideLines } from './asking.ts'
-import { aborted, thisUser, quoted } from './context.ts'
+import { approvalLines, questionLines, setAsideLines } from './request-text.ts'
+import { aborted, currentUser, quoted } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
-import { pause, showRun, type Showing, type ShowingOptions } from './showing.ts'
+import { pause, showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How a run is watched. */
-export interface WatchOptions extends ShowingOptions {
-  /** Approves whatever is asked; who says so is recorded as the approver. */
+export interface WatchOptions extends DisplayOptions {
+  /** Approves every request; `--yes` is recorded as the approver. */
   readonly yes?: boolean
   /** Options to repeat in the commands that are printed: `--store …`. */
   readonly where: string
-  /** Workers drive the run, not this process: leaving does not park it, and a decision is enough to let it go on. */
+  /** Workers drive the run, not this process: leaving does not park it, and a decision is enough to continue it. */
   readonly elsewhere?: boolean
 }
 
-/** How often is looked whether an answer has been read. Milliseconds. */
-const againMs = 250
+/** Milliseconds between two checks whether the run has read an answer. */
+const pollMs = 250
 
-/** Watches until the run has ended, waits for somebody, or Ctrl-C. */
+/** Watches until the run has ended, waits for a human, or Ctrl-C. */
 export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
   const { yes = false, json, terminal } = options
   const tried = new Set<string>()
   const decided = new Set<string>()
   const left = aborted(options.interrupted)
-  let showing = showRun(run, options)
+  let display = showRun(run, options)
   try {
     for (;;) {
       const state = await Promise.race([run.until('waiting'), left])
-      if (state === 'aborted') return await interrupted(run, options, showing)
+      if (state === 'aborted') return await interrupted(run, options, display)
       if (!('waiting' in state)) {
-        await showing.done
+        await display.done
         return ended(state, options)
       }
       if (state.status === 'waiting' && state.questions.every(({ id }) => decided.has(id))) {
-        // whoever drives the run has not read the answer yet
-        await pause(againMs, options.interrupted)
+        // the process that drives the run has not read the answer yet
+        await pause(pollMs, options.interrupted)
         continue
       }
       const open = state.status === 'waiting' ? state.waiting.filter(({ id }) => !tried.has(id)) : []
@@ -52,25 +52,23 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
           if (await decideQuietly(run, approval, true, '--yes', terminal)) decided.add(approval.id)
         continue
       }
-      const from = await showing.stop()
+      const from = await display.stop()
       if (json || !terminal.canAsk || !(await askedHere(run, open, decided, options)))
         return parked(run, { ...state, waiting: state.waiting.filter(({ id }) => !decided.has(id)) }, options)
-      showing = showRun(run, { ...options, from })
+      display = showRun(run, { ...options, from })
     }
   } finally {
-    await showing.stop().catch(() => undefined)
+    await display.stop().catch(() => undefined)
   }
 }
 
 async function interrupted(
   run: Run,
   { terminal, where, elsewhere = false }: WatchOptions,
-  showing: Showing,
+  display: RunDisplay,
 ): Promise<Exit> {
-  await showing.stop().catch(() => undefined)
-  const left = elsewhere
-    ? 'The run goes on where a worker drives it; watch it with'
-    : 'The run is parked where it is; go on with'
+  await display.stop().catch(() => undefined)
+  const left = elsewhere ? 'Its workers continue the run; watch it with' : 'The run is parked; resume it with'
   terminal.note(`\nLeft. ${left}:\n  reeve resume ${quoted(run.id)}${where}`)
   return exits.interrupted
 }
@@ -91,7 +89,7 @@ function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
 
 const textOf = (output: unknown): string => (typeof output === 'string' ? output : JSON.stringify(output, undefined, 2))
 
-/** Asks whoever sits here for each decision. False if they want to decide later, or there is nothing to decide. */
+/** Asks for each decision in this terminal. False if the user decides later, or no approval is open. */
 async function askedHere(
   run: Run,
   open: readonly Approval[],
@@ -101,12 +99,12 @@ async function askedHere(
   for (const approval of open) {
     const said = await askFor(approval, options)
     if (said === undefined) return false
-    if (await decideQuietly(run, approval, said, thisUser(), options.terminal)) decided.add(approval.id)
+    if (await decideQuietly(run, approval, said, currentUser(), options.terminal)) decided.add(approval.id)
   }
   return open.length > 0
 }
 
-/** Somebody else may have been faster: then theirs counts, and that is said. True: it is decided now. */
+/** Decides, or prints why it could not: another approver may have been faster. True: the approval is decided. */
 async function decideQuietly(
   run: Run,
   approval: Approval,
@@ -137,10 +135,7 @@ async function askFor(
   }
 }
 
-/**
- * Stuck, and there is nothing to say to it: an approval that is still listed may have its answer, which nobody can
- * read.
- */
+/** Stuck without its code: its open approvals may be answered already, but no process here can read the answer. */
 const lacksCode = ({ status, questions }: RunWaiting): boolean =>
   status === 'stuck' && questions.every(({ kind }) => kind !== 'diverged')
 
@@ -150,33 +145,31 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   say('')
   if (state.queued !== undefined) {
     const { behind, needs } = state.queued
-    say(
-      `The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`,
-    )
+    say(`The run is queued behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`)
   } else if (state.status === 'paused')
-    say(`The run is paused. Let it go on with:\n  reeve resume ${quoted(run.id)}${where}`)
+    say(`The run is paused. Resume it with:\n  reeve resume ${quoted(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
   } else if (lacksCode(state))
     say(
       elsewhere
-        ? `No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has it: reeve work${where}`
-        : `The run needs an operator: its agent is not registered at its version. See: reeve show ${quoted(run.id)}${where}`,
+        ? `No worker can drive the run: ${state.reason ?? 'it is stuck'}. Start a worker that has its agent: reeve work${where}`
+        : `The run is stuck: its agent is not registered at its version. See: reeve show ${quoted(run.id)}${where}`,
     )
   else {
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
     if (state.waiting.length > 0) {
-      say(`The run waits for approval; it is safe to close this terminal.`)
+      say('The run waits for approval; it is safe to close this terminal.')
       for (const approval of state.waiting)
         for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
-      say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
+      say(elsewhere ? 'Decide; a worker continues it then:' : 'Decide, then resume it:')
       for (const { id } of state.waiting)
         say(`  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`)
     }
     for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
     if (!elsewhere && state.questions.length > 0)
-      say(`${state.waiting.length > 0 ? '' : 'Then let it go on:\n'}  reeve resume ${quoted(run.id)}${where}`)
+      say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  reeve resume ${quoted(run.id)}${where}`)
   }
   return exits.waiting
 }

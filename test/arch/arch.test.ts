@@ -52,7 +52,7 @@ describe('the house', () => {
     expect(importers.map(({ path }) => path)).toEqual([
       'src/cli/command/demo.ts',
       'src/cli/command/resume.ts',
-      'src/cli/going-on.ts',
+      'src/cli/next-command.ts',
     ])
   })
   test('the front doors are in package.json, under the paths that users import', () => {

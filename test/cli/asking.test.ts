@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { argumentsLine } from '../../src/cli/asking.ts'
+import { argumentsLine } from '../../src/cli/request-text.ts'
 import { main } from '../../src/cli/program.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/index.ts'
 import type { Engine } from '../../src/public/engine.ts'
@@ -83,7 +83,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     })
     expect(await reeve('stop', 'run_q', 'd1', '--reason', 'too slow')).toMatchObject({
       code: 0,
-      out: 'The leader of d1 is told to stop it. The run run_q goes on.\n',
+      out: 'Asked the leader of d1 to stop it. The run run_q continues.\n',
     })
     await using runtime = await worker(config)
     expect(await runtime.handle('run_q').outcome()).toMatchObject({ status: 'completed', output: 'Done.' })
@@ -167,9 +167,7 @@ describe('reeve answer', () => {
     const id = await driven(config, 'asker')
     await writeFile(join(folder, 'reeve.config.ts'), `export const store = './own.db'\n${agents}\n// a store now`)
     const said = await reeve('--config', './reeve.config.ts', 'answer', id!, 'this', '--store', 'own.db')
-    expect(said.out).toContain(
-      'let the run go on with:\n  reeve resume run_q --store own.db --config ./reeve.config.ts',
-    )
+    expect(said.out).toContain('continue the run with:\n  reeve resume run_q --store own.db --config ./reeve.config.ts')
   })
 
   test('a missing value, and an unknown flag, are refused', async () => {
@@ -177,7 +175,7 @@ describe('reeve answer', () => {
     const id = await driven(config, 'clerk')
     const approval = await reeve('answer', id!, 'yes')
     expect(approval).toMatchObject({ code: 2, out: '' })
-    expect(approval.err).toContain(`Decide it: reeve approve ${id}`)
+    expect(approval.err).toContain(`Decide with: reeve approve ${id}`)
     const unknown = await reeve('answer', 'int_x', 'yes')
     expect(unknown.code).not.toBe(0)
     expect(unknown.err).toContain('there is no interrupt "int_x"')

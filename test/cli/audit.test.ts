@@ -39,16 +39,16 @@ test('an audit signed with an own key verifies without the store; any change is 
   expect((await stat(at('k'))).mode & 0o777).toBe(0o600)
   expect(await json('k.pub')).not.toHaveProperty('d')
   const again = await reeve('audit', 'key', 'k')
-  expect([again.code, again.err]).toEqual([2, expect.stringContaining('never written over')])
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining('never overwritten')])
   expect((await reeve('audit', 'run_a', '--key', 'k', '--out', 'a.json')).code).toBe(0)
   const fine = await reeve('--store', 'nowhere.db', 'audit', 'verify', 'a.json', '--key', 'k.pub')
   expect(fine).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/✓ 4 entries of run_a, to its end; signed by ed25519-[0-9a-f]{16}/) as string,
+    out: expect.stringMatching(/✓ 4 entries of run_a, complete; signed by ed25519-[0-9a-f]{16}/) as string,
     err: '',
   })
   const unchecked = await reeve('audit', 'verify', 'a.json')
-  expect([unchecked.code, unchecked.err]).toEqual([0, expect.stringContaining('No key was named')])
+  expect([unchecked.code, unchecked.err]).toEqual([0, expect.stringContaining('No key given')])
 
   const text = await readFile(at('a.json'), 'utf8')
   await writeFile(at('edited.json'), text.replace('"ann"', '"eve"'))

@@ -68,7 +68,7 @@ describe('channels of a config', () => {
       })
       .toContain('"completed"')
     const events = await reeve(folder, 'events', id, '--config', 'reeve.config.ts')
-    expect(events.out).toMatch(/asker told paper of apr_/)
+    expect(events.out).toMatch(/asker notified paper of apr_/)
     expect(events.out).not.toMatch(/notice:/)
     expect((await reeve(folder, 'show', id, '--config', 'reeve.config.ts')).out).not.toMatch(/notice/)
     for (const child of children) child.kill('SIGTERM')
@@ -86,7 +86,7 @@ describe('channels of a config', () => {
     await started()
     expect(await reeve(folder, 'work')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('are no list') as string,
+      err: expect.stringContaining('are not an array') as string,
     })
     await configured('export const channels = []')
     expect(await reeve(folder, 'work')).toMatchObject({

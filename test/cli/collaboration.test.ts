@@ -7,7 +7,7 @@ import { agent, breakLoop, exit, transferTo, type Agent } from '../../src/agent/
 import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
 import { roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { eventLines } from '../../src/cli/lines.ts'
+import { eventLines } from '../../src/cli/event-lines.ts'
 import { treeLines } from '../../src/cli/tree.ts'
 
 const open: Runtime[] = []
@@ -44,19 +44,19 @@ test('a router: control goes to its workers and back, and the tree keeps the ord
   expect(tree).toEqual(['✓ desk', '├─ ✓ → one', '├─ ✓ ↩ desk', '├─ ✓ → two', '├─ ✓ → three', '└─ ✓ ↩ desk'])
   expect(lines).toEqual([
     'desk started',
-    'desk hands over to one',
+    'desk transfers to one',
     'one started',
     'one completed',
-    'one gives control back to desk',
-    'desk goes on',
-    'desk hands over to two: Do the rest.',
+    'one returns control to desk',
+    'desk continues',
+    'desk transfers to two: Do the rest.',
     'two started',
     'two completed',
     'two is followed by three',
     'three started',
     'three completed',
-    'three gives control back to desk',
-    'desk goes on',
+    'three returns control to desk',
+    'desk continues',
     'desk completed',
     'desk completed',
   ])
@@ -89,11 +89,11 @@ test('a fixed order: what follows has an arrow, what begins at once has none; br
     '│  └─ ✓ → critic',
     '└─ ✓ → last',
   ])
-  expect(lines.filter((line) => !/(started|goes on|completed)$/.test(line))).toEqual([
+  expect(lines.filter((line) => !/(started|continues|completed)$/.test(line))).toEqual([
     'talker says: first this',
     'talker says: first this',
-    'critic asks the loop around it to end',
-    'rounds ends after iteration 2, as critic asked',
+    'critic asks its loop to end',
+    'rounds ends after iteration 2, requested by critic',
     'last ends the run',
   ])
 })
@@ -135,7 +135,7 @@ test('a leader with background work, a scorer and a throwing hook, and a round t
       'table started',
       'table lets lead speak (round 1)',
       'lead started',
-      'lead goes on while one works in the background (d1)',
+      'lead continues while one works in the background (d1)',
       'one started',
       'one completed',
       'lead: onComplete failed: no luck',

@@ -66,9 +66,9 @@ describe('deciding at the command line', () => {
     for (const line of [
       'about: task t1',
       'escalated: cost_limit (high)',
-      'to be decided by ann or bob',
-      'two people have to approve it',
-      'may be decided: approve, reject',
+      'approvers: ann or bob',
+      'two approvers are required',
+      'allowed decisions: approve, reject',
       'until 20',
     ])
       expect(shown).toContain(`\n  ${line}`)
@@ -77,9 +77,9 @@ describe('deciding at the command line', () => {
     expect(refused.err).toMatch(/"ann", "bob", and not by "eve"[^]*Nothing was decided/)
     const yes = await reeve('approve', first, '--approver', 'ann')
     expect(yes).toMatchObject({ code: 0 })
-    expect(yes.out).toContain('Somebody else has to approve it, too')
+    expect(yes.out).toContain('A second approver must approve it, too')
     const second = (await driven(request)) as string
-    expect((await reeve('show', 'run_d')).out).toContain('approved by ann already: somebody else has to look')
+    expect((await reeve('show', 'run_d')).out).toContain('already approved by ann: a second approver must decide')
     expect((await reeve('approve', second, '--by', 'ann')).err).toMatch(/has approved it already/)
     expect((await reeve('approve', second, '--by', 'bob')).code).toBe(0)
     expect(await driven(request)).toEqual({ amount: 10 })
@@ -90,7 +90,7 @@ describe('deciding at the command line', () => {
     expect(await reeve('edit', id, 'five')).toMatchObject({ code: 2, out: '' })
     const edited = await reeve('edit', id, '{"amount": 5}', '--by', 'ann')
     expect(edited).toMatchObject({ code: 0 })
-    expect(edited.out).toContain('Approved with other arguments')
+    expect(edited.out).toContain('Approved with edited arguments')
     expect(await driven({})).toEqual({ amount: 5 })
   })
   test('sent back', async () => {
@@ -104,12 +104,12 @@ describe('deciding at the command line', () => {
     const wrong = await reeve('answer', id, '5')
     expect(wrong).toMatchObject({ code: 2, out: '' })
     expect(wrong.err).toMatch(
-      /is an approval: it takes a decision, no value\n.*reeve approve apr_.* --store reeve\.db .*\(or: reject, edit, retry\)/,
+      /is an approval: it needs a decision, not a value\n.*reeve approve apr_.* --store reeve\.db .*\(or: reject, edit, retry\)/,
     )
     const yes = await reeve('approve', id, '--by', 'ann')
     expect(yes.out).toContain('reeve resume run_d --store reeve.db --config <file>\n')
     const { out } = await reeve('show', 'run_d')
-    expect(out).toContain(`${id} pay with amount: 10: decided already, not acted on yet\n`)
+    expect(out).toContain(`${id} pay with amount: 10: decided, not yet read by the run\n`)
     expect(out).not.toContain('reeve approve')
     const again = await reeve('reject', id)
     expect(again).toMatchObject({ code: 2, out: '' })

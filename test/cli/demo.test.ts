@@ -195,10 +195,10 @@ describe('a bad argument', () => {
     ['an unknown option', ['demo', '.', '--fast'], '--fast'],
     ['an unknown command', ['demonstrate'], 'demonstrate'],
     ['too many arguments', ['demo', '.', 'src'], 'too many arguments'],
-    ['no store', ['runs'], 'there is no store here'],
-    ['a store that is not there', ['runs', '--store', 'x.db'], 'there is no store at'],
+    ['no store', ['runs'], 'no store found in this folder'],
+    ['a store that is not there', ['runs', '--store', 'x.db'], 'store not found'],
     ['no run id', ['resume'], 'missing required argument'],
-    ['a bad number', ['events', 'run_a', '--from', 'two'], 'not a whole number'],
+    ['a bad number', ['events', 'run_a', '--from', 'two'], 'Expected a whole number'],
   ])('%s: says so, exits with 2, creates nothing', async (_what, args, said) => {
     const before = await readdir(folder)
     const end = await reeve(folder, ...args)

@@ -132,7 +132,7 @@ describe('resume with an engine', () => {
     const terminal = fakeTerminal()
     expect(await reeve(terminal, ['resume', 'run_e', ...where])).toBe(3)
     expect(terminal.notes).toBe('')
-    expect(terminal.written).toContain('Decide; a worker goes on with it then:')
+    expect(terminal.written).toContain('Decide; a worker continues it then:')
     expect(terminal.written).toContain(`reeve approve ${approval} --config reeve.config.ts`)
     expect(terminal.written).not.toContain('reeve resume')
     expect(config.seen).toMatchObject({ driven: 1 })
@@ -150,7 +150,7 @@ describe('resume with an engine', () => {
     expect(await said('runs')).toMatch(/run_e {2}paused/)
     const terminal = fakeTerminal()
     const end = reeve(terminal, ['resume', 'run_e'])
-    await vi.waitFor(() => expect(terminal.notes).toContain('No worker has taken the run up yet'), 10_000)
+    await vi.waitFor(() => expect(terminal.notes).toContain('No worker drives the run yet'), 10_000)
     expect(await paid()).toBe('')
     await using _worker = await worker(config)
     expect(await end).toBe(0)
@@ -166,7 +166,7 @@ describe('resume with an engine', () => {
     const end = reeve(terminal, ['resume', 'run_e'], left.signal)
     left.abort('SIGINT')
     expect(await end).toBe(130)
-    expect(terminal.notes).toContain('The run goes on where a worker drives it; watch it with:\n  reeve resume run_e')
+    expect(terminal.notes).toContain('Its workers continue the run; watch it with:\n  reeve resume run_e')
   })
 
   test('a run that the workers have no code for says what is missing', async () => {
@@ -181,7 +181,7 @@ describe('resume with an engine', () => {
     const terminal = fakeTerminal()
     expect(await reeve(terminal, ['resume', 'run_e'])).toBe(3)
     expect(terminal.written).toMatch(
-      /No worker goes on with the run: version 1\S* of "clerk" is not registered\. Start one that has it: reeve work/,
+      /No worker can drive the run: version 1\S* of "clerk" is not registered\. Start a worker that has its agent: reeve work/,
     )
   })
 })
@@ -192,13 +192,13 @@ describe('a config that is wrong', () => {
   test.each([
     ['both', "export const store = 'x.db'\nexport const engine = () => 1", 2, 'exports both `store` and `engine`'],
     ['neither', '', 2, 'exports no `store` and no `engine`'],
-    ['an engine that is open already', 'export const engine = {}', 2, 'is no function'],
+    ['an engine that is open already', 'export const engine = {}', 2, 'is not a function'],
     ['an engine that is none', 'export const engine = () => ({ drive() {} })', 2, 'returned no engine'],
     [
       'a function that throws',
       "export const engine = () => { throw new Error('no address') }",
       2,
-      'could not make an engine: no address',
+      'failed: no address',
     ],
     [
       'a function that throws an error of ours',

@@ -29,7 +29,7 @@ test('the demo does not write through a .reeve symlink, only in its own folder',
   await writeFile(join(given, 'a.js'), 'x')
   await symlink(elsewhere, join(given, '.reeve'))
   const ended = await reeve(folder, 'demo', given, '--yes')
-  expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('.reeve is a link') as string })
+  expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('.reeve is a symbolic link') as string })
   expect(await readdir(elsewhere)).toEqual([])
   expect(await reeve(given, 'runs')).toMatchObject({ code: 2 })
 })
@@ -85,7 +85,7 @@ export const agents = [{}]`
   expect(await readdir(folder)).toEqual(['reeve.config.ts'])
   expect(await said('runs', '--config', 'reeve.config.ts')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('there is no store at') as string,
+    err: expect.stringContaining('store not found') as string,
   })
   expect(await readdir(folder)).toContain('ran')
 })
@@ -97,7 +97,7 @@ test('resume refuses a demo run of another folder than its store’s, unless the
   expect(await reeve(folder, 'demo', theirs, '--run', 'evil')).toMatchObject({ code: 3 })
   await cp(theirs, mine, { recursive: true })
   const resumed = await reeve(mine, 'resume', 'evil', '--yes')
-  expect(resumed).toMatchObject({ code: 2, err: expect.stringContaining('surveys another folder') as string })
+  expect(resumed).toMatchObject({ code: 2, err: expect.stringContaining('not the folder of its store') as string })
   expect(await readdir(theirs)).not.toContain('REPORT.md')
   expect(await reeve(mine, 'resume', 'evil', '--yes', '--store', '.reeve/reeve.db')).toMatchObject({ code: 0 })
 }, 60_000)

@@ -42,7 +42,7 @@ test('a run is forked with another result, shown with its origin, and compared; 
   expect((await reeve('show', 'run_b')).out).toContain(`forked from run_a at ${position}: what if`)
   expect((await reeve('events', 'run_b')).out).toContain(`forked from run_a at ${position} by cli: what if`)
   const { out } = await reeve('diff', 'run_a', 'run_b')
-  expect(out).toContain('the first difference is where shop: price (step.settled)')
+  expect(out).toContain('the first difference is at shop: price (step.settled)')
   expect(out).toContain('  - 12\n')
   expect(out).toContain('  + 9\n')
   expect(out.indexOf('bought')).toBeGreaterThan(out.indexOf('  + 9'))
@@ -51,7 +51,7 @@ test('a run is forked with another result, shown with its origin, and compared; 
     other: 'run_b',
     differences: [{}, {}],
   })
-  expect((await reeve('diff', 'run_a', 'run_a')).out).toBe('no difference: 4 entries are the same\n')
+  expect((await reeve('diff', 'run_a', 'run_a')).out).toBe('no difference: 4 equal entries\n')
   expect((await reeve('diff', 'run_a', 'run_b', '--limit', '1')).out).toContain('… and 1 more')
 
   const again = await reeve('fork', 'run_a', '--input', 'Buy the other', '--run', 'run_c')

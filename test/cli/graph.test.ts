@@ -9,7 +9,7 @@ import { agent, createRuntime, parallel, team } from '../../src/index.ts'
 import { failed, failure } from '../../src/core/index.ts'
 import { runView, type Recorded } from '../../src/journal/index.ts'
 import { graphLines } from '../../src/cli/graph.ts'
-import { eventLines } from '../../src/cli/lines.ts'
+import { eventLines } from '../../src/cli/event-lines.ts'
 import { main } from '../../src/cli/program.ts'
 import { treeLines } from '../../src/cli/tree.ts'
 import { broken, marketAnalysis, root, workerOf, Writer } from '../journal/market.ts'
@@ -39,12 +39,12 @@ completed: 6 of 6 tasks succeeded, 1 recruit; up to 5 at once; 45s
     after swot
 
 mail: 1 message
-answer: 6 results, one after the other`)
+answer: 6 results, concatenated`)
   })
 
   test('while it goes on: who works, what is waited for', () => {
     const text = picture(marketAnalysis().until(17), 17)
-    expect(text).toContain('running: 3 of 6 tasks succeeded, 2 at work, 2 to come, 1 recruit; up to 5 at once; 17s')
+    expect(text).toContain('running: 3 of 6 tasks succeeded, 2 running, 2 pending, 1 recruit; up to 5 at once; 17s')
     expect(text).toContain('  ● product-compare               product_expert_1                   17s')
     expect(text).toContain('  ○ swot                          strategist_1\n')
     expect(text).toContain('    waits for product-compare, dynamic_pricing_analyst_1')
@@ -84,12 +84,12 @@ answer: 6 results, one after the other`)
       .fact(3, { type: 'mail.refused', from: 'worker_a', to: '*', reason: 'too_large' })
       .end(3, failed(broken))
     expect(picture(writer.events, 3, 70)).toBe(`analysts  team: tasks depend on each other
-failed: 0 of 3 tasks succeeded, 1 failed (given up at 2), 1 skipped, 1
+failed: 0 of 3 tasks succeeded, 1 failed (aborts at 2), 1 skipped, 1
   cancelled; up to 5 at once; 3.0s
 
   ✗ a  worker_a     3.0s  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    critical: its failure ends the plan
-    3 tries: the exchange does not answer
+    critical: its failure aborts the plan
+    3 attempts: the exchange does not answer
   ↓
   – b  worker_b
     after a
@@ -100,7 +100,7 @@ failed: 0 of 3 tasks succeeded, 1 failed (given up at 2), 1 skipped, 1
     needs p
     the plan was given up
 
-given up: 1 of 3 tasks failed, one of them critical
+aborted: 1 of 3 tasks failed, one of them critical
 warning: a doubt
 mail: 0 messages, 1 refused (too large)`)
   })
@@ -124,13 +124,15 @@ mail: 0 messages, 1 refused (too large)`)
       path: [],
       question: 'Which?',
     })
-    expect(picture(writer.events, 4)).toContain("was worker_a's before\n    2 tries: the exchange does not answer")
+    expect(picture(writer.events, 4)).toContain(
+      'reassigned from worker_a\n    2 attempts: the exchange does not answer',
+    )
     expect(picture(writer.events, 4)).toContain('? c  worker_c     2.0s')
-    expect(picture(writer.events, 4)).toContain('    waits for a human')
+    expect(picture(writer.events, 4)).toContain('    waits for approval')
     writer
       .settle(5, 'a', 'worker_2', { status: 'succeeded', attempts: 2 })
       .settle(6, 'b', 'worker_b', { missing: ['a'] })
-    expect(picture(writer.events, 6)).toContain('    2 tries\n')
+    expect(picture(writer.events, 6)).toContain('    2 attempts\n')
     expect(picture(writer.events, 6)).toContain('    without a')
   })
 
@@ -224,20 +226,20 @@ mail: 0 messages, 1 refused (too large)`)
         fallback: broken,
       })
     expect(picture(writer.events, 3, 200).split('\n\n')[2])
-      .toBe(`no plan could be made, so the whole question is one task: the exchange does not answer
-a plan was refused before: a > a; b is unknown
+      .toBe(`planning failed, so the whole question is one task: the exchange does not answer
+rejected plan: a > a; b is unknown
 livelock: a and b reply to each other
 no writer joined for worker_a: there are 10 of 10
-budget: 812 of 1000 tokens used, 188 set aside; 0.5 of 2 usd used
-budget: nobody knows what 2 of the calls used
-budget: it may not be enough for a
-advice: sequential (0.9, decides)
+budget: 812 of 1000 tokens used, 188 reserved; 0.5 of 2 usd used
+budget: the usage of 2 calls is unknown
+budget: may not be enough for a
+advice: sequential (0.9, binding)
 advice: mind the rate limit
-the memory could not be told: the exchange does not answer
-answer: made of 1 result by a model
-whoever was to make the answer could not: the exchange does not answer
-left out: b, it says the same as a
-left out: c, did not succeed`)
+memory: recording failed: the exchange does not answer
+answer: 1 result, combined by a model
+combining the results failed: the exchange does not answer
+left out: b (it says the same as a)
+left out: c (did not succeed)`)
   })
 })
 
@@ -267,11 +269,11 @@ describe('reeve events', () => {
       'product_expert_1 asks for a pricing_analyst: Deep analysis of the pricing strategy of each product',
     )
     expect(lines).toContain(
-      'dynamic_pricing_analyst_1 joins analysts, asked for by product_expert_1, a generalist in place of a pricing_analyst',
+      'dynamic_pricing_analyst_1 joins analysts, recruited by product_expert_1, a generalist in place of a pricing_analyst',
     )
     expect(lines).toContain('mail 1 from researcher_1 to strategist_1')
     expect(lines).toContain('strategist_1 reads mail 1')
-    expect(lines).toContain('everything is there for swot')
+    expect(lines).toContain('swot is ready')
   })
 
   test('the rarer ones', () => {
@@ -346,37 +348,37 @@ describe('reeve events', () => {
       .fact(0, { type: 'deadlock.found', kind: 'deadlock', cycle: ['a'], message: 'a waits for b' })
     const lineOf = eventLines()
     expect(facts.events.map((each) => lineOf(each)?.slice(10)).slice(1)).toEqual([
-      'analysts refuses a plan, and asks once more: a > a',
+      'analysts rejects a plan and asks once more: a > a',
       'analysts adds to its plan by lead: g',
-      'analysts gives its plan up (failures): 4 of 6 failed',
-      'm begins a (try 2)',
-      `a: try 2 failed, another follows in 2000 ms: ${'x'.repeat(115)}…+385`,
-      'a goes from m to n',
-      'a failed after 3 tries: the exchange does not answer (without b)',
+      'analysts aborts its plan (failures): 4 of 6 failed',
+      'm begins a (attempt 2)',
+      `a: attempt 2 failed, the next starts in 2000 ms: ${'x'.repeat(115)}…+385`,
+      'a is reassigned from m to n',
+      'a failed after 3 attempts: the exchange does not answer (without b)',
       'b skipped: not needed',
       'm retires at once by lead: idle',
-      'm stays (ended): m has ended',
-      'm does that already',
-      'nobody joins (policy): not now',
-      'mail 2 from ada to role:none (info): nobody of that name is there',
+      'm is not retired (ended): m has ended',
+      'm already does that',
+      'recruit refused (policy): not now',
+      'mail 2 from ada to role:none (info): no such member',
       'mail from m to * was refused (quota): 20 of 20',
-      '6 messages given up, there were too many (6 in all)',
-      '1 message to m given up, there were too many (7 in all)',
-      'm finds mail 2',
+      '6 messages dropped: the inbox is full (6 in all)',
+      '1 message to m dropped: the inbox is full (7 in all)',
+      'm receives mail 2',
       'm never read 9 messages',
       'a adds entry 1 to p (1 byte)',
       'an entry of a to p was refused (too_large)',
       'analysts may use 1000 tokens, 2 usd',
       'analysts may use 500 tokens more',
-      '200 tokens set aside for a',
-      'a has used 180 tokens, 0.25 usd',
-      'b waits until others have used less than was set aside for them',
-      'a has used nothing',
-      'analysts has used 100% of its usd (2.5 of 2)',
-      'a begins though it may need 2 usd, and 1 are left',
-      'the past advises parallel (0.5)',
-      'the memory of analysts could not be asked: the exchange does not answer',
-      'analysts makes its answer of 1 result (function), without b',
+      '200 tokens reserved for a',
+      'a used 180 tokens, 0.25 usd',
+      'b waits for budget that others have reserved',
+      'a used nothing',
+      'analysts used 100% of its usd (2.5 of 2)',
+      'a begins with 1 usd left, though it may need 2',
+      'learning advises parallel (0.5)',
+      'the memory of analysts failed to recall: the exchange does not answer',
+      'analysts combines 1 result into its answer (function), without b',
       'deadlock: a waits for b',
     ])
   })
@@ -425,7 +427,7 @@ describe('reeve show --graph', () => {
     expect(await show('run_alone', '--graph')).toEqual({
       exit: 0,
       out: '',
-      notes: 'there is no plan in the run "run_alone"\n',
+      notes: 'the run "run_alone" has no plan\n',
     })
     expect((await show('run_both')).out).toContain('left_worker [a]')
     expect((await show('run_both', '--graph', 'png')).exit).toBe(2)

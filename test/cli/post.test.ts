@@ -25,7 +25,7 @@ test('a message reaches the waiting member; JSON is parsed; an ended team takes 
   for await (const { event } of run.events()) if (event.type === 'task.started') break
   expect(await reeve('post', 'run_p', 'waits_1', '{"page":2}', '--kind', 'request', '--about', 'w')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('The team of run_p has the message.') as string,
+    out: expect.stringContaining('Sent to the team of run_p.') as string,
   })
   expect(await reeve('post', 'run_p', 'role:Waits', '{"page":2}', '--text', '--team', 'crew')).toMatchObject({
     code: 0,
@@ -37,7 +37,7 @@ test('a message reaches the waiting member; JSON is parsed; an ended team takes 
   })
   expect(await reeve('post', 'run_p', 'waits_1', 'late')).toMatchObject({
     code: 1,
-    out: 'Nothing was sent: the team of run_p has ended.\n',
+    out: 'Not sent: the team of run_p has ended.\n',
   })
   expect(await reeve('post', 'run_p', ' ', 'x')).toMatchObject({
     err: expect.stringContaining('"to" is the text " "') as string,

@@ -94,7 +94,7 @@ describe('reeve restate status', () => {
     test('no worker; then workers, open invocations, and why some do not get on', async () => {
       const empty = await status()
       expect(empty).toMatchObject({ code: 0, err: '' })
-      expect(empty.out).toContain('No worker has registered services of "reeve".')
+      expect(empty.out).toContain('No worker is registered under the namespace "reeve".')
       expect(empty.out).toContain('Open invocations: none')
 
       const client = new RestateClient(server)

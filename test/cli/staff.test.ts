@@ -29,7 +29,7 @@ test('joined, refused, undecided; retired and kept', async () => {
   })
   expect(await asks('--role', 'scout', '--parent', 'w', '--team', 'crew')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('dynamic_scout_1 is on the team') as string,
+    out: expect.stringContaining('dynamic_scout_1 joined the team') as string,
   })
   expect(await asks('--role', 'other')).toMatchObject({
     code: 1,
@@ -37,7 +37,7 @@ test('joined, refused, undecided; retired and kept', async () => {
   })
   expect(await reeve('retire', 'run_s', 'waiter_2')).toMatchObject({
     code: 1,
-    out: 'waiter_2 stays: there is nobody called "waiter_2" on this team: did you mean "waiter_1"? (unknown)\n',
+    out: 'waiter_2 is not retired: there is nobody called "waiter_2" on this team: did you mean "waiter_1"? (unknown)\n',
   })
   expect(await reeve('retire', 'run_s', 'waiter_1', '--reason', 'too slow')).toMatchObject({
     code: 0,
@@ -52,7 +52,7 @@ test('joined, refused, undecided; retired and kept', async () => {
   expect(await run.outcome()).toMatchObject({
     results: { tasks: [{ task: 'w', status: 'failed' }, { output: 'help' }] },
   })
-  expect(await asks()).toMatchObject({ code: 1, out: 'Nobody joins the team of run_s: the team has ended (closed)\n' })
+  expect(await asks()).toMatchObject({ code: 1, out: 'The team of run_s refused: the team has ended (closed)\n' })
   expect(await reeve('recruit', 'run_none', '--description', 'x')).toMatchObject({
     code: 2,
     err: expect.stringContaining('run_none') as string,

@@ -45,9 +45,9 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
     expect(taken.out).toContain(text)
   expect(await reeve('takeover', 'run_t', '--by', 'bob')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('ann has it already') as string,
+    err: expect.stringContaining('already taken over by ann') as string,
   })
-  expect((await reeve('show', 'run_t')).out).toMatch(/ann has it since .*: mine\n {2}reeve handback run_t/)
+  expect((await reeve('show', 'run_t')).out).toMatch(/taken over by ann since .*: mine\n {2}reeve handback run_t/)
   expect(await reeve('resume', 'run_t')).toMatchObject({ code: 2 })
   expect(await reeve('complete', 'run_t', 'a', 'yes, by hand', '--by', 'ann')).toMatchObject({ code: 0 })
   expect(await reeve('complete', 'run_t', 'nobody', 'x')).toMatchObject({
@@ -69,7 +69,7 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
   writeFileSync(file, '{ "add": [{ "id": "c", "description": "c", "dependencies": ["b"] }], "results": { "b": 7 } }')
   expect(await reeve('handback', 'run_t', '--plan', file)).toMatchObject({
     code: 0,
-    out: 'The run run_t goes on with the edited plan.\n',
+    out: 'The run run_t continues with the edited plan.\n',
   })
   expect(await run.outcome()).toMatchObject({
     results: { tasks: [{ output: 'yes, by hand', by: 'ann' }, { output: 7 }, { output: 'c' }] },
@@ -77,13 +77,13 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
   expect(await reeve('takeover', 'run_t')).toMatchObject({ code: 2 })
   const told = (await reeve('events', 'run_t')).out
   for (const text of [
-    'ann takes the run over: mine',
-    'takeover by bob changes nothing: ',
-    'a is done by hand by ann',
-    ': done by hand by ann',
-    'the plan of crew is not edited by',
+    'run taken over by ann: mine',
+    'takeover by bob had no effect: ',
+    'a was done by hand (ann)',
+    ': done by hand (ann)',
+    'an edit of the plan of crew by',
     ': added c; done by hand b',
-    'hands the run back',
+    'run handed back',
   ])
     expect(told).toContain(text)
   expect((await run.control.state()).ops.map(({ op, accepted }) => [op, accepted])).toEqual([
@@ -103,7 +103,7 @@ test('a pending task finished by hand leaves the rest of the plan alone: that is
   await reeve('takeover', 'run_c', '--by', 'ann')
   expect(await reeve('complete', 'run_c', 'b', 'later', '--by', 'ann')).toMatchObject({ code: 0 })
   expect((await run.control.state()).ops.map(({ op }) => op)).toEqual(['takeover', 'complete'])
-  expect((await reeve('events', 'run_c')).out).toContain('the plan of crew is edited by ann: done by hand b')
+  expect((await reeve('events', 'run_c')).out).toContain('the plan of crew was edited by ann: done by hand b')
 })
 
 describe('while no process drives the run', () => {
@@ -135,12 +135,12 @@ describe('while no process drives the run', () => {
     expect(refused).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringContaining('ann has it already, and keeps it.') as string,
+      err: expect.stringContaining('already taken over by ann.') as string,
     })
     const resumed = await reeve('resume', 'run_z')
     expect(resumed.code).toBe(2)
     expect(resumed.err).toMatch(
-      /ann has the run "run_z" since .*\n {2}It goes on when it is handed back:\n {2}reeve handback run_z/,
+      /the run "run_z" is taken over by ann since .*\n {2}Hand it back to continue:\n {2}reeve handback run_z/,
     )
     const audit = async (): Promise<string[]> =>
       [...(await reeve('audit', 'run_z')).out.matchAll(/: (action\.\w+) pay/g)].map(([, what]) => what!)
@@ -167,10 +167,13 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
       await run.control.takeOver({ by: 'ann', reason: 'mine' })
     }
     const refused = await reeve('resume', 'run_h', '--config', config)
-    expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/ann has the run "run_h" since .*: mine\n/)])
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringMatching(/the run "run_h" is taken over by ann since .*: mine\n/),
+    ])
     expect(await reeve('handback', 'run_h', '--by', 'ann', '--wait', '1')).toMatchObject({ code: 3 })
     const resumed = await reeve('resume', 'run_h', '--config', config)
-    expect(resumed).toMatchObject({ code: 3, out: expect.stringContaining('ann hands the run back') as string })
+    expect(resumed).toMatchObject({ code: 3, out: expect.stringContaining('run handed back by ann') as string })
     expect(await reeve('finish', 'run_f', 'by phone', '--by', 'ann', '--wait', '1')).toMatchObject({ code: 3 })
     expect(await reeve('resume', 'run_f', '--config', config)).toMatchObject({
       code: 0,
@@ -186,10 +189,10 @@ export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) =
     const finished = await reeve('finish', 'run_z', 'by phone', '--by', 'ann', '--wait', '1')
     expect(finished.code).toBe(3)
     expect(finished.out).toMatch(
-      /ends with this output as soon as somebody drives it:\n {2}reeve resume run_z .*--config <file>\n$/,
+      /ends with this output when a worker drives it:\n {2}reeve resume run_z .*--config <file>\n$/,
     )
     await driven((run) => run.outcome())
-    expect((await reeve('events', 'run_z')).out).toContain('clerk completed: done by hand by ann')
+    expect((await reeve('events', 'run_z')).out).toContain('clerk completed: done by hand (ann)')
   })
 })
 

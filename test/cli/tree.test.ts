@@ -76,13 +76,13 @@ describe('the tree', () => {
       now: 12_000,
       columns: 100,
     })
-    expect(lines).toEqual(['⠋ lead  12s  waits for room in the limit of 8000 tokens'])
+    expect(lines).toEqual(['⠋ lead  12s  waits for the limit of 8000 tokens'])
   })
 
   test('puts workers below their leaders, with state, time and what they do', () => {
     expect(treeLines(team, { now: 12_000, columns: 100 })).toEqual([
       '⠋ lead  12s',
-      '├─ ⠋ links  12s  survey_links (try 2)',
+      '├─ ⠋ links  12s  survey_links (attempt 2)',
       '│  └─ ? deep (recruited)  12s  waits for approval of write_report',
       '├─ ✓ secrets  0.4s',
       '└─ ✗ todos  1m 05s  no git',
@@ -91,7 +91,7 @@ describe('the tree', () => {
   test('fits the terminal', () => {
     expect(treeLines(team, { now: 12_000, columns: 20, rows: 4 })).toEqual([
       '⠋ lead  12s',
-      '├─ ⠋ links  12s …+21',
+      '├─ ⠋ links  12s …+25',
       '│  └─ ? deep (re…+49',
       '  … and 2 more',
     ])
@@ -100,7 +100,7 @@ describe('the tree', () => {
     const timer = { ...tool, kind: 'timer', name: 't', failedAttempts: 0 } as const
     const waits = view(activation(root, 'lead', { state: 'waiting', open: [timer, tool, timer, timer] }))
     expect(treeLines(waits, { now: 12_000, columns: 100 })).toEqual([
-      '? lead  12s  waits for a timer (3×), survey_links (try 2)',
+      '? lead  12s  waits for a timer (3×), survey_links (attempt 2)',
     ])
   })
   test('styles by state', () => {

@@ -15,7 +15,7 @@ test('a trust says what is missing in exact numbers; an incident and a level tha
   expect(await reeve('trust')).toMatchObject({
     code: 0,
     out: '',
-    err: expect.stringContaining('Nothing is trusted') as string,
+    err: expect.stringContaining('No trust records yet') as string,
   })
   await runtime.trust.set({ trust: 'analysts', level: 'expert', by: 'eve', reason: 'known for years' })
   for (let n = 0; n < 3; n++) await runtime.run('analyst', 'go')

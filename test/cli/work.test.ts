@@ -89,7 +89,7 @@ describe.each([
     expect(await outcomeOf('worker')).toMatchObject({ status: 'completed', output: child.pid })
     child.kill('SIGTERM')
     expect(await end).toMatchObject({ code: 0, signal: null })
-    expect((await end).err).toMatch(/^The worker ends/)
+    expect((await end).err).toMatch(/^The worker stops/)
     expect((await reeve(folder, 'runs', '--config', 'reeve.config.ts')).out).toMatch(/completed +worker/)
   })
 
@@ -152,8 +152,8 @@ describe('what cannot be driven', () => {
   const twins = `import { agent } from ${source('index.ts')}
 export const agents = ['one', 'two'].map((description) => agent({ name: 'twin', description, run: async () => description }))`
   test.each([
-    ['no config', undefined, [], 'there is no config at'],
-    ['a store that is not there', `${store}\n${agents}`, ['--store', 'x.db'], 'there is no store at'],
+    ['no config', undefined, [], 'config not found'],
+    ['a store that is not there', `${store}\n${agents}`, ['--store', 'x.db'], 'store not found'],
     ['a team that is wrong, on a store', `${store}\n${twins}`, [], 'twin'],
     ['a team that is wrong, on an engine', `${engine}\n${twins}`, [], 'twin'],
     ['an argument', `${store}\n${agents}`, ['run_a'], 'too many arguments'],

@@ -128,7 +128,7 @@ test('reeve backup and reeve compact work on the store that is named', async () 
   const bin = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
   const reeve = (...args: string[]) =>
     promisify(execFile)(process.execPath, ['--no-warnings', bin, ...args, '--store', file], { cwd: dirname(file) })
-  expect((await reeve('backup', 'copy.db')).stdout).toBe(`${file} is copied to copy.db.\n`)
+  expect((await reeve('backup', 'copy.db')).stdout).toBe(`Copied ${file} to copy.db.\n`)
   const db = new DatabaseSync(join(dirname(file), 'copy.db'))
   expect(db.prepare('SELECT id FROM run').all()).toEqual([{ id: 'r' }])
   db.close()
@@ -136,5 +136,5 @@ test('reeve backup and reeve compact work on the store that is named', async () 
     code: 2,
     stderr: expect.stringContaining('exists already') as string,
   })
-  expect((await reeve('compact')).stdout).toMatch(/had \d+\.\d MB and has \d+\.\d MB\.\n$/)
+  expect((await reeve('compact')).stdout).toMatch(/from \d+\.\d MB to \d+\.\d MB\.\n$/)
 }, 60_000)

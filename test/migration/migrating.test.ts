@@ -222,7 +222,7 @@ describe('what cannot be migrated', () => {
       1,
       expect.stringContaining('run hole: journal.hole: the journal of act_hole goes on at 2 after 1 entries'),
     ])
-    expect(cli.out).toContain('1 run is there already.')
+    expect(cli.out).toContain('1 run was migrated before.')
     expect(cli.out).toContain('Nothing was written.')
   }, 60_000)
 

@@ -227,8 +227,8 @@ describe('what is sent back', () => {
     const { lines, outcome } = await stage.end()
     expect(after(lines, 20)).toEqual([
       [20, 'publish is retry'],
-      [20, 'text is to be done again: in blue'],
-      [20, 'chart is to be done again: in blue'],
+      [20, 'text was sent back: in blue'],
+      [20, 'chart was sent back: in blue'],
       [20, 'text begins again (2)'],
       [20, 'chart begins again (2)'],
       [25, 'chart succeeded after 2'],

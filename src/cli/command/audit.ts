@@ -1,16 +1,16 @@
 /**
- * `reeve audit`: who decided what in a run, and whether what somebody hands over is what was handed out.
+ * `reeve audit`: prints, signs and verifies who decided what in a run; creates keys.
  *
- * Owns: what is printed, the files of audits and of keys. Does not own: the chain and its check (oversight). A private
- * key is read, and never printed; the file that `audit key` makes is its user's alone.
+ * Owns: the output, the files of audits and keys. Does not own: the chain and its check (oversight).
+ * Holds: a private key is read and never printed; only its user may read the file that `audit key` writes.
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { digest, isObject, messageOf, visible } from '../../core/index.ts'
-import { argumentsLine } from '../asking.ts'
+import { argumentsLine } from '../request-text.ts'
 import { quoted, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import {
   ed25519Signer,
@@ -34,7 +34,7 @@ export interface AuditCommandOptions {
   readonly against?: string
 }
 
-/** Shows the audit of a run, or writes it, signed if a key is named. */
+/** Prints the audit of a run or writes it to a file, signed if a key is named. */
 export async function audit(
   { terminal, options, cwd }: CommandContext,
   run: string,
@@ -44,28 +44,26 @@ export async function audit(
   const key = given.key?.at(-1)
   const pair = key === undefined ? undefined : await keyIn(resolve(cwd, key))
   if (pair !== undefined && pair.d === undefined)
-    throw usage(`${key} has no private part, and cannot sign`, 'Make a pair with: reeve audit key <file>')
+    throw usage(`${key} has no private key and cannot sign`, 'Create a pair with: reeve audit key <file>')
   const earlier = against === undefined ? undefined : await earlierIn(resolve(cwd, against))
   const signer = pair === undefined ? undefined : ed25519Signer(pair, keyId(pair))
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const document = await runtime.audit(run, signer === undefined ? {} : { signer })
     if (out !== undefined) await writeFile(resolve(cwd, out), `${JSON.stringify(document, null, 2)}\n`)
     if (json) terminal.line(JSON.stringify(document))
     else if (out === undefined) for (const line of auditLines(document, terminal)) terminal.line(line)
     if (!document.head.ended)
-      terminal.note(
-        `partial: the run has not ended. The whole of it, when it has: reeve audit ${run}${whereOf(options)}`,
-      )
+      terminal.note(`partial: the run has not ended. Repeat after its end: reeve audit ${run}${whereOf(options)}`)
     if (out !== undefined)
       terminal.note(
-        `${document.head.entries} entries in ${out}. Check it, also without this store: reeve audit verify ${quoted(out)}`,
+        `Wrote ${document.head.entries} entries to ${out}. Verify without this store: reeve audit verify ${quoted(out)}`,
       )
     if (earlier === undefined) return exits.done
     return reported(await verifyAudit(document, { against: earlier }), terminal)
   })
 }
 
-/** Checks an audit that somebody hands over. Opens no store. */
+/** Verifies an audit file. Opens no store. */
 export async function auditVerify(
   { terminal, cwd }: CommandContext,
   file: string,
@@ -90,12 +88,12 @@ export async function auditVerify(
   const exit = json ? exitOfReport(report) : reported(report, terminal)
   if (keys.length === 0 && !json)
     terminal.note(
-      'No key was named: whoever can write the file could have written all of it. Name the public key with --key.',
+      'No key given, so only the hash chain was checked: anyone with write access could have forged the file. Name the public key with --key.',
     )
   return exit
 }
 
-/** Makes a pair of keys: the private one in `file`, the public one beside it. Never writes over a file. */
+/** Creates a key pair: the private key in `file`, the public key in `file.pub`. Never overwrites a file. */
 export async function auditKey({ terminal, cwd }: CommandContext, file: string): Promise<Exit> {
   const path = resolve(cwd, file)
   const pair = await newEd25519Key()
@@ -103,9 +101,9 @@ export async function auditKey({ terminal, cwd }: CommandContext, file: string):
   await written(path, `${JSON.stringify({ ...pair, kid: keyId(pair) })}\n`, 0o600)
   await written(`${path}.pub`, `${JSON.stringify({ ...open, kid: keyId(pair) })}\n`, 0o644)
   terminal.line(
-    `The key ${keyId(pair)} is in ${file}: keep it outside the store, and where whoever runs agents does not get at it.`,
+    `Wrote the private key ${keyId(pair)} to ${file}. Keep it outside the store and out of reach of the processes that run agents.`,
   )
-  terminal.line(`Who checks audits needs ${file}.pub alone.`)
+  terminal.line(`Verifying an audit needs only ${file}.pub.`)
   return exits.done
 }
 
@@ -116,19 +114,19 @@ async function written(path: string, text: string, mode: number): Promise<void> 
   } catch (thrown) {
     throw usage(
       `${path} could not be written: ${messageOf(thrown)}`,
-      'A key is never written over another: name a new file.',
+      'Existing keys are never overwritten: name a new file.',
     )
   }
 }
 
-/** A key is called after what is public of it, so that nobody has to agree on names. */
+/** A key's id is derived from its public part, so that no one has to agree on names. */
 const keyId = ({ x }: Ed25519Key): string => `ed25519-${digest(x).slice(0, 16)}`
 
 async function keyIn(path: string): Promise<Ed25519Key> {
   const key = await jsonIn(path)
   if (isObject(key) && key['kty'] === 'OKP' && key['crv'] === 'Ed25519' && typeof key['x'] === 'string')
     return key as unknown as Ed25519Key
-  throw usage(`${path} holds no Ed25519 key`, 'Make a pair with: reeve audit key <file>')
+  throw usage(`${path} contains no Ed25519 key`, 'Create a pair with: reeve audit key <file>')
 }
 
 async function earlierIn(path: string): Promise<AuditHead | Pick<AuditDocument, 'head' | 'signature'>> {
@@ -149,9 +147,9 @@ function reported(report: AuditReport, terminal: Terminal): Exit {
   const { ok, problems, run, entries, complete, signedBy } = report
   for (const { code, message } of problems) terminal.line(`${terminal.style('red', '✗')} ${visible(message)} (${code})`)
   if (ok) {
-    const by = signedBy === undefined ? 'its signature was not checked' : `signed by ${visible(signedBy)}`
+    const by = signedBy === undefined ? 'signature not checked' : `signed by ${visible(signedBy)}`
     terminal.line(
-      `${terminal.style('green', '✓')} ${entries} entries of ${visible(run ?? '?')}, ${complete ? 'to its end' : 'a part: the run had not ended'}; ${by}`,
+      `${terminal.style('green', '✓')} ${entries} entries of ${visible(run ?? '?')}, ${complete ? 'complete' : 'incomplete: the run had not ended'}; ${by}`,
     )
   }
   return exitOfReport(report)
@@ -166,7 +164,7 @@ function auditLines({ head, signature, entries }: AuditDocument, terminal: Termi
   ]
 }
 
-/** When, who, what, about what, and what speaks for it in a few words. */
+/** One line: when, who, what, the subject, and the evidence in short. */
 function entryLine({ n, at, by, who, what, subject, evidence }: AuditEntry, terminal: Terminal): string {
   const name = who === undefined ? by : by === 'human' ? who : `${who} (${by})`
   const about = ['resolution', 'status', 'reason', 'comment'].flatMap((each) => {

@@ -1,42 +1,43 @@
 /**
- * `reeve approve`, `reject`, `edit` and `retry`: decide an approval without running anything. Owns: who is recorded as
- * the approver. The first decision counts.
+ * `reeve approve`, `reject`, `edit` and `retry`: decide an approval; drive no run.
+ *
+ * Owns: the recorded approver. The first decision wins.
  */
-import { thisUser, type CommandContext } from '../context.ts'
+import { currentUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { goesOnWith } from '../going-on.ts'
-import { look } from '../store.ts'
+import { continueHint } from '../next-command.ts'
+import { withRuns } from '../store.ts'
 import type { Decision } from '../../runtime/index.ts'
 
-/** Who decides, and what they say. */
+/** The approver and their comment. */
 export interface DecidingOptions {
   readonly comment?: string
-  /** The same, as `reject` calls it. */
+  /** An alias of `comment`, for `reject`. */
   readonly reason?: string
   readonly approver?: string
-  /** The same, as other commands call it. */
+  /** An alias of `approver`, as in other commands. */
   readonly by?: string
 }
 
-type Said = Decision extends infer D
+type DecisionBody = Decision extends infer D
   ? D extends Decision
     ? Omit<D, 'approvalId' | 'comment' | 'approver'>
     : never
   : never
 
-/** Says yes. */
+/** Approves. */
 export const approve = (context: CommandContext, approvalId: string, options: DecidingOptions): Promise<Exit> =>
   decide(context, approvalId, { decision: 'approve' }, options)
 
-/** Says no. */
+/** Rejects. */
 export const reject = (context: CommandContext, approvalId: string, options: DecidingOptions): Promise<Exit> =>
   decide(context, approvalId, { decision: 'reject' }, options)
 
-/** Sends it back: to be changed and tried again. */
+/** Sends the request back, to be changed and tried again. */
 export const retry = (context: CommandContext, approvalId: string, options: DecidingOptions): Promise<Exit> =>
   decide(context, approvalId, { decision: 'retry' }, options)
 
-/** Says yes to other arguments. */
+/** Approves with edited arguments. */
 export async function edit(
   context: CommandContext,
   approvalId: string,
@@ -47,7 +48,7 @@ export async function edit(
   if (input === undefined)
     throw usage(
       'the edited arguments are not JSON',
-      `All of them, for example: reeve edit ${approvalId} '{"amount": 5}'`,
+      `Give all arguments, for example: reeve edit ${approvalId} '{"amount": 5}'`,
     )
   return decide(context, approvalId, { decision: 'edit', input: input.value }, options)
 }
@@ -63,16 +64,21 @@ function readArguments(given: string): { readonly value: (Decision & { decision:
 const done = {
   approve: 'Approved',
   reject: 'Rejected',
-  edit: 'Approved with other arguments',
+  edit: 'Approved with edited arguments',
   retry: 'Sent back',
 } as const
 
-async function decide(context: CommandContext, approvalId: string, said: Said, more: DecidingOptions): Promise<Exit> {
+async function decide(
+  context: CommandContext,
+  approvalId: string,
+  said: DecisionBody,
+  more: DecidingOptions,
+): Promise<Exit> {
   const { terminal, options, cwd } = context
   const comment = more.comment ?? more.reason
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const open = (await runtime.approvals()).find((each) => each.id === approvalId)
-    const by = { approver: more.approver ?? more.by ?? thisUser(), ...(comment === undefined ? {} : { comment }) }
+    const by = { approver: more.approver ?? more.by ?? currentUser(), ...(comment === undefined ? {} : { comment }) }
     await runtime.decide({ approvalId, ...said, ...by })
     terminal.line(`${terminal.style('green', '✓')} ${done[said.decision]} ${approvalId}.`)
     if (
@@ -80,8 +86,8 @@ async function decide(context: CommandContext, approvalId: string, said: Said, m
       open.excludes === undefined &&
       (said.decision === 'approve' || said.decision === 'edit')
     )
-      terminal.line('Somebody else has to approve it, too: it is asked again under a new id.')
-    if (open !== undefined) terminal.line(await goesOnWith({ context, runtime, place, run: open.run }))
+      terminal.line('A second approver must approve it, too: a new request with its own id follows.')
+    if (open !== undefined) terminal.line(await continueHint({ context, runtime, place, run: open.run }))
     return exits.done
   })
 }

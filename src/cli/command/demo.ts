@@ -1,9 +1,9 @@
 /**
- * `reeve demo`: a supervised team surveys the user's own folder and writes REPORT.md after an approval. No model, no
- * key, no network.
+ * `reeve demo`: a supervised team surveys the user's folder and writes REPORT.md after an approval. It needs no model,
+ * no key and no network.
  *
- * Owns: what happens before and around the run: checks, the store in `.reeve/`, the words on the screen. Does not own:
- * the team (team.ts). A bad argument creates nothing.
+ * Owns: the checks before the run, the store in `.reeve/`, the output. Does not own: the team (src/demo). A bad argument
+ * creates no files.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -20,7 +20,7 @@ import {
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { quoted, shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
-import { isDatabase, mustBeOwn, storeAt, storeBelow } from '../store.ts'
+import { isDatabase, refuseLinks, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 
 /** The options of `reeve demo`. */
@@ -52,36 +52,36 @@ export async function demo(
   const where = store === storeBelow(cwd) ? '' : ` --store ${quoted(shown)}`
   if (!json) {
     terminal.line(`${terminal.style('bold', 'reeve demo')}  ${folder}`)
-    terminal.line(`brain: ${model ?? 'rules (no model)'}    run: ${run.id}`)
-    if (existsSync(reportPath(folder))) terminal.line('REPORT.md exists and is replaced if you approve.')
+    terminal.line(`leader: ${model ?? 'rules (no model)'}    run: ${run.id}`)
+    if (existsSync(reportPath(folder))) terminal.line('REPORT.md exists; approving replaces it.')
     terminal.line()
   }
   return await watchRun(run, { terminal, json, yes, where, interrupted })
 }
 
-/** The demo's store: in the folder, and out of its version control. */
+/** The demo's store: in the folder, excluded from version control. */
 function ownStore(folder: string): string {
   const store = storeBelow(folder)
-  mustBeOwn(store)
+  refuseLinks(store)
   const ignore = join(dirname(store), '.gitignore')
   mkdirSync(dirname(store), { recursive: true })
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { flag: 'wx' })
   return store
 }
 
-/** The same id again is the same run, with the settings it was started with. */
+/** Starts the run, or returns the run of that id if its settings are the same. */
 async function startOrFind(runtime: Runtime, settings: DemoSettings): Promise<Run> {
   const known = await knownSettings(runtime, settings.run)
   if (known === undefined) return runtime.start(leaderName, settingsInput(settings), { runId: settings.run })
   if (known.folder !== settings.folder || known.model !== settings.model)
-    throw usage(`the run ${settings.run} surveys another folder or has another brain`, 'Use a new run id.')
+    throw usage(`the run ${settings.run} exists with another folder or model`, 'Use a new run id.')
   return runtime.handle(settings.run)
 }
 
 async function knownSettings(runtime: Runtime, run: string): Promise<DemoSettings | undefined> {
   try {
     const known = settingsOf(await runtime.handle(run).view())
-    if (known === undefined) throw usage(`the run ${run} is no demo run`, 'Use a new run id.')
+    if (known === undefined) throw usage(`the run ${run} is not a run of the demo`, 'Use a new run id.')
     return known
   } catch (error) {
     if (ReeveError.is(error, 'run.unknown')) return undefined

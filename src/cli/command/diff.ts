@@ -1,10 +1,10 @@
-/** `reeve diff`: where two runs part. Owns: what is told of a difference, in which order. */
+/** `reeve diff`: where two runs diverge. Owns: the lines of a difference and their order. */
 import { describeOutcome, visible, visibleLine } from '../../core/index.ts'
 import { diffOf, type JournalEvent, type Recorded, type RunDifference } from '../../runtime/index.ts'
-import { argumentsLine, shortly } from '../asking.ts'
+import { argumentsLine, preview } from '../request-text.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 
 /** How the comparison is shown. */
 export interface DiffOptions {
@@ -19,7 +19,7 @@ export function diff(
   other: string,
   { json = false, limit }: DiffOptions,
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const [a, b] = await Promise.all([eventsOf(runtime.handle(one)), eventsOf(runtime.handle(other))])
     const found = diffOf(a, b)
     if (json) {
@@ -28,10 +28,10 @@ export function diff(
     }
     const { same, first, differences } = found
     if (first === undefined) {
-      terminal.line(`no difference: ${same} entries are the same`)
+      terminal.line(`no difference: ${same} equal entries`)
       return exits.done
     }
-    terminal.line(`${same} entries are the same; the first difference is where ${placeOf(first)}`)
+    terminal.line(`${same} equal entries; the first difference is at ${placeOf(first)}`)
     for (const each of differences.slice(0, limit)) {
       terminal.line(terminal.style('bold', placeOf(each)))
       if (each.one !== undefined) terminal.line(terminal.style('red', `  - ${told(each.one.event)}`))
@@ -43,7 +43,7 @@ export function diff(
   })
 }
 
-/** What has happened up to now. */
+/** The events up to now. */
 async function eventsOf(run: {
   events(): AsyncIterable<Recorded>
   view(): Promise<{ readonly position: number }>
@@ -63,7 +63,7 @@ function placeOf({ path, agent, address, one, other }: RunDifference): string {
   return `${visible(agent)}${path === '' ? '' : ` (${visible(path)})`}: ${name}${address === undefined ? '' : ` (${what})`}`
 }
 
-/** One line that says what is there. */
+/** An event on one line. */
 function told(event: JournalEvent): string {
   switch (event.type) {
     case 'step.settled':
@@ -71,14 +71,14 @@ function told(event: JournalEvent): string {
     case 'ask.settled':
     case 'activation.settled':
       return event.outcome.status === 'completed'
-        ? shortly(event.outcome.output)
+        ? preview(event.outcome.output)
         : visibleLine(describeOutcome(event.outcome))
     case 'approval.requested':
       return `asks for approval of ${visible(event.tool)} with ${argumentsLine(event.input)}`
     case 'interrupt.raised':
-      return `asks ${shortly(event.question)}`
+      return `asks ${preview(event.question)}`
     case 'activation.started':
-      return `begins with ${shortly(event.input)}`
+      return `begins with ${preview(event.input)}`
     case 'tool.called':
       return `calls ${visible(event.tool)}`
     case 'worker.started':

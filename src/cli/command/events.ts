@@ -1,11 +1,8 @@
-/**
- * `reeve events`: what happened in a run, as lines or NDJSON, up to now or until its end. Owns: nothing; a reader
- * changes nothing (K9).
- */
+/** `reeve events`: the events of a run as lines or NDJSON, up to now or until its end. Reading changes no run (K9). */
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { eventLines } from '../lines.ts'
-import { look } from '../store.ts'
+import { eventLines } from '../event-lines.ts'
+import { withRuns } from '../store.ts'
 import type { Recorded } from '../../runtime/index.ts'
 
 /** Prints the events of a run. */
@@ -18,7 +15,7 @@ export function events(
     from = 0,
   }: { readonly follow?: boolean; readonly json?: boolean; readonly from?: number },
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const lineOf = eventLines()
     const print = (recorded: Recorded): void => {
       const line = json ? JSON.stringify(recorded) : lineOf(recorded)

@@ -1,13 +1,13 @@
-/** `reeve fork`: a new run out of an old one. Own: nothing but the words; whoever drives the store runs it. */
+/** `reeve fork`: starts a new run from a position of another. Owns: the output; a worker drives the new run. */
 import { completed } from '../../core/index.ts'
 import type { ForkEdit } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { goesOnWith } from '../going-on.ts'
-import { look } from '../store.ts'
+import { continueHint } from '../next-command.ts'
+import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
 
-/** What is different in the fork. */
+/** The position, the id and the edit of the fork. */
 export interface ForkingOptions {
   readonly at?: number
   readonly run?: string
@@ -16,10 +16,10 @@ export interface ForkingOptions {
   readonly reason?: string
 }
 
-/** Forks a run. Nothing in the store is run. */
+/** Forks a run; drives no run. */
 export function fork(context: CommandContext, run: string, given: ForkingOptions): Promise<Exit> {
   const { terminal, options, cwd } = context
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const { at, run: runId, reason } = given
     const edit = editOf(given)
     const forked = await runtime.fork({
@@ -32,7 +32,7 @@ export function fork(context: CommandContext, run: string, given: ForkingOptions
     })
     const { origin } = await forked.view()
     const where = whereOf(options)
-    const further = await goesOnWith({ context, runtime, place, run: forked.id })
+    const further = await continueHint({ context, runtime, place, run: forked.id })
     terminal.line(`The run ${forked.id} is a fork of ${run} at ${origin?.at ?? '?'}. ${further}`)
     terminal.line(`Compare them with:\n  reeve diff ${run} ${forked.id}${where}`)
     return exits.done

@@ -1,6 +1,7 @@
 /**
- * `reeve migrate`: an event store of the Restate engine of 0.1 becomes a store of today. Owns: the words. Does not own:
- * what is migrated (engine/migration).
+ * `reeve migrate`: migrates an event store of the Restate engine of 0.1 into a store of the current format.
+ *
+ * Owns: the output. Does not own: the migration (engine/migration).
  */
 import { migrateStore, type Migrated } from '../../runtime/index.ts'
 import { shownStore, type CommandContext } from '../context.ts'
@@ -12,10 +13,10 @@ export interface MigrateOptions {
   readonly json?: boolean
 }
 
-/** So many runs are named that stay where they are; all of them with `--json`. */
+/** The number of refused runs that are printed; `--json` has all of them. */
 const namedRuns = 20
 
-/** Writes what a store of 0.1 holds into a new store. It may be broken off and called again. */
+/** Migrates a store. Idempotent: an interrupted migration continues when called again. */
 export async function migrate(
   { terminal, cwd }: CommandContext,
   from: string,
@@ -36,7 +37,7 @@ function linesOf({ runs, written, there, streams, refused }: Migrated, check: bo
   const lines = [
     `${counted(runs, 'run')} in the source. ${check ? 'To be written' : 'Written'} to ${to}: ${counted(written, 'run')} and ${counted(streams, 'stream')} of values.`,
   ]
-  if (there > 0) lines.push(`${counted(there, 'run')} ${there === 1 ? 'is' : 'are'} there already.`)
+  if (there > 0) lines.push(`${counted(there, 'run')} ${there === 1 ? 'was' : 'were'} migrated before.`)
   if (refused.length > 0) lines.push(`${refused.length} cannot be migrated:`)
   for (const { what, why } of refused.slice(0, namedRuns)) lines.push(`  ${what}: ${why}`)
   if (refused.length > namedRuns) lines.push(`  … and ${refused.length - namedRuns} more (--json names all of them)`)

@@ -1,13 +1,10 @@
-/**
- * `reeve post`: writes to members of a planned team, without running anything. Owns: what counts as JSON and what as
- * text.
- */
-import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
+/** `reeve post`: sends a message to members of a planned team; drives no run. Owns: what is sent as JSON or text. */
+import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
 
-/** What may be said besides the message. */
+/** The options of `reeve post`. */
 export interface PostCommandOptions {
   readonly kind?: string
   readonly about?: string
@@ -15,10 +12,7 @@ export interface PostCommandOptions {
   readonly text?: boolean
 }
 
-/**
- * Writes to a member, a role (`role:<name>`) or everybody (`*`). What reads as JSON is JSON, everything else a text;
- * with `text` everything is.
- */
+/** Sends to a member, a role (`role:<name>`) or all members (`*`). Valid JSON is sent as JSON, unless `text` is set. */
 export function post(
   { terminal, options, cwd, interrupted: signal }: CommandContext,
   run: string,
@@ -26,23 +20,21 @@ export function post(
   given: string,
   { kind, about, team, text = false }: PostCommandOptions,
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const posted = await runtime.handle(run).team.post({
       to,
       content: text ? given : readValue(given),
-      by: thisUser(),
+      by: currentUser(),
       signal,
       ...(kind === undefined ? undefined : { kind }),
       ...(about === undefined ? undefined : { correlationId: about }),
       ...(team === undefined ? undefined : { team }),
     })
     if (posted !== 'accepted') {
-      terminal.line(`Nothing was sent: the team of ${run} has ended.`)
+      terminal.line(`Not sent: the team of ${run} has ended.`)
       return exits.failed
     }
-    terminal.line(
-      `The team of ${run} has the message. Whose inbox it is in: reeve events ${quoted(run)}${whereOf(options)}`,
-    )
+    terminal.line(`Sent to the team of ${run}. See who received it: reeve events ${quoted(run)}${whereOf(options)}`)
     return exits.done
   })
 }

@@ -1,13 +1,10 @@
-/**
- * `reeve recruit`: asks a planned team for another member, without running anything. Owns: the words, and how long an
- * answer is waited for.
- */
+/** `reeve recruit`: asks a planned team to add a member; drives no run. Owns: the output, the wait for the decision. */
 import type { Recruited, RecruitFromOutside } from '../../public/team.ts'
-import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
+import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 
-/** What a recruit is to do, and for whom. */
+/** The options of `reeve recruit`. */
 export interface RecruitCommandOptions {
   readonly description: string
   readonly role?: string
@@ -19,17 +16,17 @@ export interface RecruitCommandOptions {
   readonly wait: number
 }
 
-/** Asks, and says what was decided; a team that is not driven, is paused, or asks a human decides later. */
+/** Asks and prints the decision. A team that is paused, has no worker or waits for an approver decides later. */
 export function recruit(
   { terminal, options, cwd, interrupted }: CommandContext,
   run: string,
   given: RecruitCommandOptions,
 ): Promise<Exit> {
   const { description, role, parent, join, team, request, wait } = given
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const wish: RecruitFromOutside = {
       description,
-      by: thisUser(),
+      by: currentUser(),
       ...(role === undefined ? undefined : { role }),
       ...(parent === undefined ? undefined : { parentTask: parent }),
       ...(join === undefined ? undefined : { join }),
@@ -39,23 +36,23 @@ export function recruit(
     const answer = await decidedWithin(wait, interrupted, (signal) =>
       runtime.handle(run).team.recruit({ ...wish, signal }),
     )
-    terminal.line(answer === undefined ? undecided(run, whereOf(options)) : told(answer, run, whereOf(options)))
+    terminal.line(answer === undefined ? undecided(run, whereOf(options)) : answerText(answer, run, whereOf(options)))
     return answer === undefined ? exits.waiting : answer.admitted ? exits.done : exits.failed
   })
 }
 
-function told(answer: Recruited, run: string, where: string): string {
-  if (!answer.admitted) return `Nobody joins the team of ${run}: ${answer.message} (${answer.reason})`
+function answerText(answer: Recruited, run: string, where: string): string {
+  if (!answer.admitted) return `The team of ${run} refused: ${answer.message} (${answer.reason})`
   return answer.duplicate
-    ? `${answer.member} does this already: reeve show ${quoted(run)}${where}`
-    : `${answer.member} is on the team: reeve show ${quoted(run)}${where}`
+    ? `${answer.member} already does this: reeve show ${quoted(run)}${where}`
+    : `${answer.member} joined the team: reeve show ${quoted(run)}${where}`
 }
 
-/** What is said where nobody has decided yet. */
+/** The line printed while the team has not decided. */
 export const undecided = (run: string, where: string): string =>
-  `The team of ${run} has been asked and has not decided yet. It does when it is driven and not paused, and whoever has to approve has answered:\n  reeve show ${quoted(run)}${where}`
+  `The team of ${run} has not decided yet. It decides once a worker drives it, it is not paused and any approver has answered:\n  reeve show ${quoted(run)}${where}`
 
-/** What was decided within so many seconds; undefined if nothing was. The wish stands. */
+/** The decision within so many seconds; undefined after that. The request stays open. */
 export async function decidedWithin<A>(
   seconds: number,
   interrupted: AbortSignal,

@@ -1,9 +1,7 @@
 /**
- * `reeve restate dev` and `reeve restate status`: a Restate server for somebody who has none, and what a Restate server
- * knows of Reeve.
+ * `reeve restate dev` and `reeve restate status`: a Restate server for development, and the state of Reeve on a server.
  *
- * Owns: what is printed. Does not own: the server's process and the words to it (adapters/restate). Neither needs the
- * Restate SDK.
+ * Owns: the output. Does not own: the server process and its client (adapters/restate). Neither needs the Restate SDK.
  */
 import { join, relative, resolve } from 'node:path'
 import { RestateClient, type Deployment } from '../../adapters/restate/client.ts'
@@ -23,24 +21,24 @@ export async function restateDev(
 ): Promise<Exit> {
   const { dir: given = join('.reeve', 'restate'), ...ports } = options
   const dir = resolve(cwd, given)
-  terminal.note(terminal.style('dim', 'Restate starts…'))
+  terminal.note(terminal.style('dim', 'Starting Restate…'))
   const server = await startServer({ dir, ...ports })
   const name = (text: string): string => terminal.style('dim', text.padEnd(9))
-  terminal.line(`Restate serves.`)
+  terminal.line('Restate is running.')
   terminal.line(`  ${name('ingress')} ${server.ingress}`)
-  terminal.line(`  ${name('admin')} ${server.admin}  (and its pages, for a browser)`)
+  terminal.line(`  ${name('admin')} ${server.admin}  (with web pages)`)
   terminal.line(`  ${name('data')} ${relative(cwd, dir) || '.'}  (log: ${relative(cwd, server.log)})`)
   terminal.line()
-  terminal.line('Runs go through it with, in a process that stays:')
+  terminal.line('Use it in a long-running process:')
   terminal.line(
     `  const engine = restate({ ${addresses(server, ports)}store: 'runs.db' })   // import { restate } from 'reeve/restate'`,
   )
   terminal.line('  const runtime = await createRuntime({ engine, agents: [yourTeam] })')
   terminal.line()
   terminal.line(
-    `Look at it with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`,
+    `See its state with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`,
   )
-  terminal.line('Ctrl-C ends it. Started again in the same folder, it goes on where it was.')
+  terminal.line('Ctrl-C stops it. Started again in the same folder, it continues with its data.')
   const left = new Promise<'left'>((done) => {
     if (interrupted.aborted) done('left')
     else interrupted.addEventListener('abort', () => done('left'), { once: true })
@@ -50,7 +48,7 @@ export async function restateDev(
     return exits.interrupted
   }
   terminal.note(
-    `${terminal.style('red', 'reeve:')} the Restate server has ended by itself; its log is ${quoted(relative(cwd, server.log))}`,
+    `${terminal.style('red', 'reeve:')} the Restate server ended unexpectedly; see its log: ${quoted(relative(cwd, server.log))}`,
   )
   return exits.failed
 }
@@ -58,7 +56,7 @@ export async function restateDev(
 const where = ({ ingress, admin }: { readonly ingress: string; readonly admin: string }): string =>
   ` --ingress ${ingress} --admin ${admin}`
 
-/** The addresses to give to `restate`: none if they are the usual ones. */
+/** The addresses to give to `restate`; empty for the default ports. */
 const addresses = (
   { ingress, admin }: { readonly ingress: string; readonly admin: string },
   { ingressPort, adminPort }: { readonly ingressPort: number; readonly adminPort: number },
@@ -84,7 +82,7 @@ const open = (namespace: string): string => `
   where starts_with(target_service_name, '${namespace}.') and status <> 'completed'
   order by created_at limit 1000`
 
-/** Says whether a server is there, who has registered, and what does not get on. */
+/** Prints whether a server answers, which workers are registered, and which calls are stuck. */
 export async function restateStatus(
   { terminal }: CommandContext,
   options: { readonly ingress: string; readonly admin: string; readonly namespace: string; readonly json?: boolean },
@@ -108,9 +106,9 @@ export async function restateStatus(
     terminal.line(JSON.stringify({ version, ingress: client.ingress, admin: client.admin, deployments, invocations }))
     return exits.done
   }
-  terminal.line(`Restate ${version} serves at ${client.ingress} (admin ${client.admin}).`)
+  terminal.line(`Restate ${version} is running at ${client.ingress} (admin ${client.admin}).`)
   terminal.line()
-  if (deployments.length === 0) terminal.line(`No worker has registered services of "${namespace}".`)
+  if (deployments.length === 0) terminal.line(`No worker is registered under the namespace "${namespace}".`)
   else terminal.line('Workers:')
   for (const each of deployments) terminal.line(`  ${workerLine(each, current.has(each.id), invocations)}`)
   terminal.line()
@@ -134,9 +132,9 @@ function counted(invocations: readonly Open[]): string {
   return [...counts].map(([status, n]) => `${n}${invocations.length === 1000 ? '+' : ''} ${status}`).join(', ')
 }
 
-/** Why it does not get on, in a line. */
+/** Why an invocation is stuck, on one line. */
 function why({ attempts, next, failure, status, id }: Open): string {
-  const tries = attempts === undefined ? '' : `after ${attempts} tries`
+  const tries = attempts === undefined ? '' : `after ${attempts} attempts`
   const again = status === 'backing-off' && next !== undefined ? `next at ${next.slice(11, 19)}Z` : ''
   const said =
     failure?.split('\n')[0] ?? (status === 'paused' ? 'its attempts are used up, or an operator has paused it' : '')

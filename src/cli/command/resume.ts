@@ -1,9 +1,8 @@
 /**
- * `reeve resume`: goes on with a run that was left, killed, paused, or waited for somebody.
+ * `reeve resume`: resumes a run that was interrupted, paused or is waiting.
  *
- * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or
- * those of the config; with an engine its workers do, and this process says the word and watches. Does not own: going
- * on, which is the same loop as running.
+ * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo or
+ * of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
 import { realpathSync } from 'node:fs'
 import { ReeveError, visible } from '../../core/index.ts'
@@ -12,13 +11,13 @@ import { quoted, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import {
   configName,
-  findPlace,
+  findRuns,
   loadConfig,
   openRuntime,
   orConfigHere,
   storeBelow,
   type ConfigOptions,
-  type Place,
+  type RunLocation,
 } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView } from '../../runtime/index.ts'
@@ -29,16 +28,16 @@ export interface ResumeOptions {
   readonly json?: boolean
 }
 
-/** Goes on with a run and watches it. */
+/** Resumes a run and watches it. */
 export async function resume(called: CommandContext, id: string, given: ResumeOptions): Promise<Exit> {
   const context = { ...called, options: orConfigHere(called.options, called.cwd) }
-  const place = await findPlace(context.options, context.cwd)
-  return 'engine' in place ? tell(context, place, id, given) : drive(context, place, id, given)
+  const place = await findRuns(context.options, context.cwd)
+  return 'engine' in place ? resumeRemotely(context, place, id, given) : drive(context, place, id, given)
 }
 
 async function drive(
   context: CommandContext,
-  place: Place,
+  place: RunLocation,
   id: string,
   { yes = false, json = false }: ResumeOptions,
 ): Promise<Exit> {
@@ -57,26 +56,26 @@ async function drive(
     !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)])))
   )
     throw inHumanHands(await run.view(), options)
-  // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
-  if (view.endedAt === undefined && view.takeover === undefined && (await goesOn(run))) {
+  // The inbox of a run that was not driven may still hold a pause; this resume comes after it.
+  if (view.endedAt === undefined && view.takeover === undefined && (await postResume(run))) {
     await takenUp(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     await mustBeFree(run, options)
   }
   return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
 }
 
-async function viewOf(place: Place, id: string): Promise<RunView> {
+async function viewOf(place: RunLocation, id: string): Promise<RunView> {
   await using runtime = await openRuntime(place, { drive: false })
   return await runtime.handle(id).view()
 }
 
 /**
- * Drives nothing: a terminal would be a worker that is about to go away. A paused run is shown when a worker has heard
- * the word, not as still paused.
+ * Asks the engine's workers to resume. This process drives no run, because a terminal would be a short-lived worker.
+ * The display starts once a worker has read the resume, so that the run is not shown as still paused.
  */
-async function tell(
+async function resumeRemotely(
   context: CommandContext,
-  place: Place,
+  place: RunLocation,
   id: string,
   { yes = false, json = false }: ResumeOptions,
 ): Promise<Exit> {
@@ -85,10 +84,10 @@ async function tell(
   await using runtime = await openRuntime(place, { drive: false })
   const run = runtime.handle(id)
   const { endedAt, position } = await run.view()
-  if (endedAt === undefined && (await goesOn(run))) {
+  if (endedAt === undefined && (await postResume(run))) {
     const isTaken = await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     if (!isTaken && !interrupted.aborted && !(await isStuck(runtime, id))) {
-      terminal.note(`No worker has taken the run up yet. It goes on as soon as one drives it: reeve work${where}`)
+      terminal.note(`No worker drives the run yet. Start one with: reeve work${where}`)
       if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
     }
     await mustBeFree(run, options)
@@ -99,11 +98,8 @@ async function tell(
 const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
   (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
 
-/**
- * Says the word. False: it is not needed. A cancel that lay unread has ended the run by now, or it waits for somebody,
- * and whoever looks is shown that.
- */
-async function goesOn(run: Run): Promise<boolean> {
+/** Posts a resume. False: not needed, because the run has ended or is not paused; the display shows its state. */
+async function postResume(run: Run): Promise<boolean> {
   try {
     await run.control.resume('cli')
     return true
@@ -113,23 +109,21 @@ async function goesOn(run: Run): Promise<boolean> {
   }
 }
 
-/**
- * Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has
- * not, and the signal came.
- */
+/** Waits until the run has read the resume, so that an older pause is not mistaken for the current state. False: the
+ * signal aborted first. */
 async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
   for await (const { event } of run.events({ from, signal }))
     if (event.type === 'run.resumed' || event.type === 'control.ignored') return true
   return !signal.aborted
 }
 
-/** A takeover may have lain unread, too: then whoever has the run decides when it goes on. */
+/** Refuses a run that was taken over by a command that had not been read before. */
 async function mustBeFree(run: Run, options: CommandContext['options']): Promise<void> {
   const view = await run.view()
   if (view.endedAt === undefined && view.takeover !== undefined) throw inHumanHands(view, options)
 }
 
-/** A hand back, or an end by hand, may lie unread where nobody drives the run. False: it does not. */
+/** Waits for an unread hand back or finish to take effect. False: none did before the signal. */
 async function handedBack(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
   for await (const { event } of run.events({ from, signal })) if (event.type === 'run.handed-back') return true
   return !signal.aborted
@@ -140,19 +134,19 @@ function inHumanHands({ run, takeover }: RunView, options: CommandContext['optio
   const when = since === undefined ? '' : ` since ${new Date(since).toISOString()}`
   return new ReeveError(
     'run.taken-over',
-    `${by === undefined ? 'a human' : visible(by)} has the run "${run}"${when}${reason === undefined ? '' : `: ${visible(reason)}`}`,
-    { hint: `It goes on when it is handed back:\n  reeve handback ${run}${whereOf(options)}` },
+    `the run "${run}" is taken over by ${by === undefined ? 'a human' : visible(by)}${when}${reason === undefined ? '' : `: ${visible(reason)}`}`,
+    { hint: `Hand it back to continue:\n  reeve handback ${run}${whereOf(options)}` },
   )
 }
 
-/** How long it may take to read what lies unread. */
+/** How long reading unread commands may take. */
 const glanceMs = 1_500
 
-/** How long whoever drives the run may take to read a word. */
+/** How long a worker may take to read a command. */
 const patienceMs = 5_000
 
-/** Whether two paths lead to the same folder. One that is gone is none. */
-function isSamePlace(one: string, other: string): boolean {
+/** Whether two paths are the same folder. False if one does not exist. */
+function isSameFolder(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other)
   } catch {
@@ -163,21 +157,20 @@ function isSamePlace(one: string, other: string): boolean {
 async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promise<ConfigOptions> {
   if (isDemoAgent(view.agent)) {
     const settings = settingsOf(view)
-    if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
-    // a store that came with a folder may hold a run that its author has approved, and that writes where its author
-    // wants
-    if (options.store === undefined && options.config === undefined && !isSamePlace(settings.folder, cwd))
+    if (settings === undefined) throw usage(`the input of run "${view.run}" names no folder to survey`)
+    // a store that was copied with a folder may contain an approved run that writes wherever its author chose
+    if (options.store === undefined && options.config === undefined && !isSameFolder(settings.folder, cwd))
       throw usage(
-        `the run "${view.run}" surveys another folder than the one its store is in: ${visible(settings.folder)}`,
-        `It would write its report there. If the store is yours, name it: --store ${quoted(storeBelow('.'))}`,
+        `the run "${view.run}" surveys ${visible(settings.folder)}, which is not the folder of its store`,
+        `It would write its report there. If you trust the store, name it: --store ${quoted(storeBelow('.'))}`,
       )
     return { agents: demoAgents(settings) }
   }
   const config = await loadConfig(options.config ?? configName, cwd)
   if (!config.agents.some((each) => each.name === view.agent)) {
     throw usage(
-      `the run "${view.run}" is of the agent "${view.agent}", which the config does not export`,
-      'Name the config that has it with --config <file>.',
+      `the run "${view.run}" needs the agent "${view.agent}", which the config does not export`,
+      'Name the config that exports it with --config <file>.',
     )
   }
   return config.place.options ?? {}

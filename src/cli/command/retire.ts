@@ -1,13 +1,13 @@
-/** `reeve retire`: asks a planned team to let a member go, without running anything. Owns: the words. */
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+/** `reeve retire`: asks a planned team to retire a member; drives no run. Owns: the output. */
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import { decidedWithin, undecided } from './recruit.ts'
 
-/** How a member is to leave. */
+/** The options of `reeve retire`. */
 export interface RetireCommandOptions {
   readonly force?: boolean
-  /** False: its unfinished task goes to nobody. */
+  /** False: its unfinished task fails instead of being reassigned. */
   readonly reassign: boolean
   readonly reason?: string
   readonly team?: string
@@ -15,19 +15,19 @@ export interface RetireCommandOptions {
   readonly wait: number
 }
 
-/** Asks, and says what was decided. */
+/** Asks and prints the decision. */
 export function retire(
   { terminal, options, cwd, interrupted }: CommandContext,
   run: string,
   member: string,
   { force = false, reassign, reason, team, wait }: RetireCommandOptions,
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const wish = {
       member,
       mode: force ? 'force' : 'graceful',
       reassign,
-      by: thisUser(),
+      by: currentUser(),
       ...(reason === undefined ? undefined : { reason }),
       ...(team === undefined ? undefined : { team }),
     } as const
@@ -39,7 +39,7 @@ export function retire(
       return exits.waiting
     }
     if (!answer.retired) {
-      terminal.line(`${member} stays: ${answer.message} (${answer.reason})`)
+      terminal.line(`${member} is not retired: ${answer.message} (${answer.reason})`)
       return exits.failed
     }
     terminal.line(

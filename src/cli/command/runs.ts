@@ -2,7 +2,7 @@
 import { visible, visibleLine } from '../../core/index.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import { duration } from '../tree.ts'
 import type { RunStatus } from '../../runtime/index.ts'
 import type { Style } from '../terminal.ts'
@@ -24,13 +24,13 @@ export function runs(
   { terminal, options, cwd }: CommandContext,
   { limit, json = false }: { readonly limit: number; readonly json?: boolean },
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const found = await runtime.runs({ limit })
     if (json) {
       for (const run of found) terminal.line(JSON.stringify(run))
       return exits.done
     }
-    if (found.length === 0) terminal.line('There are no runs in this store.')
+    if (found.length === 0) terminal.line('No runs in this store.')
     const widest = Math.max(0, ...found.map((each) => each.run.length))
     for (const { run, status, agent, createdAt, endedAt, reason, queued } of found) {
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`

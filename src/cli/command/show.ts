@@ -1,4 +1,4 @@
-/** `reeve show`: one run as it is now. Owns: what of a view is told, in which order. */
+/** `reeve show`: the current state of a run. Owns: which parts of the view are printed, and their order. */
 import {
   describeOutcome,
   type Failure,
@@ -9,16 +9,16 @@ import {
   visible,
   visibleLine,
 } from '../../core/index.ts'
-import { answerCommand, answeredText, argumentsLine, setAsideLines, shortly, whoLines } from '../asking.ts'
+import { answerCommand, answeredText, argumentsLine, setAsideLines, preview, whoLines } from '../request-text.ts'
 import { whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import { treeLines } from '../tree.ts'
 import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
 
-/** How a run is shown: in words, as one JSON document, or the plans of its teams as pictures. */
+/** The format: text, one JSON document, or the plans of its teams as drawings. */
 export interface ShowOptions {
   readonly json?: boolean
   readonly graph?: 'terminal' | 'mermaid'
@@ -30,7 +30,7 @@ export function show(
   id: string,
   { json = false, graph }: ShowOptions,
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const run = runtime.handle(id)
     const view = await run.view()
     if (json) {
@@ -45,23 +45,23 @@ export function show(
     terminal.line(
       `${terminal.style('bold', view.run)}  ${view.status}${view.queued === undefined ? '' : ` behind ${view.queued.behind}`}  ${view.agent} ${view.version}`,
     )
-    terminal.line(`input: ${shortly(inputOf(view))}`)
+    terminal.line(`input: ${preview(inputOf(view))}`)
     if (view.origin !== undefined) terminal.line(originText(view.origin))
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style }))
       terminal.line(line)
     for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : [])
       terminal.line(line)
     for (const line of taskLines(view, where)) terminal.line(line)
-    // what was said already and nobody has read is open in the journal, and nothing that is still to be said
-    const unsaid = new Set((await runtime.questions({ run: id })).map((each) => each.id))
-    for (const approval of view.approvals) terminal.line(approvalText(approval, where, unsaid.has(approval.id)))
-    for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, unsaid.has(interrupt.id)))
+    // an answer that the run has not read yet: still open in the journal, but no longer a pending question
+    const pending = new Set((await runtime.questions({ run: id })).map((each) => each.id))
+    for (const approval of view.approvals) terminal.line(approvalText(approval, where, pending.has(approval.id)))
+    for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, pending.has(interrupt.id)))
     for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
       if (run === view.run && reason !== undefined)
         for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
     for (const { kind, address, doneIn, madeBy } of view.doubts) {
       const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
-      terminal.line(`${kind}: ${visible(address)}${by === undefined ? '' : ` (${by} has done it, or has begun it)`}`)
+      terminal.line(`${kind}: ${visible(address)}${by === undefined ? '' : ` (${by} did or began it)`}`)
     }
     if (view.takeover !== undefined) terminal.line(takeoverText(view.takeover, view.run, where))
     else if (view.pause !== undefined)
@@ -72,9 +72,9 @@ export function show(
       terminal.line(
         `partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`,
       )
-    if (view.outcome?.status === 'completed') terminal.line(`output: ${shortly(view.outcome.output)}`)
+    if (view.outcome?.status === 'completed') terminal.line(`output: ${preview(view.outcome.output)}`)
     else if (view.outcome !== undefined) terminal.line(visibleLine(describeOutcome(view.outcome)))
-    if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
+    if (view.outcome?.status === 'bailed') terminal.line(`text: ${preview(view.outcome.text)}`)
     return exits.done
   })
 }
@@ -82,7 +82,7 @@ export function show(
 const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string =>
   `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`
 
-/** Why a run is stuck; for one that was set aside, what the operator can do. */
+/** Why a run is stuck; for one that was set aside, the commands of the operator. */
 const stuckLines = (reason: string, failure: Failure | undefined, run: string, where: string): string[] => [
   `stuck: ${visibleLine(reason)}`,
   ...(failure === undefined ? [] : setAsideLines(failure, run, where)),
@@ -90,13 +90,13 @@ const stuckLines = (reason: string, failure: Failure | undefined, run: string, w
 
 function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, run: string, where: string): string {
   const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
-  return `${by === undefined ? 'a human' : visible(by)} has it since ${new Date(since).toISOString()}${why}\n  reeve handback ${run}${where}`
+  return `taken over by ${by === undefined ? 'a human' : visible(by)} since ${new Date(since).toISOString()}${why}\n  reeve handback ${run}${where}`
 }
 
-/** The plans of a run's teams, one below the other. */
+/** The plans of a run's teams. */
 function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, terminal: Terminal): void {
   if (view.teams.length === 0)
-    terminal.note(`there is no plan in the run "${view.run}"${view.outcome === undefined ? ' so far' : ''}`)
+    terminal.note(`the run "${view.run}" has no plan${view.outcome === undefined ? ' yet' : ''}`)
   for (const [i, team] of view.teams.entries()) {
     if (i > 0) terminal.line()
     if (graph === 'mermaid') terminal.line(planGraph(team).trimEnd())
@@ -108,7 +108,7 @@ function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, term
 
 const openStates: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'])
 
-/** The open delegations, with what stops each: its leader's name for it, unless another leader has one of that name. */
+/** The open delegations with the command that stops each, by its label, or by its activation if labels repeat. */
 function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: string, where: string): string[] {
   const open = all.filter(({ status }) => openStates.has(status))
   return open.map(({ label, worker, status, activation, callId }) => {
@@ -119,7 +119,7 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
   })
 }
 
-/** What `complete` takes that nobody has begun, and what was done so. */
+/** Pending tasks, with the command that completes each by hand, and tasks completed by hand. */
 function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
   return teams.flatMap(({ plan }) =>
     plan.tasks.flatMap(({ task, status, member, waitsFor, by }) => {
@@ -133,23 +133,23 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
   )
 }
 
-function approvalText(approval: ApprovalView, where: string, isUnsaid: boolean): string {
+function approvalText(approval: ApprovalView, where: string, isPending: boolean): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${visible(tool)} with ${argumentsLine(approval.input)}`
   if (!open)
     return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
-  if (!isUnsaid) return `${id} ${call}: decided already, not acted on yet`
+  if (!isPending) return `${id} ${call}: decided, not yet read by the run`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
   return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`
 }
 
-function interruptText({ id, question, open, outcome }: InterruptView, where: string, isUnsaid: boolean): string {
-  if (!open) return `${id} ${shortly(question)}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`
-  if (!isUnsaid) return `${id} ${shortly(question)}: answered already, not read yet`
-  return `asks (${id}): ${shortly(question)}\n  ${answerCommand(id, where)}`
+function interruptText({ id, question, open, outcome }: InterruptView, where: string, isPending: boolean): string {
+  if (!open) return `${id} ${preview(question)}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`
+  if (!isPending) return `${id} ${preview(question)}: answered, not yet read by the run`
+  return `asks (${id}): ${preview(question)}\n  ${answerCommand(id, where)}`
 }
 
-/** What the run was asked to do, without what else crosses to an agent. */
+/** The instructions or input of the run, without the other fields of its edge. */
 function inputOf({ input }: RunView): Json {
   const brief = isObject(input) ? input['brief'] : undefined
   if (!isObject(brief)) return input

@@ -1,11 +1,12 @@
 /**
- * `reeve trust`: how much is trusted under which name, why no more, incidents, an operator's word. Own: the words.
- * Nothing is run; what is said counts in running runs from the next gate on.
+ * `reeve trust`: shows trust records, records incidents, sets levels; drives no run.
+ *
+ * Owns: the output. Incidents and levels take effect in running runs at their next gate.
  */
 import { visible } from '../../core/index.ts'
-import { thisUser, type CommandContext } from '../context.ts'
+import { currentUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import type { TrustLevel, TrustView } from '../../runtime/index.ts'
 
@@ -21,7 +22,7 @@ export interface TrustOptions {
   readonly to?: string
 }
 
-/** Shows trust; with `incident` notes one, with `set` sets a level. */
+/** Shows trust; `incident` records an incident, `set` sets a level. */
 export function trust(
   context: CommandContext,
   name: string | undefined,
@@ -32,34 +33,32 @@ export function trust(
   if (verb === undefined) return show(context, name, options)
   if (verb === 'incident') return incident(context, name, options)
   if (verb === 'set') return set(context, name, options)
-  throw usage(`"${verb}" is nothing that trust does`, 'There are: reeve trust <name> incident, reeve trust <name> set.')
+  throw usage(`unknown verb "${verb}"`, 'Known: reeve trust <name> incident, reeve trust <name> set.')
 }
 
 function list({ terminal, options, cwd }: CommandContext, { json = false }: TrustOptions): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const all = await runtime.trust.all()
     if (json) for (const each of all) terminal.line(JSON.stringify(each))
     else if (all.length === 0)
-      terminal.note(
-        'Nothing is trusted under any name so far: oversight: { trust: "…" } of an agent or a run begins it.',
-      )
+      terminal.note('No trust records yet. An agent or a run with oversight: { trust: "…" } starts one.')
     else for (const each of all) terminal.line(summary(each, terminal))
     return exits.done
   })
 }
 
 function show({ terminal, options, cwd }: CommandContext, name: string, { json = false }: TrustOptions): Promise<Exit> {
-  return look(options, cwd, async (runtime) => tell(await runtime.trust.of(name), terminal, json))
+  return withRuns(options, cwd, async (runtime) => tell(await runtime.trust.of(name), terminal, json))
 }
 
 function incident({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
-  const { serious = false, minor = false, note, run, id, by = thisUser(), json = false } = given
+  const { serious = false, minor = false, note, run, id, by = currentUser(), json = false } = given
   if (serious === minor)
     throw usage(
-      'an incident is either --serious or --minor',
-      'Serious: back to novice, and everything is counted anew.',
+      'an incident needs either --serious or --minor',
+      '--serious drops the level to novice and restarts its counts; --minor blocks a promotion for a while.',
     )
-  return look(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime) => {
     const word = {
       ...(note === undefined ? {} : { note }),
       ...(run === undefined ? {} : { run }),
@@ -76,7 +75,7 @@ function incident({ terminal, options, cwd }: CommandContext, name: string, give
 const levels: readonly string[] = ['novice', 'proficient', 'expert'] satisfies TrustLevel[]
 
 function set({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
-  const { to, note, by = thisUser(), id, json = false } = given
+  const { to, note, by = currentUser(), id, json = false } = given
   const problems = [
     ...(to === undefined
       ? ['--to is missing']
@@ -87,10 +86,10 @@ function set({ terminal, options, cwd }: CommandContext, name: string, given: Tr
   ]
   if (to === undefined || note === undefined || problems.length > 0)
     throw usage(
-      `a level is set with --to and --note: ${problems.join('; ')}`,
+      `setting a level needs --to and --note: ${problems.join('; ')}`,
       'For example: reeve trust analysts set --to proficient --note "reviewed by hand"',
     )
-  return look(options, cwd, async (runtime) =>
+  return withRuns(options, cwd, async (runtime) =>
     tell(
       await runtime.trust.set({
         trust: name,
@@ -116,13 +115,13 @@ function tell(view: TrustView, terminal: Terminal, json: boolean): Exit {
   return exits.done
 }
 
-/** Exact counts: a rate that was rounded hides what is missing. */
+/** Exact counts, as a rounded rate would hide how many runs are missing. */
 const summary = ({ name, level, mode, completed, succeeded }: TrustView, { style }: Terminal): string =>
   `${style('bold', visible(name))}  ${level} (${mode})  ${succeeded} of ${completed} runs succeeded`
 
 const nextLine = ({ next }: TrustView): string =>
   next.ok
-    ? `rises to ${next.target} when the next run has ended`
+    ? `promoted to ${next.target} when the next run has ended`
     : next.target === undefined
       ? visible(next.reason.message)
       : `not yet ${next.target}: ${visible(next.reason.message)}`

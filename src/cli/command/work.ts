@@ -1,13 +1,12 @@
 /**
- * `reeve work`: a worker, which drives the runs of a config's agents until it is told to stop.
+ * `reeve work`: a worker process, which drives the runs of a config's agents until it is stopped.
  *
- * Owns: staying, what is said at the beginning and the end, the exit code of a worker. Does not own: driving (the
- * engine), warnings (main.ts shows them). A worker may be the first at a place: it alone creates the store that its
- * config names. Runs stay as they are when it goes.
+ * Owns: the output at start and end, the exit code of a worker. Does not own: driving (the engine), warnings (main.ts).
+ * Only this command creates the store that its config names. When the worker stops, its runs stay parked in the store.
  */
 import { aborted, shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { configName, loadConfig, namedStore, openRuntime, type Place } from '../store.ts'
+import { configName, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
 
 /** Drives until Ctrl-C or SIGTERM. */
 export async function work({ terminal, cwd, options, interrupted }: CommandContext): Promise<Exit> {
@@ -18,20 +17,17 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   const widest = Math.max(...config.agents.map(({ name }) => name.length))
   for (const { name, version } of config.agents)
     terminal.line(`  drives ${name.padEnd(widest)}  ${terminal.style('dim', version)}`)
-  terminal.line('Ctrl-C ends it; runs stay where they are, and go on with the next worker.')
+  terminal.line('Ctrl-C stops the worker; its runs are parked and continue with the next worker.')
   if ((await Promise.race([aborted(interrupted), storeLost()])) === 'lost') return exits.failed
-  // whoever supervises processes ends them with SIGTERM, and it is no failure to obey
+  // a process supervisor ends its processes with SIGTERM; obeying is not a failure
   const isToldByProcess = interrupted.reason === 'SIGTERM'
   terminal.note(
-    `${isToldByProcess ? '' : '\n'}The worker ends as soon as what may not be cut off has ended; a second Ctrl-C ends it at once.`,
+    `${isToldByProcess ? '' : '\n'}The worker stops when its uninterruptible steps have ended; a second Ctrl-C stops it at once.`,
   )
   return isToldByProcess ? exits.done : exits.interrupted
 }
 
-/**
- * Resolves when the store is gone from under this worker; the warning says so. Whoever supervises the process starts
- * another one.
- */
+/** Resolves when the store file of this worker was replaced or removed. A process supervisor then starts a new worker. */
 const storeLost = (): Promise<'lost'> =>
   new Promise((resolve) => {
     process.on('warning', (warning: Error & { readonly code?: string }) => {
@@ -39,4 +35,5 @@ const storeLost = (): Promise<'lost'> =>
     })
   })
 
-const nameOf = (place: Place): string => ('engine' in place ? `the engine of ${place.config}` : shownStore(place.store))
+const nameOf = (place: RunLocation): string =>
+  'engine' in place ? `the engine of ${place.config}` : shownStore(place.store)

@@ -1,20 +1,21 @@
 /**
- * `reeve takeover`, `handback`, `complete` and `finish`: a human goes on by hand. Own: the words, and how the document
- * is told. Whoever drives the run obeys.
+ * `reeve takeover`, `handback`, `complete` and `finish`: a human continues a run by hand.
+ *
+ * Owns: the output, and the takeover context as text. The process that drives the run carries the commands out.
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
 import type { HandBack, TakeoverContext, TakeoverStep } from '../../public/oversight.ts'
-import { argumentsLine, shortly } from '../asking.ts'
-import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
+import { argumentsLine, preview } from '../request-text.ts'
+import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { furtherCommand, workerCommand, type Further } from '../going-on.ts'
-import { look } from '../store.ts'
+import { driveCommand, workerCommand, type LocatedRun } from '../next-command.ts'
+import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
 import { decidedWithin } from './recruit.ts'
 
-/** Who says so, and why. */
+/** Who gives the command, and why. */
 export interface ByHandOptions {
   readonly by?: string
   readonly reason?: string
@@ -22,42 +23,42 @@ export interface ByHandOptions {
   readonly wait: number
 }
 
-const said = ({ by, reason }: ByHandOptions): { readonly by: string; readonly reason?: string } => ({
-  by: by ?? thisUser(),
+const author = ({ by, reason }: ByHandOptions): { readonly by: string; readonly reason?: string } => ({
+  by: by ?? currentUser(),
   ...(reason === undefined ? {} : { reason }),
 })
 
-const undecided = async (further: Further): Promise<string> =>
-  `Nobody drives the run ${further.run} now. It obeys as soon as somebody does:\n  ${await workerCommand(further)}\n  reeve show ${quoted(further.run)}${whereOf(further.context.options)}`
+const notDriven = async (located: LocatedRun): Promise<string> =>
+  `No worker drives the run ${located.run}. The command takes effect when one does:\n  ${await workerCommand(located)}\n  reeve show ${quoted(located.run)}${whereOf(located.context.options)}`
 
-/** Takes a run over, and tells what there is to go on with. */
+/** Takes a run over and prints the state to continue from. */
 export function takeover(
   context: CommandContext,
   run: string,
   given: ByHandOptions & { readonly now?: boolean; readonly json?: boolean },
 ): Promise<Exit> {
   const { terminal, options, cwd, interrupted } = context
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const { now = false, json = false, wait } = given
-    const how = { ...said(given), at: now ? 'now' : 'next' } as const
+    const how = { ...author(given), at: now ? 'now' : 'next' } as const
     const taken = await decidedWithin(wait, interrupted, (signal) =>
       runtime.handle(run).control.takeOver({ ...how, signal }),
     )
     const where = whereOf(options)
     if (taken === undefined) {
-      // nobody reads the word, and who came first is in the journal
+      // no process reads the command; the journal names an earlier owner
       const { takeover: has } = await runtime.handle(run).view()
-      if (has === undefined) terminal.line(await undecided({ context, runtime, place, run }))
+      if (has === undefined) terminal.line(await notDriven({ context, runtime, place, run }))
       else
         terminal.note(
-          `${keeps(has.by)} Nobody drives the run ${run} now; it goes on after: reeve handback ${run}${where}`,
+          `${keeps(has.by)} No worker drives the run ${run}; hand it back with: reeve handback ${run}${where}`,
         )
       return has === undefined ? exits.waiting : exits.failed
     }
     if (json) terminal.line(JSON.stringify(taken))
     else {
-      const unsaid = new Set((await runtime.questions({ run })).map(({ id }) => id))
-      for (const line of contextLines(taken, where, unsaid)) terminal.line(line)
+      const pending = new Set((await runtime.questions({ run })).map(({ id }) => id))
+      for (const line of contextLines(taken, where, pending)) terminal.line(line)
     }
     if (!taken.takenOver) terminal.note(keeps(taken.owner))
     return taken.takenOver ? exits.done : exits.failed
@@ -65,9 +66,9 @@ export function takeover(
 }
 
 const keeps = (owner: string | undefined): string =>
-  `${owner === undefined ? 'Somebody' : visible(owner)} has it already, and keeps it.`
+  `The run is already taken over by ${owner === undefined ? 'someone else' : visible(owner)}.`
 
-/** Hands a run back, with an edited plan if there is one. */
+/** Hands a run back, optionally with an edited plan. */
 export function handback(
   context: CommandContext,
   run: string,
@@ -75,10 +76,10 @@ export function handback(
 ): Promise<Exit> {
   const { plan: file, team, wait } = given
   const { terminal, options, cwd, interrupted } = context
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const plan = file === undefined ? undefined : await readPlan(resolve(cwd, file))
     const how: HandBack = {
-      ...said(given),
+      ...author(given),
       ...(plan === undefined ? {} : { plan }),
       ...(team === undefined ? {} : { team }),
     }
@@ -88,8 +89,8 @@ export function handback(
     })
     terminal.line(
       done === undefined
-        ? await undecided({ context, runtime, place, run })
-        : `The run ${run} goes on${plan === undefined ? '' : ' with the edited plan'}.`,
+        ? await notDriven({ context, runtime, place, run })
+        : `The run ${run} continues${plan === undefined ? '' : ' with the edited plan'}.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
@@ -100,8 +101,8 @@ async function readPlan(file: string): Promise<NonNullable<HandBack['plan']>> {
     return JSON.parse(await readFile(file, 'utf8')) as NonNullable<HandBack['plan']>
   } catch (thrown) {
     throw usage(
-      `the plan cannot be read: ${messageOf(thrown)}`,
-      'It is JSON: { "add": [ … ], "replace": [ … ], "remove": [ … ], "results": { … } }',
+      `cannot read the plan: ${messageOf(thrown)}`,
+      'Write JSON: { "add": [ … ], "replace": [ … ], "remove": [ … ], "results": { … } }',
     )
   }
 }
@@ -115,24 +116,28 @@ export function complete(
   given: ByHandOptions & { readonly text?: boolean },
 ): Promise<Exit> {
   const { terminal, options, cwd, interrupted } = context
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const handle = runtime.handle(run)
     const isTask = (await handle.view()).teams.some(({ plan }) => plan.tasks.some(({ task }) => task === step))
-    const how = { ...(isTask ? { task: step } : { delegation: step }), output: outputOf(value, given), ...said(given) }
+    const how = {
+      ...(isTask ? { task: step } : { delegation: step }),
+      output: outputOf(value, given),
+      ...author(given),
+    }
     const done = await decidedWithin(given.wait, interrupted, async (signal) => {
       await handle.control.complete({ ...how, signal })
       return true
     })
     terminal.line(
       done === undefined
-        ? await undecided({ context, runtime, place, run })
-        : `${visible(step)} is finished by hand. Whoever waits for it goes on with that.`,
+        ? await notDriven({ context, runtime, place, run })
+        : `${visible(step)} is completed by hand. Its dependents continue with that value.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
 }
 
-/** Ends a run that a human has, with this output. */
+/** Ends a run that was taken over, with this output. */
 export function finish(
   context: CommandContext,
   run: string,
@@ -140,17 +145,17 @@ export function finish(
   given: ByHandOptions & { readonly text?: boolean },
 ): Promise<Exit> {
   const { terminal, options, cwd, interrupted } = context
-  return look(options, cwd, async (runtime, place) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const handle = runtime.handle(run)
-    await handle.control.finish({ output: outputOf(value, given), ...said(given) })
+    await handle.control.finish({ output: outputOf(value, given), ...author(given) })
     const done = await decidedWithin(given.wait, interrupted, async (signal) => {
       for await (const { event } of handle.events({ signal })) void event
       return signal.aborted ? undefined : true
     })
     terminal.line(
       done === undefined
-        ? `The run ${run} ends with this output as soon as somebody drives it:\n  ${await furtherCommand({ context, runtime, place, run })}`
-        : `The run ${run} has ended with this output. Nothing that was done is undone.`,
+        ? `The run ${run} ends with this output when a worker drives it:\n  ${await driveCommand({ context, runtime, place, run })}`
+        : `The run ${run} has ended with this output. Completed effects stay.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
@@ -159,8 +164,8 @@ export function finish(
 const outputOf = (value: string, { text = false }: { readonly text?: boolean }): ReturnType<typeof readValue> =>
   text ? value : readValue(value)
 
-/** The document for people. `unsaid`: what still waits for somebody's word. */
-function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlySet<string>): readonly string[] {
+/** The takeover context as text. `pending`: ids of the questions without an answer. */
+function contextLines(context: TakeoverContext, where: string, pending: ReadonlySet<string>): readonly string[] {
   const { run, agent, owner, reason, currentStep, totalSteps, failureReason, pendingApprovals, unreadMail, results } =
     context
   const list = (title: string, steps: readonly TakeoverStep[]): string[] =>
@@ -175,9 +180,9 @@ function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlyS
     ...list('skipped', context.skipped),
     ...(failureReason === undefined ? [] : [`failed last: ${visibleLine(failureReason)}`]),
     ...pendingApprovals.map(({ id, tool, input }) =>
-      unsaid.has(id)
+      pending.has(id)
         ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${quoted(id)}${where}`
-        : `decided already, not acted on yet: ${visible(tool)} with ${argumentsLine(input)}`,
+        : `decided, not yet read by the run: ${visible(tool)} with ${argumentsLine(input)}`,
     ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),
     `next: ${suggestion(context)}`,
@@ -194,8 +199,8 @@ function stepText(
   const more = [
     by === undefined ? undefined : `by hand, ${visible(by)}`,
     waitsFor === undefined ? undefined : `waits for ${waitsFor.join(', ')}`,
-    output === undefined ? undefined : shortly(output),
-    partial === undefined ? undefined : `so far: ${shortly(partial)}`,
+    output === undefined ? undefined : preview(output),
+    partial === undefined ? undefined : `so far: ${preview(partial)}`,
     failure?.message ?? reason,
   ].flatMap((each) => (each === undefined ? [] : [visibleLine(each)]))
   return visible(`${id} (${worker})${about}${more.length === 0 ? '' : `: ${more.join('; ')}`}`)
@@ -210,6 +215,6 @@ function suggestion({ suggestedNextAction: next }: TakeoverContext): string {
     case 'wait':
       return `wait for ${next.for.map((each) => `"${visible(each)}"`).join(', ')}`
     case 'synthesise':
-      return 'put the results together'
+      return 'combine the results'
   }
 }

@@ -1,39 +1,39 @@
 /**
- * Showing a run while it goes on: as a tree in place, as plain lines, or as NDJSON.
+ * Live display of a run: as a tree redrawn in place, as plain lines, or as NDJSON.
  *
- * Owns: which of the three, that what was shown is complete up to where it stops, the redrawing. Does not own: what is
- * decided (watch.ts), what a line says (lines.ts, tree.ts). Showing changes nothing (K9).
+ * Owns: the choice of the three, the redrawing; the display is complete up to the position where it stops. Does not
+ * own: decisions (watch.ts), the content of a line (event-lines.ts, tree.ts). A display never changes a run (K9).
  */
 import { stopwatch } from '../core/index.ts'
 import type { Run } from '../runtime/index.ts'
-import { eventLines } from './lines.ts'
+import { eventLines } from './event-lines.ts'
 import type { Terminal } from './terminal.ts'
 import { Painter, treeLines } from './tree.ts'
 
-/** How a run is shown. */
-export interface ShowingOptions {
+/** How a run is displayed. */
+export interface DisplayOptions {
   readonly terminal: Terminal
   readonly json: boolean
-  /** Events up to this position are not shown again, except in the tree. */
+  /** Skips events up to this position, except in the tree. */
   readonly from?: number
   /** Aborted by Ctrl-C. */
   readonly interrupted: AbortSignal
 }
 
-/** A run that is being shown. */
-export interface Showing {
-  /** Resolves when the run has ended and everything is shown, or the showing was stopped. */
+/** The display of a run. */
+export interface RunDisplay {
+  /** Resolves when the run has ended and all its events are displayed, or the display was stopped. */
   readonly done: Promise<void>
-  /** Shows what has happened up to now and no more. Resolves to the last position. */
+  /** Displays the events up to now, then stops. Resolves to the last position. */
   stop(): Promise<number>
 }
 
-/** Begins to show a run. */
-export function showRun(run: Run, options: ShowingOptions): Showing {
+/** Starts the display of a run. */
+export function showRun(run: Run, options: DisplayOptions): RunDisplay {
   return !options.json && options.terminal.isLive ? asTree(run, options) : asLines(run, options)
 }
 
-function asLines(run: Run, { terminal, json, from = 0, interrupted }: ShowingOptions): Showing {
+function asLines(run: Run, { terminal, json, from = 0, interrupted }: DisplayOptions): RunDisplay {
   const stopped = new AbortController()
   const lineOf = eventLines()
   let shown = 0
@@ -61,7 +61,7 @@ function asLines(run: Run, { terminal, json, from = 0, interrupted }: ShowingOpt
 
 const frameMs = 100
 
-function asTree(run: Run, { terminal, interrupted }: ShowingOptions): Showing {
+function asTree(run: Run, { terminal, interrupted }: DisplayOptions): RunDisplay {
   const stopped = new AbortController()
   const signal = AbortSignal.any([stopped.signal, interrupted])
   const painter = new Painter(terminal)
@@ -101,7 +101,7 @@ function asTree(run: Run, { terminal, interrupted }: ShowingOptions): Showing {
   }
 }
 
-/** Resolves after a while, or at the signal. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = (): void => {

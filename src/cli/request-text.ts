@@ -1,9 +1,8 @@
 /**
- * What is asked of an approver, as text: approvals with the exact arguments that are decided about, questions with
- * where they are answered.
+ * Requests as text: approvals with their exact arguments, questions with the command that answers them.
  *
- * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own:
- * which characters are visible (core), who is asked (watch.ts), deciding (command/).
+ * Owns: how much of a value a terminal shows; that no line of a value looks like a line of Reeve. Does not own: which
+ * characters are visible (core), the inline question (watch.ts), deciding (command/).
  */
 import { quoted } from './context.ts'
 import {
@@ -20,29 +19,24 @@ import {
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 
-/**
- * How much is shown: of a value on a line, of a value that is decided about, of its lines, of the number of arguments.
- */
+/** Limits: characters of a value on one line, characters of an argument to approve, its lines, number of arguments. */
 const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
 
-const measured = (text: string, characters: number, where: string): string =>
+const truncated = (text: string, characters: number, where: string): string =>
   text.length <= characters ? text : `${beginning(text, characters)}… (${text.length} characters${where})`
 
-/** A value on one line; a long one is cut and measured. */
-export const shortly = (value: unknown, where = '', characters: number = most.brief): string =>
-  measured(visibleJson(value), characters, where)
+/** A value on one line; a long one is cut, with its length. */
+export const preview = (value: unknown, where = '', characters: number = most.brief): string =>
+  truncated(visibleJson(value), characters, where)
 
-/**
- * The name of an argument; one that is more than a name stands in quotation marks, so that it can be taken for no
- * value.
- */
-const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : shortly(name))
+/** The name of an argument. One that is not an identifier is quoted, so that it cannot be mistaken for a value. */
+const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : preview(name))
 
-/** The arguments of a call on one line: each of them shortened for itself, so that a long one hides no other. */
+/** The arguments of a call on one line. Each is cut separately, so that a long one hides no other. */
 export function argumentsLine(input: Json): string {
-  if (!isObject(input)) return shortly(input)
+  if (!isObject(input)) return preview(input)
   const fields = Object.entries(input)
-  const shown = fields.slice(0, most.arguments).map(([name, value]) => `${nameText(name)}: ${shortly(value)}`)
+  const shown = fields.slice(0, most.arguments).map(([name, value]) => `${nameText(name)}: ${preview(value)}`)
   const more = fields.length <= most.arguments ? [] : [`… and ${fields.length - most.arguments} more`]
   return fields.length === 0 ? 'no arguments' : [...shown, ...more].join(', ')
 }
@@ -50,18 +44,17 @@ export function argumentsLine(input: Json): string {
 /** How an interrupt ended. */
 export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
   outcome.status === 'completed'
-    ? `answered${outcome.by === undefined ? '' : ` by ${visible(outcome.by)}`}: ${shortly(outcome.output)}`
+    ? `answered${outcome.by === undefined ? '' : ` by ${visible(outcome.by)}`}: ${preview(outcome.output)}`
     : visibleLine(describeOutcome(outcome))
 
 /** The command that answers an interrupt. */
 export const answerCommand = (id: string, where: string): string => `reeve answer ${id} <json or text>${where}`
 
-const inFull = '; reeve show --json has them all'
+const inFull = '; see all with reeve show --json'
 
 /**
- * What is asked, for people: each argument on a line of its own. A line that is wider than the terminal goes on behind
- * a bar, as does a text of several lines: what stands in a value stands right of the bar, and never where our own lines
- * begin. What is left out is counted.
+ * An approval for people: each argument on a line of its own. A long line, or a text of several lines, continues behind
+ * a bar. So the content of a value never starts where a line of Reeve starts. Omitted lines are counted.
  */
 export function approvalLines(approval: Approval, columns = 100): readonly string[] {
   const { tool, path, reason, risk, input, id } = approval
@@ -77,7 +70,7 @@ export function approvalLines(approval: Approval, columns = 100): readonly strin
       .flatMap(([name, value]) =>
         typeof value === 'string' && value.includes('\n')
           ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns)]
-          : wrapped(`  ${nameText(name)}: ${shortly(value, inFull, most.value)}`, columns),
+          : wrapped(`  ${nameText(name)}: ${preview(value, inFull, most.value)}`, columns),
       ),
     ...(more <= 0 ? [] : [`  … and ${more} more arguments${inFull}`]),
     ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),
@@ -85,7 +78,7 @@ export function approvalLines(approval: Approval, columns = 100): readonly strin
   ]
 }
 
-type Asked = Pick<
+type ApproverRules = Pick<
   Approval,
   | 'kind'
   | 'task'
@@ -100,9 +93,7 @@ type Asked = Pick<
   | 'until'
 >
 
-/**
- * Why a human is to look, who may decide and until when, one line each. Nothing where anybody may and nothing is said.
- */
+/** Why approval is needed, who may decide, and until when, one line each. Empty if any approver may decide. */
 export function whoLines({
   kind,
   task,
@@ -115,43 +106,43 @@ export function whoLines({
   tier,
   options,
   until,
-}: Asked): readonly string[] {
-  const asked = approvers === undefined ? undefined : `to be decided by ${approvers.map(visible).join(' or ')}`
-  const which = tier === undefined ? '' : ` (asked as number ${tier})`
+}: ApproverRules): readonly string[] {
+  const asked = approvers === undefined ? undefined : `approvers: ${approvers.map(visible).join(' or ')}`
+  const which = tier === undefined ? '' : ` (tier ${tier})`
   return [
     kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
     delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
-    brief === undefined ? undefined : `its brief: ${visibleLine(brief)}`,
+    brief === undefined ? undefined : `brief: ${visibleLine(brief)}`,
     hits.length === 0
       ? undefined
       : `escalated: ${hits.map(({ code, priority }) => `${visible(code)} (${priority})`).join(', ')}`,
     asked === undefined ? undefined : `${asked}${which}`,
     excludes === undefined
       ? undefined
-      : `approved by ${excludes.map(visible).join(' and ')} already: somebody else has to look`,
-    fourEyes === true && excludes === undefined ? 'two people have to approve it' : undefined,
-    options === undefined ? undefined : `may be decided: ${options.join(', ')}`,
+      : `already approved by ${excludes.map(visible).join(' and ')}: a second approver must decide`,
+    fourEyes === true && excludes === undefined ? 'two approvers are required' : undefined,
+    options === undefined ? undefined : `allowed decisions: ${options.join(', ')}`,
     until === undefined || (asked === undefined && fourEyes !== true)
       ? undefined
       : `until ${new Date(until).toISOString()}`,
   ].flatMap((line) => (line === undefined ? [] : [line]))
 }
 
-/** A text with its lines; of those that are too many, the first and the last. */
+/** The lines of a text; if there are too many, the first and the last. */
 function textLines(text: string, columns: number): readonly string[] {
-  const lines = text.split('\n').map((line) => measured(visible(line), most.value, inFull))
+  const lines = text.split('\n').map((line) => truncated(visible(line), most.value, inFull))
   const left = lines.length - most.lines
   const behind = (some: readonly string[]): readonly string[] => some.flatMap((line) => wrapped(line, columns, bar))
   if (left <= 0) return behind(lines)
   const half = most.lines / 2
   return [
     ...behind(lines.slice(0, half)),
-    `    … ${left} of ${lines.length} lines are left out${inFull}`,
+    `    … ${left} of ${lines.length} lines omitted${inFull}`,
     ...behind(lines.slice(-half)),
   ]
 }
 
-/** A question that is no approval: what it is, and how it is answered. */
+/** A question other than an approval: its text, and the command or call that answers it. */
 export function questionLines(
   { kind, id, body }: RunWaiting['questions'][number],
   run: string,
@@ -159,19 +150,19 @@ export function questionLines(
 ): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
-    interrupt: `Answer it: ${answerCommand(id, where)}`,
-    approval: `Decide it: reeve approve ${quoted(id)}${where}`,
-    'in-doubt': `Answer it from code: runtime.handle('${run}').control.settleDoubt({ … }): say whether it happened`,
-    diverged: `Answer it from code: runtime.handle('${run}').control.settleDivergence({ … }): say what became of it`,
+    interrupt: `Answer with: ${answerCommand(id, where)}`,
+    approval: `Decide with: reeve approve ${quoted(id)}${where}`,
+    'in-doubt': `Settle it from code: runtime.handle('${run}').control.settleDoubt({ … }) states whether the effect happened`,
+    diverged: `Settle it from code: runtime.handle('${run}').control.settleDivergence({ … }) states what happened to the step`,
   }[kind]
   return [
-    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull, most.value)}`}`,
+    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull, most.value)}`}`,
     `  ${answer}`,
   ]
 }
 
-/** What an operator can do about a run that is set aside. */
+/** The commands for a run that was set aside. */
 export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
   ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
-  `  try again: reeve resume ${quoted(run)}${where}    (or end it without its code: reeve cancel ${quoted(run)}${where})`,
+  `  retry: reeve resume ${quoted(run)}${where}    (or end it without its code: reeve cancel ${quoted(run)}${where})`,
 ]

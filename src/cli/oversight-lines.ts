@@ -1,13 +1,11 @@
 /**
- * Lines about humans: who has a run and what they did by hand, what they were to look at, what became of trust, one
- * line for an event.
+ * Event lines of oversight: takeovers, pauses, escalations, edits by hand, trust. One line for an event.
  *
- * Owns: what such a line says. Does not own: which events of other families have one (lines.ts), approvals and
- * questions (lines.ts).
+ * Owns: what such a line says. Does not own: the lines of other events, approvals and questions (event-lines.ts).
  */
 import { cut, visibleLine } from '../core/index.ts'
 import type { JournalEvent } from '../runtime/index.ts'
-import { shortly } from './asking.ts'
+import { preview } from './request-text.ts'
 
 const shown = (text: string): string => visibleLine(text)
 const brief = (text: string): string => cut(shown(text), 120)
@@ -15,55 +13,55 @@ const who = (name: string | undefined): string => (name === undefined ? 'a human
 const by = (name: string | undefined): string => (name === undefined ? '' : ` by ${shown(name)}`)
 const why = (reason: string | undefined): string => (reason === undefined || reason === '' ? '' : `: ${brief(reason)}`)
 
-/** What a human did, or was to look at; undefined for all other events. `agent`: whose event it is. */
+/** The line of an oversight event; undefined for all other events. `agent`: the agent that the event belongs to. */
 export function humanLine(event: JournalEvent, agent: string): string | undefined {
   switch (event.type) {
     case 'run.forked':
       return `forked from ${event.run} at ${event.at}${by(event.by)}${why(event.reason)}`
     case 'run.taken-over':
-      return `${who(event.by)} takes the run over${why(event.reason)}`
+      return `run taken over by ${who(event.by)}${why(event.reason)}`
     case 'run.handed-back':
-      return `${who(event.by)} hands the run back${why(event.reason)}`
+      return `run handed back by ${who(event.by)}${why(event.reason)}`
     case 'run.pausing':
       return event.escalated === true
-        ? 'run pausing: what is in flight is called back'
+        ? 'run pausing: steps in flight are stopped'
         : `run pausing${by(event.by)}${why(event.reason)}`
     case 'run.paused':
       return 'run paused'
     case 'run.resumed':
       return `run resumed${by(event.by)}${why(event.reason)}`
     case 'control.ignored':
-      return `${event.command}${by(event.by)} changes nothing${why(event.why)}`
+      return `${event.command}${by(event.by)} had no effect${why(event.why)}`
     case 'cancel.received':
       return event.outcome === undefined
-        ? `${agent} is cancelled${event.keeps === true ? ', and nothing is undone' : ''}: ${brief(event.reason)}`
+        ? `${agent} is cancelled${event.keeps === true ? ', nothing is undone' : ''}: ${brief(event.reason)}`
         : `${agent} is ${brief(event.reason)}`
     case 'effect.held':
       return `${agent}: ${event.address} is held back`
     case 'effect.released':
-      return `${agent}: ${event.address} is let out`
+      return `${agent}: ${event.address} is released`
     case 'effect.cleared':
-      return `${agent}: ${event.address} did not happen, says ${who(event.by)}`
+      return `${agent}: ${event.address} did not happen, according to ${who(event.by)}`
     default:
-      return lookedAt(event, agent)
+      return editOrReviewLine(event, agent)
   }
 }
 
-/** Plans that humans have changed, work that they have to look at or sent back. */
-function lookedAt(event: JournalEvent, agent: string): string | undefined {
+/** Edits of plans, tasks sent back, escalations, assessments, trust. */
+function editOrReviewLine(event: JournalEvent, agent: string): string | undefined {
   switch (event.type) {
     case 'plan.edited':
-      return `the plan of ${agent} is edited${by(event.by)}${edited(event)}${event.reason === undefined ? '' : ` (${brief(event.reason)})`}`
+      return `the plan of ${agent} was edited${by(event.by)}${edited(event)}${event.reason === undefined ? '' : ` (${brief(event.reason)})`}`
     case 'plan.edit-refused':
-      return `the plan of ${agent} is not edited${by(event.by)}: ${event.problems.map(brief).join('; ')}`
+      return `an edit of the plan of ${agent}${by(event.by)} was refused: ${event.problems.map(brief).join('; ')}`
     case 'task.reopened':
-      return `${shown(event.task)} is to be done again${by(event.by)} (round ${event.round})${why(event.feedback)}`
+      return `${shown(event.task)} was sent back${by(event.by)} (round ${event.round})${why(event.feedback)}`
     case 'escalation.raised': {
       const hits = event.hits.map(({ code, priority, detail }) => `${code} (${priority}): ${brief(detail)}`)
-      return `${agent}: a human ${event.asks ? 'is to look' : 'could look'} at the ${event.subject} ${shown(event.name)}${hits.length === 0 ? '' : `: ${hits.join('; ')}`}`
+      return `${agent}: the ${event.subject} ${shown(event.name)} is escalated${event.asks ? '' : ' (no approval needed)'}${hits.length === 0 ? '' : `: ${hits.join('; ')}`}`
     }
     case 'result.assessed':
-      return `${agent} says of its result: ${assessed(event)}`
+      return `${agent} assesses its result: ${assessed(event)}`
     case 'trust.updated':
       return `trust in ${shown(event.trust)}: ${event.level}, ${event.succeeded} of ${event.tasks} succeeded${why(event.reason)}`
     default:
@@ -98,7 +96,7 @@ function assessed({
     confidence === undefined ? undefined : `confidence ${confidence}`,
     costUsd === undefined ? undefined : `costs $${costUsd}`,
     proposedAction === undefined ? undefined : `proposes ${shown(proposedAction.name)}`,
-    proposedAction?.input === undefined ? undefined : `with ${shortly(proposedAction.input)}`,
+    proposedAction?.input === undefined ? undefined : `with ${preview(proposedAction.input)}`,
     cannotDo === undefined ? undefined : `cannot be done: ${brief(cannotDo)}`,
   ].filter((each) => each !== undefined)
   return said.length === 0 ? 'nothing' : said.join(', ')

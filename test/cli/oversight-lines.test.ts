@@ -1,7 +1,7 @@
 /** What events about humans say to people who read them as lines. */
 import { expect, test } from 'vitest'
 import type { JournalEvent, Recorded } from '../../src/runtime/index.ts'
-import { eventLines } from '../../src/cli/lines.ts'
+import { eventLines } from '../../src/cli/event-lines.ts'
 
 const fact = { op: 'fact', address: 'f' } as const
 const task = (name: string) => ({ task: name, description: name, member: `${name}_1`, role: 'r', dependencies: [] })
@@ -36,10 +36,10 @@ test('who has a run, why, and what changed nothing', () => {
     ),
   ).toEqual([
     'run pausing by ann: lunch',
-    'ann takes the run over: I know them',
-    'a human takes the run over',
-    'resume by bob changes nothing: a human has taken it over',
-    'ann hands the run back: done',
+    'run taken over by ann: I know them',
+    'run taken over by a human',
+    'resume by bob had no effect: a human has taken it over',
+    'run handed back by ann: done',
     'run resumed',
     'forked from o at 4 by ann',
   ])
@@ -80,13 +80,13 @@ test('what was done by hand, and what became of a plan', () => {
       { type: 'activation.settled', outcome: { status: 'completed', output: 1, by: 'ann\u001b[2J' } },
     ),
   ).toEqual([
-    'the plan of crew is edited by ann: added c; replaced b; removed d; done by hand a; concurrency 2 (cheaper)',
-    'the plan of crew is not edited by ann: no such task; a cycle',
-    'a is done by hand by ann',
-    'a is to be done again by ann (round 2): shorter',
+    'the plan of crew was edited by ann: added c; replaced b; removed d; done by hand a; concurrency 2 (cheaper)',
+    'an edit of the plan of crew by ann was refused: no such task; a cycle',
+    'a was done by hand (ann)',
+    'a was sent back by ann (round 2): shorter',
     'crew is finished by ann: by phone',
     'crew is cancelled: enough',
-    String.raw`crew completed: done by hand by ann\u001b[2J`,
+    String.raw`crew completed: done by hand (ann\u001b[2J)`,
   ])
 })
 
@@ -115,9 +115,9 @@ test('what a human is to look at, and what became of trust', () => {
       { ...fact, type: 'trust.updated', trust: 'analysts', level: 'novice', tasks: 3, succeeded: 2, reason: '2 of 50' },
     ),
   ).toEqual([
-    'crew: a human is to look at the result crew: low_confidence (low): 0.3 is less than 0.6',
-    'crew: a human could look at the action pay',
-    'crew says of its result: confidence 0.3, costs $2, proposes pay, with 1, cannot be done: no key',
+    'crew: the result crew is escalated: low_confidence (low): 0.3 is less than 0.6',
+    'crew: the action pay is escalated (no approval needed)',
+    'crew assesses its result: confidence 0.3, costs $2, proposes pay, with 1, cannot be done: no key',
     'trust in analysts: novice, 2 of 3 succeeded: 2 of 50',
   ])
 })

@@ -1,0 +1,51 @@
+/**
+ * The next command: which command drives a run located, after an answer or a control command that no worker may have
+ * read yet.
+ *
+ * Owns: the choice of that command, and whether it needs a config. Does not own: sending answers and control commands
+ * (command/).
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Runtime } from '../runtime/index.ts'
+import { whereOf, type CommandContext, quoted } from './context.ts'
+import { isDemoAgent } from '../demo/index.ts'
+import { configName, type RunLocation } from './store.ts'
+
+/** A run, and where it was found. */
+export interface LocatedRun {
+  readonly context: Pick<CommandContext, 'options' | 'cwd'>
+  readonly runtime: Runtime
+  readonly place: RunLocation
+  readonly run: string
+}
+
+/** The command that drives the run: `reeve resume` for a store, `reeve work` for an engine. */
+export async function driveCommand(located: LocatedRun): Promise<string> {
+  return 'engine' in located.place ? `reeve work${await driverOptions(located)}` : resumeCommand(located)
+}
+
+/** The command that resumes the run. */
+export async function resumeCommand(located: LocatedRun): Promise<string> {
+  return `reeve resume ${quoted(located.run)}${await driverOptions(located)}`
+}
+
+/** The command that keeps driving the run: `reeve work`; for a run of the demo, `driveCommand`. */
+export async function workerCommand(located: LocatedRun): Promise<string> {
+  return (await isOfDemo(located)) ? driveCommand(located) : `reeve work${await driverOptions(located)}`
+}
+
+/** The sentence that says how the run continues if no worker drives it. */
+export async function continueHint(located: LocatedRun): Promise<string> {
+  return `If no worker is running, continue the run with:\n  ${await driveCommand(located)}`
+}
+
+const isOfDemo = async ({ runtime, run }: LocatedRun): Promise<boolean> =>
+  isDemoAgent((await runtime.handle(run).view()).agent)
+
+/** The options to drive the run with. Reading and deciding need no config; driving needs the one with the agents. */
+async function driverOptions(located: LocatedRun): Promise<string> {
+  const { options, cwd } = located.context
+  const has = options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+  return `${whereOf(options)}${has ? '' : ' --config <file>'}`
+}
