@@ -1,5 +1,5 @@
 /**
- * The handle of a run: everything that one can know of it and do to it from outside.
+ * The handle of a run: how it is watched, answered and commanded from outside.
  *
  * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions
  * (decisions.ts), reading (run-feed.ts). A handle holds no state of the run: any number of them, in any number of
@@ -61,8 +61,8 @@ import { wholeFeed } from './feed/whole-feed.ts'
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
 
 /**
- * A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too), but nothing
- * whose deadline has passed.
+ * A run that cannot go on without an answer or a command: its open approvals, and all that is open (`questions`:
+ * approvals too), without what has passed its deadline.
  */
 export interface RunWaiting {
   readonly status: 'waiting' | 'queued' | 'paused' | 'human_control' | 'stuck'
@@ -101,32 +101,36 @@ export interface Run<O = Json> {
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
   /**
-   * What is said, from the first word to the end of the run, while it is written where that is seen here: a reader that
-   * begins late has at once what was said before. Without options: of whoever holds the control of the run, which is
-   * its root and, in flows, whoever it is handed on to; an answer that is forwarded, or with which a hook ends the
-   * work, too. Who works for a call (a delegation, an agent as a tool) or for code that delegates is left out; name
-   * them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
+   * The text of the run, from its first word to its end, while it is written. A reader that begins late gets at once
+   * what was said before. Without options it is the text of the agent in control: the root and, in flows, the agent
+   * that control was handed to; also an answer that is forwarded, or that a hook ends the work with. Workers of a
+   * delegation, of an agent as a tool, or of code are left out: name them by `agent` or `path`. The text of the
+   * branches of a `parallel` is mixed; `parts` tells them apart.
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /**
-   * Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that:
-   * `runtime.questions({ run })`. A run that waits for its turn in its session resolves as `queued` when the run ahead
-   * of it needs somebody; while that one works, it waits.
+   * Resolves when the run has ended, or cannot go on without an answer or a command from outside.
+   * `runtime.questions({ run })` lists what is open before that. A run that waits for its turn in its session resolves
+   * as `queued` when the run ahead of it needs an answer; while that one works, it waits.
    */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
+  /** Decides an open approval of this run; the first decision wins. */
   decide(decision: Decision): Promise<void>
+  /** Answers an open question of this run; the first answer wins. */
   answer(answer: Answer): Promise<void>
   /**
    * Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for
    * messages of a type that Reeve itself sends to leaders.
    */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  /** The state of the run: its activations, open questions, teams and usage. */
   view(): Promise<RunView>
   /**
    * One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools
    * answered. Whatever its leader's model was told.
    */
   delegations(): Promise<readonly DelegationView[]>
+  /** What the whole tree has used so far. */
   usage(): Promise<Usage>
   /** What an operator does to the run: pause, resume, cancel, take over, settle. */
   readonly control: RunControl

@@ -67,7 +67,7 @@ export interface Runtime extends AsyncDisposable {
    */
   start<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<Run<OutputOf<A>>>
   start(agent: string, input: Json, options?: StartOptions): Promise<Run>
-  /** Starts a run that belongs to whoever iterates: leaving before the end cancels it. */
+  /** Starts a run that belongs to its reader: leaving the iteration before the end cancels it. */
   stream<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): RunStream<OutputOf<A>>
   stream(agent: string, input: Json, options?: StartOptions): RunStream
   /** The handle of a run. Nothing is read; an unknown id shows when the handle is used. */
@@ -76,11 +76,15 @@ export interface Runtime extends AsyncDisposable {
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /** Open approvals, of all runs or of one. */
   approvals(filter?: { readonly run?: string }): Promise<readonly Approval[]>
-  /** Everything that somebody outside must answer. */
+  /** All open questions, approvals among them, of all runs or of one. */
   questions(filter?: { readonly run?: string }): Promise<readonly Question[]>
+  /** Decides an open approval of any run; the first decision wins. */
   decide(decision: Decision): Promise<void>
+  /** Answers an open question of any run; the first answer wins. */
   answer(answer: Answer): Promise<void>
+  /** As `run.control.settleDoubt`, by the id of the question alone. */
   settleDoubt(settlement: DoubtSettlement): Promise<void>
+  /** As `run.control.settleDivergence`, by the id of the question alone. */
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   /** Versions of agents that are published while the code stays. */
   readonly versions: RuntimeVersions

@@ -26,9 +26,19 @@ import type { UndoTask } from './schedule/rollback.ts'
 
 /** How a planned team is defined. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
+  // Identity and output
+
   readonly name: Name
   /** What it is good for; needed where it is somebody's worker or tool. */
   readonly description?: string
+  /** Declared version. Default `1`. */
+  readonly version?: string
+  /** What its answer must look like. One that does not makes it fail. */
+  readonly output?: Out
+  readonly outputKey?: string
+
+  // Members
+
   /** What its own roles think with, and, where `planner` says nothing else, who plans. */
   readonly model?: ModelRef
   /** Of its own roles. */
@@ -40,6 +50,14 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly roles?: Roles
   /** The role of tasks that name none. Default `generalist`. */
   readonly defaultRole?: string
+  /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
+  readonly maxTeamSize?: number
+  readonly recruit?: RecruitOptions
+  /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
+  readonly lead?: Lead
+
+  // Planning and order
+
   /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
   readonly planner?: PlannerLike
   /**
@@ -47,6 +65,11 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
    * Default false: then the run fails with `plan.failed` or `plan.invalid`.
    */
   readonly fallback?: boolean
+  /**
+   * Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it,
+   * or ask for another. Default false.
+   */
+  readonly approvePlan?: boolean
   /** How a plan is carried out. Default: by its shape. */
   readonly route?: TeamRoute
   readonly routing?: RouteHints
@@ -54,8 +77,9 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly strategy?: TeamStrategy
   /** How many work at once. Default: what the plan says, else 5. */
   readonly concurrency?: number
-  /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
-  readonly maxTeamSize?: number
+
+  // Failures
+
   /**
    * Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0.
    * Default 50: exactly half is tolerated. At 100 it is never given up for their number. Tasks that are added later
@@ -74,28 +98,27 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
   readonly timeoutMs?: number
   readonly dependencies?: DependencyOptions
-  readonly mailbox?: MailboxOptions
-  readonly recruit?: RecruitOptions
-  /** Decides on mail, recruits and plans. Default: everything is allowed. */
-  readonly policy?: TeamPolicy
-  /**
-   * Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it,
-   * or ask for another. Default false.
-   */
-  readonly approvePlan?: boolean
   /**
    * Undoes what was done for tasks that have ended, where the team is cancelled while it is at work: called for each
    * that has succeeded or failed, last ended first, each once, after those at work have undone their own (`onCancel`).
    * Default: what has ended stays.
    */
   readonly undo?: UndoTask
-  /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
-  readonly lead?: Lead
-  /** What its tasks may use. Default: no limit of its own. */
-  readonly budget?: BudgetOptions
+
+  // Mail and policy
+
+  readonly mailbox?: MailboxOptions
+  /** Decides on mail, recruits and plans. Default: everything is allowed. */
+  readonly policy?: TeamPolicy
+
+  // Result
+
   /** Makes the answer of what came of the tasks. Default: they stand one after the other, each under its heading. */
   readonly synthesize?: Synthesizer
   readonly synthesis?: SynthesisOptions
+
+  // Learning
+
   /** What it remembers of earlier runs of a session. Default: nothing. `true`: what Reeve keeps in its own store. */
   readonly memory?: TeamMemory | true
   /**
@@ -103,8 +126,11 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
    * there is a `memory`. A function is asked without a memory, too.
    */
   readonly advisor?: Advisor | AdvisorOptions
-  /** What its answer must look like. One that does not makes it fail. */
-  readonly output?: Out
+
+  // Limits and oversight
+
+  /** What its tasks may use. Default: no limit of its own. */
+  readonly budget?: BudgetOptions
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
   /**
@@ -114,9 +140,6 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly oversight?: Oversight
   /** What it says of its own results: a function of the output and the brief. Default: nothing. */
   readonly assess?: Exclude<Assess, 'report'>
-  readonly outputKey?: string
-  /** Declared version. Default `1`. */
-  readonly version?: string
 }
 
 /** What becomes of tasks whose dependencies do not come. */
