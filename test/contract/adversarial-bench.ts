@@ -15,7 +15,7 @@ import {
 export const adversarial = (seed: string, weather?: Weather, moved = false): EngineSubject => ({
   name: `seed ${seed}`,
   skip: {
-    'minutes count working time; waiting for people costs none; the end is a limit, undone like a cancel':
+    'minutes count working time, not waits for people; the end is a limit, undone like a cancel':
       'what was worked since the last commit is not counted if that commit fails',
   },
   async create({ clock }) {

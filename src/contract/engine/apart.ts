@@ -42,7 +42,7 @@ const spend = (tokens: number, used: number): StepOptions => ({
 const lives: readonly Play[] = [
   {
     invariant: 'K7',
-    name: 'a worker that is placed apart is a run of its own; its leader hears its end, and lists show the run that was started',
+    name: 'a worker placed apart is a run of its own; its leader gets its end, and lists show the root run only',
     async play(stage) {
       stage.agent('w', async (ctx, input) => {
         const { run, path } = ctx.place
@@ -98,7 +98,7 @@ const lives: readonly Play[] = [
   },
   {
     invariant: 'K7',
-    name: 'workers that are placed apart have workers apart; ends come to whoever started them',
+    name: 'workers placed apart have workers apart; each end comes to its leader',
     async play(stage) {
       stage.agent('leaf', async (ctx, input) => step(ctx, 'leaf', stage.does('leaf', input)))
       stage.agent('middle', async (ctx, input) => {
@@ -130,7 +130,7 @@ const lives: readonly Play[] = [
   },
   {
     invariant: 'K3',
-    name: 'a worker apart whose agent nobody has fails as any other; a segment of its leader that ends does not lose its end',
+    name: 'a worker apart without a registered agent fails as usual; its end survives a new leader segment',
     restarts: true,
     async play(stage) {
       const slow = gate()
@@ -185,7 +185,7 @@ const words: readonly Play[] = [
   },
   {
     invariant: 'K9',
-    name: 'what a worker apart asks is a question of its run: the run waits, and goes on when it is answered',
+    name: 'a question of a worker apart belongs to its run: the run waits, and the answer resumes it',
     restarts: true,
     async play(stage) {
       stage.agent('w', async (ctx) => word((await ctx.next(ctx.ask('q', question('int_1')))).outcome))
@@ -247,7 +247,7 @@ const words: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a pause holds back workers apart, also those that begin later; a resume lets all of them go on',
+    name: 'a pause holds back workers apart, also later ones; a resume releases all of them',
     restarts: true,
     async play(stage) {
       const first = gate()
@@ -277,7 +277,7 @@ const words: readonly Play[] = [
 const accounts: readonly Play[] = [
   {
     invariant: 'K11',
-    name: 'what a worker apart may use is set aside at its birth, is all that it may use, and what is left of it comes back',
+    name: 'a worker apart reserves its budget at birth, cannot exceed it, and returns the rest',
     async play(stage) {
       const slow = gate()
       stage.agent('w', async (ctx) => [
@@ -338,7 +338,7 @@ const accounts: readonly Play[] = [
   },
   {
     invariant: 'K11',
-    name: 'a worker apart without a limit of its own has a tenth of what is free above it; one for which there is no room does not begin',
+    name: 'a worker apart without a limit gets a tenth of the free budget; without room it does not begin',
     async play(stage) {
       stage.agent('w', async (ctx) => word(await ended(ctx, ctx.begin('s', stage.does('s'), spend(11, 11)))))
       stage.agent('lead', async (ctx) => [
@@ -381,7 +381,7 @@ const others: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'a fork is one run: it has what a worker apart has ended with, and asks before it does again what one had done that had not ended',
+    name: 'a fork is one run: it has ended apart results, and asks before repeating effects of unfinished ones',
     async play(stage) {
       const slow = gate()
       stage.agent('w', async (ctx, input) => {

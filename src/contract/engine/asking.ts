@@ -46,7 +46,7 @@ const deadlines: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'an answer after the deadline has lost, also if nobody was there when it passed',
+    name: 'an answer after the deadline loses, even if no process drove when it passed',
     restarts: true,
     async play(stage) {
       stage.agent(
@@ -133,7 +133,7 @@ const timers: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'timers that came due while nobody drove end after the restart',
+    name: 'timers that came due without a driving process end after the restart',
     restarts: true,
     async play(stage) {
       stage.agent('a', async (ctx) => {
@@ -201,7 +201,7 @@ export const askingCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'an answer to nobody is unknown, to a question never put closed',
+    name: 'an answer to an unknown activation is unknown, to a question never asked closed',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
       await stage.drive()
@@ -217,7 +217,7 @@ export const askingCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'an accepted answer survives a crash, even if nobody drove when it was given',
+    name: 'an accepted answer survives a crash, even if no process drove when it was given',
     restarts: true,
     async play(stage) {
       stage.agent('worker', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))

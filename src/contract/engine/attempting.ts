@@ -31,7 +31,7 @@ const first = (id: ActivationId): boolean => !id.endsWith('#1')
 export const attemptingCases: readonly Play[] = [
   {
     invariant: 'K6',
-    name: 'a `once` effect that an earlier attempt has made is not made again: the next one has its result; an `idempotent` one has the same key',
+    name: 'the next attempt takes over a made `once` effect’s result and keeps the key of an `idempotent` one',
     async play(stage) {
       const keys: string[] = []
       stage.agent('w', async (ctx) => {
@@ -55,7 +55,7 @@ export const attemptingCases: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'a `once` effect that was under way when an earlier attempt was stopped is in doubt in the next one; only an operator lets it be made again',
+    name: 'a `once` effect in flight at the stop of an attempt is in doubt in the next, for an operator',
     async play(stage) {
       const paying = gate()
       stage.agent('w', async (ctx) => {

@@ -41,7 +41,7 @@ async function spends(
 export const budgetCases: readonly Play[] = [
   {
     invariant: 'K8',
-    name: 'a step that does not fit is refused at once and never run; what is settled below its reserve can be spent again',
+    name: 'a step that does not fit is refused and never run; unused reserve can be spent again',
     async play(stage) {
       stage.agent('a', async (ctx) => [
         await spends(ctx, 's1', stage.does('s1'), spend(60, 30)),
@@ -105,7 +105,7 @@ export const budgetCases: readonly Play[] = [
   },
   {
     invariant: 'K11',
-    name: 'a model call that had left and was stopped is a call of unknown usage, and settles at its reserve; one that never left used nothing',
+    name: 'a stopped model call that left settles at its reserve with unknown usage; one that never left used none',
     async play(stage) {
       const wait = gate()
       stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect, asks(40)))
@@ -141,7 +141,7 @@ export const budgetCases: readonly Play[] = [
   },
   {
     invariant: 'K11',
-    name: 'a model call that is out when its agent ends, begins anew or is cancelled is a call of unknown usage; a crash before makes no second one of it',
+    name: 'a model call in flight at an end, restart or cancel has unknown usage, once, also after a crash',
     restarts: true,
     async play(stage) {
       const wait = gate()
@@ -241,7 +241,7 @@ export const budgetCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'minutes count working time; waiting for people costs none; the end is a limit, undone like a cancel',
+    name: 'minutes count working time, not waits for people; the end is a limit, undone like a cancel',
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => {

@@ -45,7 +45,7 @@ function checkUndone(names: readonly string[]): void {
 const stops: readonly Play[] = [
   {
     invariant: 'K7',
-    name: 'a worker that its leader stops because its time is up has timed out, for its leader, in its journal and in views; those below it are cancelled',
+    name: 'a worker stopped by its timeout is timed out everywhere; those below it are cancelled',
     async play(stage) {
       const work = gate()
       stage.agent('below', (ctx) => step(ctx, 'work', work.effect))
@@ -70,7 +70,7 @@ const stops: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a leader may stop a step, a worker, a question and a timer; their ends arrive, the others go on',
+    name: 'a leader may stop a step, a worker, a question and a timer; their ends arrive, others go on',
     async play(stage) {
       const slow = gate()
       const other = gate()
@@ -141,7 +141,7 @@ const stops: readonly Play[] = [
   },
   {
     invariant: 'K7',
-    name: 'a leader that returns stops what is open; each worker has its own end, undone and told before the leader ends',
+    name: 'a leader that returns stops open work; each worker ends and is undone before the leader ends',
     async play(stage) {
       const work = gate()
       undoer(stage, 'worker', work)
@@ -231,7 +231,7 @@ const corners: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a cancel that keeps what was done undoes nothing, at no depth, but for what must happen in any case; also after a crash',
+    name: 'a cancel that keeps work undoes nothing at any depth but what is mandatory; also after a crash',
     restarts: true,
     async play(stage) {
       const work = (ctx: Context, name: string): void => {
@@ -289,7 +289,7 @@ const corners: readonly Play[] = [
 export const cancelCases: readonly Play[] = [
   {
     invariant: 'K8',
-    name: 'cancel ends the whole tree and undoes it: workers before their leader, last registered first, each once',
+    name: 'cancel ends the whole tree and undoes it: workers first, last registered first, once each',
     async play(stage) {
       const { run, works } = await team(stage)
       const reasons = ['enough', 'again']
@@ -335,7 +335,7 @@ export const cancelCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a compensation that hangs is given up when its time is over; the others run, and the run says what was not undone',
+    name: 'a hanging compensation is given up at its timeout; others run, and the run names what remains',
     async play(stage) {
       const hang = gate(true)
       const work = gate()

@@ -39,7 +39,7 @@ async function nothingBegins(stage: Stage): Promise<void> {
 const takeovers: readonly Play[] = [
   {
     invariant: 'K8',
-    name: 'taken over while it runs: what is in flight ends, nothing begins, also over a kill, until it is handed back',
+    name: 'takeover while running: effects in flight end, nothing begins until the hand back, also over a kill',
     restarts: true,
     async play(stage) {
       const { run, first } = await twoSteps(stage)
@@ -63,7 +63,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'taken over while it is paused, or about to be: the first owner keeps it, and only a hand back lets it go on',
+    name: 'takeover while paused or pausing: the first owner stays, and only a hand back resumes',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       await stage.post({ type: 'pause', run, at: 'next', by: 'pat' })
@@ -89,7 +89,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'handed back when nobody has it: ignored, whether it runs or is paused',
+    name: 'hand back without a takeover: ignored, running or paused',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       await handBack(stage, run, { by: 'ann' })
@@ -113,7 +113,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'a command under one id is one command, from whoever it comes',
+    name: 'a command under one id counts once, from any sender',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       assert.equal(await takeOver(stage, run, { id: 'one', by: 'ann' }), 'accepted')
@@ -134,7 +134,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'taken over within a time: what has not ended by then is called back, and a human still has it',
+    name: 'takeover with a time limit: unfinished effects are called back, and the human keeps the run',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       await takeOver(stage, run, { withinMs: 5_000, by: 'ann' })
@@ -152,7 +152,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'whoever is born while a human has the run begins nothing',
+    name: 'an activation born during a takeover begins nothing',
     async play(stage) {
       const first = gate()
       stage.agent('worker', async (ctx) => step(ctx, 'second', stage.does('second')))
@@ -174,7 +174,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run whose work is done while a human has it does not end before it is handed back, also over a kill',
+    name: 'a run whose work ends during a takeover ends only after the hand back, also over a kill',
     restarts: true,
     async play(stage) {
       const last = gate()
@@ -217,7 +217,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run whose code has returned while something of it still listens ends by a finish or a cancel, also over a kill',
+    name: 'a run whose code returned while a branch still listens ends by finish or cancel, also over a kill',
     restarts: true,
     async play(stage) {
       stage.agent('lead', async (ctx) => {
@@ -242,7 +242,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'an answer that lets a run end and a cancel right behind it end it, whichever counts, though something of it still listens',
+    name: 'an answer that lets a run end and a cancel right behind it end it, in either order',
     async play(stage) {
       stage.agent('lead', async (ctx) => {
         ctx.next((arrival) => arrival.type === 'message').catch(() => undefined)
@@ -258,7 +258,7 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run that waits for somebody can be taken over; what is answered meanwhile counts when it goes on',
+    name: 'a waiting run can be taken over; an answer given meanwhile counts after the hand back',
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const answer = await ended(ctx, ctx.ask('q', question('int_1')))
@@ -321,7 +321,7 @@ const ends: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run that a human finishes ends as they say; nothing is undone, also of those below, and nothing else begins',
+    name: 'a run finished by hand ends as given; nothing is undone at any depth, and nothing else begins',
     restarts: true,
     async play(stage) {
       const { run, first } = await threeLevels(stage)
@@ -342,7 +342,7 @@ const ends: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'one worker is finished by hand: its leader hears the end as its own, the run stays with the human, nothing is undone',
+    name: 'one worker finished by hand: its leader hears a normal end, the human keeps the run, no undo',
     async play(stage) {
       const { run, worker } = await threeLevels(stage)
       await takeOver(stage, run, { by: 'ann' })

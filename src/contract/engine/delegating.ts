@@ -17,7 +17,7 @@ const statusOf = async (ctx: Context, id: ActivationId): Promise<Json> => (await
 const beside: readonly Play[] = [
   {
     invariant: 'K3',
-    name: 'workers go on while their leader works and asks; their ends come in the recorded order, also after a kill',
+    name: 'workers go on while their leader works and asks; ends come in recorded order, also after a kill',
     restarts: true,
     async play(stage) {
       stage.agent('w', async (ctx, n) => step(ctx, `work ${n as number}`, stage.does(`w${n as number}`)))
@@ -71,7 +71,7 @@ const beside: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'the first of three is kept: the others are stopped, their ends are awaited, and a kill changes neither',
+    name: 'the first of three wins: the others are stopped and awaited, and a kill changes nothing',
     restarts: true,
     async play(stage) {
       const [slow, slower] = [gate(), gate()]
@@ -107,7 +107,7 @@ const isWord = (arrival: Arrival, word: string): arrival is Extract<Arrival, { t
 const words: readonly Play[] = [
   {
     invariant: 'K2',
-    name: 'a word from outside reaches a leader that waits for its worker, who is stopped; said twice, it counts once',
+    name: 'an outside command stops a worker that its leader awaits; sent twice, it counts once',
     async play(stage) {
       const open = gate()
       stage.agent('w', async (ctx) => step(ctx, 'slow', open.effect))
@@ -172,7 +172,7 @@ const told = (prompt: readonly { readonly role: string; readonly content: unknow
 const leaders: readonly Play[] = [
   {
     invariant: 'K10',
-    name: 'hooks of a delegation run once, also when its worker waits for a human over a kill; their words hold',
+    name: 'hooks of a delegation run once, even if its worker waits for a human over a kill',
     restarts: true,
     async play(stage) {
       const asked: string[] = []

@@ -143,7 +143,7 @@ export const feedCases: readonly Play[] = [
   },
   {
     invariant: 'K9',
-    name: 'who listens in another process hears the parts of each attempt, and has heard what was shown before it is told what was recorded',
+    name: 'a listener in another process hears each attempt’s parts before the recorded event',
     beside: true,
     async play(stage) {
       const wait = gate()

@@ -34,7 +34,7 @@ const told = (events: readonly Recorded[]): Json =>
 const points: readonly Play[] = [
   {
     invariant: 'K10',
-    name: 'a fork has what was recorded up to its point, does none of it again, and goes on as its code says; the origin is as it was',
+    name: 'a fork has what was recorded up to its point, repeats none of it, and leaves the origin alone',
     async play(stage) {
       stage.agent('worker', async (ctx, input) =>
         step(ctx, 'work', stage.does('work', `${input as string}!`), { effect: 'read' }),
@@ -62,7 +62,7 @@ const points: readonly Play[] = [
   },
   {
     invariant: 'K10',
-    name: 'ids and random numbers of the copied part are drawn again, those after it are the own of the fork',
+    name: 'ids and random numbers are repeated in a fork’s copied part, and its own afterwards',
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const before = [ctx.id('x'), ctx.random()]
@@ -88,7 +88,7 @@ const points: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'the same fork again is the same run; another one under its id is refused, and so is a point that is none',
+    name: 'the same fork again is the same run; another one under its id, or a bad point, is refused',
     async play(stage) {
       stage.agent('a', async (ctx, input) => [input, await step(ctx, 's', stage.does('s'), { effect: 'read' })])
       await stage.drive()
@@ -113,7 +113,7 @@ const points: readonly Play[] = [
   },
   {
     invariant: 'K10',
-    name: 'a fork of a running run takes nothing from it; a message that is under way is under way in both',
+    name: 'a fork of a running run takes nothing from it; a message in flight is in flight in both',
     async play(stage) {
       const held = gate()
       stage.agent('listener', async (ctx) => {
@@ -143,7 +143,7 @@ const points: readonly Play[] = [
 const effects: readonly Play[] = [
   {
     invariant: 'K6',
-    name: 'an effect that the origin has made is not made again without a word; if it happened, it ended as it did there',
+    name: 'an effect the origin has made is asked about; if it happened, it ended as it did there',
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const s = await step(ctx, 's', stage.does('s'), { effect: 'read' })
@@ -178,7 +178,7 @@ const effects: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'an effect that is under way in the origin is in doubt in the fork, also in a fork of the fork and after a restart',
+    name: 'an effect in flight in the origin is in doubt in the fork, in its forks and after a restart',
     restarts: true,
     async play(stage) {
       const held = gate()
@@ -220,7 +220,7 @@ const effects: readonly Play[] = [
 const questions: readonly Play[] = [
   {
     invariant: 'K2',
-    name: 'a question that is open is asked anew under another id, with the time that was left; each run has its own answer',
+    name: 'an open question is asked anew under another id, with the time left; each run has its own answer',
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const asked = ctx.ask('q', { ...question(ctx.id('int')), until: new Date(ctx.now().getTime() + 1_000) })

@@ -29,7 +29,7 @@ const pathOf = (path: readonly string[]): string => path.join('/')
 const paths: readonly Play[] = [
   {
     invariant: 'K1',
-    name: 'a worker that is given a path is there, in its journal and in what it sees; what it starts is below it',
+    name: 'a worker given a path has it in its journal and its context; its workers are below it',
     async play(stage) {
       pathTeam(stage, false)
       await stage.drive()
@@ -99,7 +99,7 @@ const trail = (text: string): Trail => ({
 const trails: readonly Play[] = [
   {
     invariant: 'K10',
-    name: 'what a worker leaves on its outcome arrives with it, whatever the outcome',
+    name: 'what a worker leaves on its outcome arrives with it, for any outcome',
     async play(stage) {
       const ends: readonly Outcome[] = [
         completed('done'),
@@ -198,7 +198,7 @@ async function asked(stage: Stage, run: RunId, count: number) {
 const flows: readonly Play[] = [
   {
     invariant: 'K10',
-    name: 'a router: control goes to workers and returns by rule; paths, transfers and the answer are those of the spec',
+    name: 'a router: control goes to workers and returns by rule; paths, transfers and answer match the spec',
     async play(stage) {
       const look = tool({ name: 'echo', execute: stage.does('echo', 'echoed') as () => Json })
       const root = router({
@@ -245,7 +245,7 @@ const flows: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'parallels in each other: two branches ask, and are answered after a kill; the others are not run again',
+    name: 'nested parallels: two branches ask, are answered after a kill, and the others do not run again',
     restarts: true,
     async play(stage) {
       const [done, after] = [scripted('done'), scripted('final')]
@@ -314,7 +314,7 @@ const flows: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'an agent as a tool asks: after a kill it goes on from there, and neither it nor the tool beside it is run again',
+    name: 'an agent as a tool asks: after a kill it goes on, and neither it nor the tool beside it reruns',
     restarts: true,
     async play(stage) {
       const beside = tool({ name: 'beside', execute: stage.does('beside') as () => Json })

@@ -17,7 +17,7 @@ async function take(ctx: Context, n: number): Promise<Json[]> {
 export const mailCases: readonly Play[] = [
   {
     invariant: 'K2',
-    name: 'a message never takes the place of an answer or a deadline, whatever its id and the question’s address are',
+    name: 'a message never replaces an answer or deadline, whatever its id or the question’s address',
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const until = new Date(ctx.now().getTime() + 1_000)
@@ -59,7 +59,7 @@ export const mailCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'a message to nobody is unknown, to one that has ended closed',
+    name: 'a message to an unknown activation is unknown, to an ended one closed',
     async play(stage) {
       stage.agent('a', async () => 1)
       await stage.drive()
@@ -97,7 +97,7 @@ export const mailCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'a message that nobody takes comes back as a refusal',
+    name: 'an unread message comes back as a refusal',
     async play(stage) {
       stage.agent('quick', async () => 1)
       stage.agent('lead', async (ctx) => {
@@ -138,7 +138,7 @@ export const mailCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'messages accepted while nobody drove are read after a restart, each once',
+    name: 'messages accepted without a driving process are read after a restart, each once',
     restarts: true,
     async play(stage) {
       stage.agent('worker', async (ctx) => [

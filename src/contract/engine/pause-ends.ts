@@ -9,7 +9,7 @@ import { ended, gate, step, until, type Play } from './stage.ts'
 export const pauseEndCases: readonly Play[] = [
   {
     invariant: 'K7',
-    name: 'a run whose last effect ends while it is to be paused has ended: nothing follows, and its outcome stays',
+    name: 'a run whose last effect ends during a pause has ended: nothing follows, and its outcome stays',
     restarts: true,
     async play(stage) {
       const last = gate()
@@ -31,7 +31,7 @@ export const pauseEndCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'what a pause holds back deep in a run is never done if the run is cancelled, and what undoes is',
+    name: 'effects held back by a pause are never made if the run is cancelled; compensations are',
     async play(stage) {
       const first = gate()
       stage.agent('deep', async (ctx) => {

@@ -49,7 +49,7 @@ async function modelAsked(
 const points: readonly Play[] = [
   {
     invariant: 'K8',
-    name: 'pause now calls back what is out; it runs again after the pause with the same key and loses no attempt',
+    name: 'pause now calls effects back; they run after it with the same key and lose no attempt',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       await pause(stage, run, 'now')
@@ -155,7 +155,7 @@ const points: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run that waits, and a pause of which nobody has read yet, does not count as waiting',
+    name: 'a waiting run, and an unread pause, do not count as waiting',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
       await stage.drive()
@@ -229,7 +229,7 @@ async function paidOnce(stage: Stage, run: RunId): Promise<void> {
 const held: readonly Play[] = [
   {
     invariant: 'K6',
-    name: 'a `once` effect that a pause held back never left: nobody is asked whether it happened, and it runs once after the pause',
+    name: 'a `once` effect held back by a pause never left: it runs once after the pause without a question',
     async play(stage) {
       await paidOnce(stage, await heldPayment(stage))
     },
@@ -328,7 +328,7 @@ export const pauseCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run that goes on after a pause waits for nobody while a worker still has what was held back',
+    name: 'a resumed run is not waiting while a worker still has a held effect',
     async play(stage) {
       const first = gate()
       const second = gate()

@@ -67,7 +67,7 @@ async function facts(stage: Stage, run: RunId): Promise<Readonly<Record<string, 
 export const plannedCases: readonly Play[] = [
   {
     invariant: 'K6',
-    name: 'planned: tasks begin when those before them have ended, a failure is tolerated, and a kill while a human is asked repeats nothing',
+    name: 'planned: tasks follow their dependencies, a failure is tolerated, and a kill repeats nothing',
     restarts: true,
     async play(stage) {
       const given: string[][] = []
@@ -111,7 +111,7 @@ export const plannedCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
-    name: 'planned: too much has failed: who works is stopped through its signal, who has not begun never does, and what there is comes with the failure',
+    name: 'planned: at the give-up workers stop by signal, pending tasks never begin, results come with it',
     async play(stage) {
       const open = gate()
       const root = teamOf(
@@ -147,7 +147,7 @@ export const plannedCases: readonly Play[] = [
   },
   {
     invariant: 'K3',
-    name: 'planned: a member asks for another, for whom the next task waits, and writes to one who has not begun; with a kill between',
+    name: 'planned: a recruit that the next task waits for, and mail to a pending member, over a kill',
     restarts: true,
     async play(stage) {
       const read: Json[] = []

@@ -37,7 +37,7 @@ const segments: readonly Play[] = [
   },
   {
     invariant: 'K4',
-    name: 'open workers and questions, and what nobody had read, go on in the new segment; open steps do not',
+    name: 'open workers and questions, and unread arrivals, go on in the new segment; open steps do not',
     async play(stage) {
       const work = gate()
       const dropped = gate()
@@ -81,7 +81,7 @@ const segments: readonly Play[] = [
   },
   {
     invariant: 'K4',
-    name: 'a segment with open workers and unread arrivals outlives crashes, and so does the usage of former segments',
+    name: 'a segment’s open workers, unread arrivals and earlier usage survive crashes',
     restarts: true,
     async play(stage) {
       const work = gate()
@@ -129,7 +129,7 @@ const segments: readonly Play[] = [
 export const restartCases: readonly Play[] = [
   {
     invariant: 'K6',
-    name: 'closing in order and opening again goes on where it was, whatever it was doing',
+    name: 'an orderly close and reopen goes on at any point',
     restarts: true,
     async play(stage) {
       stage.agent('worker', async (ctx, n) => step(ctx, 's', stage.does(`w${n as number}`)))
@@ -154,7 +154,7 @@ export const restartCases: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'closing waits for a once effect and records its end; what the code does next waits for the next process',
+    name: 'closing waits for a once effect and records its end; later steps wait for the next process',
     restarts: true,
     async play(stage) {
       const paying = gate(true)

@@ -23,7 +23,7 @@ export const startingCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run begun twice before anybody drives is begun once and then driven',
+    name: 'a run begun twice before any process drives is begun once and then driven',
     async play(stage) {
       stage.agent('a', async (ctx) => step(ctx, 'work', stage.does('work')))
       const request = { run: runId('run_x'), agent: 'a', version: '1', input: 1 }
@@ -49,7 +49,7 @@ export const startingCases: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'the same id of another user, session or tenant is a conflict, which names what differs and shows nothing of it',
+    name: 'a reused id of another user, session or tenant is a conflict that names the fields, not the values',
     async play(stage) {
       stage.agent('a', async () => 'private')
       await stage.drive()
@@ -137,7 +137,7 @@ export const startingCases: readonly Play[] = [
   },
   {
     invariant: 'K7',
-    name: 'a run that nobody knows is unknown to every verb',
+    name: 'an unknown run is unknown to every verb',
     async play(stage) {
       stage.agent('a', async () => 1)
       await stage.drive()

@@ -43,7 +43,7 @@ async function inDoubt(stage: Stage): Promise<Awaited<ReturnType<Stage['start']>
 const waiting: readonly Play[] = [
   {
     invariant: 'K3',
-    name: 'to wait under an id that nothing can come under is an error: read before, waited for already, never begun',
+    name: 'waiting under an id that cannot end is an error: already read, already awaited, never begun',
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => {
@@ -326,7 +326,7 @@ export const stepCases: readonly Play[] = [
   },
   {
     invariant: 'K10',
-    name: 'what JSON would change or lose is refused as a result, a new value, a question and an output, and never recorded as something else',
+    name: 'a value that JSON would change is refused as result, stored value, question and output',
     async play(stage) {
       const own = new (class Own {
         readonly kept = 1

@@ -28,7 +28,7 @@ export const valueCases: readonly Play[] = [
   },
   {
     invariant: 'K1',
-    name: 'values belong to the session: runs share it, other sessions do not see it, removing a run changes nothing',
+    name: 'values belong to the session: its runs share them, other sessions do not, and removal keeps them',
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
       stage.agent('reader', async (ctx) => ctx.values.get('n'))
@@ -51,7 +51,7 @@ export const valueCases: readonly Play[] = [
   },
   {
     invariant: 'K1',
-    name: 'a run that is begun again after it was removed updates values anew, its own and those of its session',
+    name: 'a run begun again after its removal updates values anew, its own and its session’s',
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
       await stage.drive()
@@ -67,7 +67,7 @@ export const valueCases: readonly Play[] = [
   },
   {
     invariant: 'K1',
-    name: 'keys are listed in the order of their characters, those that were never written and those of Reeve are not; null is written',
+    name: 'keys are sorted by character, without unwritten and internal ones; null is a written value',
     async play(stage) {
       stage.agent('writer', async (ctx) => {
         await ctx.values.setAll({ z: 1, a: null, '\u0000\u{10FFFF}': 2 })
@@ -116,7 +116,7 @@ export const valueCases: readonly Play[] = [
   },
   {
     invariant: 'K1',
-    name: 'a stream that outlives runs is shared by all of them and by those outside, and removing a run changes nothing',
+    name: 'a lasting stream is shared by all runs and outside readers, and removing a run keeps it',
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.stream('mem_1').update('n', plusOne))
       stage.agent('reader', async (ctx) => [
@@ -142,7 +142,7 @@ export const valueCases: readonly Play[] = [
   },
   {
     invariant: 'K6',
-    name: 'what a run reads of a stream that outlives it stays what it was, and it writes there once, also after a crash',
+    name: 'reads of a lasting stream stay fixed in a run, and a write is made once, also after a crash',
     restarts: true,
     async play(stage) {
       const wait = gate()

@@ -25,7 +25,7 @@ async function lose(stage: StoreStage, losses: Readonly<Record<string, number>>)
 export const claimCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
-    name: 'a claim makes a run this process’s own, under an epoch that grows each time, and says what it was before',
+    name: 'a claim makes a run this process’s own under a growing epoch, and returns its earlier state',
     async play(stage) {
       const a = await stage.open()
       const caller = JSON.stringify({ user: 'ann' })
@@ -113,7 +113,7 @@ export const claimCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'of processes that claim the same runs at once each run is given to one, by name as well as by what is ready',
+    name: 'of competing claims each run goes to one process, by name or by readiness',
     async play(stage) {
       const all = [await stage.open(), await stage.open(), await stage.open()]
       for (const byName of [true, false]) {
@@ -140,7 +140,7 @@ export const claimCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'ready are runs that nobody holds and that have not parked or ended: the oldest first, of the kinds that are driven, so many at most',
+    name: 'ready runs are unheld, not parked and not ended: oldest first, of the driven kinds, up to a limit',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => {
@@ -226,7 +226,7 @@ export const claimCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run that was begun for nobody is ready, and its first entry is there for who takes it',
+    name: 'a run begun without an owner is ready, and its first entry is there for its claimer',
     async play(stage) {
       const a = await stage.open()
       await a.begin(one, { owner: null, input: { n: 1 } })

@@ -60,7 +60,7 @@ const impossible = (draft: BatchDraft, id: RunId): BatchDraft => draft.log(root(
 export const commitCases: readonly StorePlay[] = [
   {
     invariant: 'K5',
-    name: 'what a commit has written is there: the run, its log, its questions, mail, accounts and values',
+    name: 'a commit writes all its parts: run, log, questions, mail, accounts and values',
     async play(stage) {
       const a = await stage.open()
       const caller = { user: 'ann', session: 'ses_1' as never }
@@ -135,7 +135,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'everything or nothing: content that is refused leaves nothing of its batch behind, and the store is well',
+    name: 'all or nothing: refused content leaves nothing of its batch, and the store stays usable',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => begun(draft, one))
@@ -205,7 +205,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'of a run that is held under another epoch nothing is written; the other runs of the batch are',
+    name: 'a run held under another epoch is not written; the batch’s other runs are',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => begun(begun(draft, one), two))
@@ -227,7 +227,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run that nobody holds, that another owner holds, that has parked, has ended or is not there takes nothing',
+    name: 'a run that is unheld, foreign, parked, ended or missing takes nothing',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) =>
@@ -256,7 +256,7 @@ export const commitCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'who has lost its runs to another process writes nothing of them, though it has not heard of it',
+    name: 'a process that lost its runs writes nothing of them, even before it knows',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       await a.commit((draft) => begun(begun(draft, one), two))
@@ -278,7 +278,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run that exists already is not begun again, nothing is written to it, and the batch says so',
+    name: 'an existing run is not begun again, nothing is written to it, and the batch says so',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one, { agent: 'first' }).begin(two, { owner: null }))
@@ -310,7 +310,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K1',
-    name: 'positions of a feed grow in the order of writing, activation by activation without a gap, and what comes after one is what was written after it',
+    name: 'feed positions grow in writing order, without a gap per activation, and reads continue after one',
     async play(stage) {
       const a = await stage.open()
       const [w, w2] = [below(root(one), 'w'), below(root(one), 'w2')]
@@ -340,7 +340,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a row or a value of a run that the batch does not hold is lost, and so is that of nobody',
+    name: 'a row or value of a run outside the batch is lost, and so is one without a run',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(two))
@@ -391,7 +391,7 @@ export const commitCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'a run that ends leaves no open question and no unread mail, also below it; nobody takes it up again',
+    name: 'an ended run leaves no open question or unread mail at any depth; it is not ready again',
     async play(stage) {
       const a = await stage.open()
       const w = below(root(one), 'w')

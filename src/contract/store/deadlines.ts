@@ -9,7 +9,7 @@ const act = root(one)
 export const deadlineCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
-    name: 'a timer is due at its moment, a question after its deadline: an answer at the deadline counts',
+    name: 'a timer is due at its time, a question after its deadline: an answer at the deadline counts',
     async play(stage) {
       const a = await stage.open()
       const { reader } = a.store
@@ -33,7 +33,7 @@ export const deadlineCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K3',
-    name: 'what is due comes in the order of its moments; of one moment, that of who began first comes first, then what was asked first',
+    name: 'due entries come in order of time, then of their activations’ start, then of asking',
     async play(stage) {
       const a = await stage.open()
       const [w, v] = [below(act, 'w'), below(act, 'v')]
@@ -67,7 +67,7 @@ export const deadlineCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'of a run that is held or parked, here or elsewhere, the deadlines are due alike; of one that has ended or was removed there are none',
+    name: 'deadlines are due in held and parked runs alike; ended and removed runs have none',
     async play(stage) {
       const a = await stage.open()
       const ids = ['held', 'quiet', 'other', 'nobody', 'over', 'gone'].map(run)

@@ -36,7 +36,7 @@ export const leaseCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a process that stood still is not fresh; after it has looked again it is, and what nobody took is its own',
+    name: 'a process that stood still is stale until it has looked again; unclaimed runs are then its own',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(two))
@@ -111,7 +111,7 @@ export const leaseCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'a run that was lost so often as is allowed is set aside, with what operators had said to it read; held for long enough it is like any other',
+    name: 'a run lost too often is set aside with its commands read; held for long enough it is normal again',
     async play(stage) {
       let a = await stage.open({ lossLimit: 3 })
       await a.commit((draft) => draft.begin(one).begin(two))
@@ -141,7 +141,7 @@ export const leaseCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run whose owner is nobody that is known is freed, and that is no loss',
+    name: 'a run of an unknown owner is freed without counting a loss',
     async play(stage) {
       const a = await stage.open()
       await a.begin(one, { owner: 'prc_unknown' })
@@ -153,7 +153,7 @@ export const leaseCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'a process that goes in order gives its runs back at once: nothing is lost by it, and no epoch grows',
+    name: 'a process that leaves in order returns its runs at once, without a loss or a new epoch',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       await a.commit((draft) => draft.begin(one).begin(two))

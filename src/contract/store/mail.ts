@@ -58,7 +58,7 @@ export const mailCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'what other processes post is told once, and who holds nothing of it is told that there is something for others',
+    name: 'posted mail is told once, and a process that does not hold the run learns of mail for others',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       await a.begin(one)
@@ -95,7 +95,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a row that was told as mail for others while its run was being claimed is told again to who holds the run and was not given it',
+    name: 'a row told as mail for others during a claim is told again to the holder who lacks it',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one, { owner: null }).message(act, 'm1'))
@@ -108,7 +108,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a run that is claimed anew is given again what was not taken, and nothing of it is told beside that',
+    name: 'a newly claimed run gets its untaken mail once',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).message(act, 'm1').message(act, 'm2'))
@@ -124,7 +124,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'a run that was given all of its mail parks: nobody holds it, and its losses are forgotten; mail that comes later is told as that of others',
+    name: 'a run with all mail given parks unheld with its losses cleared; later mail is mail for others',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).message(act, 'm1'))
@@ -149,7 +149,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'a run that was not given all of its mail stays: everything else of the commit is written, it is held as before, and the mail is told',
+    name: 'a run with mail not given stays held; the rest of its commit is written, and the mail is told',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(two).message(act, 'm1'))
@@ -175,7 +175,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'mail of the same commit keeps a run awake, its own and that from outside; what it takes with it does not',
+    name: 'mail of the same commit keeps a run awake, also from outside; mail that it takes does not',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(two).begin(ten).message(root(ten), 'm0'))
@@ -194,7 +194,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'a row that the run was given and has not taken does not keep it awake; one for somebody below it does, if it was not given',
+    name: 'an untaken row that was given does not keep it awake; one below it that was not given does',
     async play(stage) {
       const a = await stage.open()
       const w = below(act, 'w')
@@ -217,7 +217,7 @@ export const mailCases: readonly StorePlay[] = [
   {
     invariant: 'K5',
     shared: true,
-    name: 'mail that another process posts while the run parks is never left lying: the run is awake, or it is told as that of others',
+    name: 'mail posted while the run parks is never lost: the run is awake, or others are told',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       const ids = Array.from({ length: 20 }, (_, i) => run(`p${i}`))
@@ -240,7 +240,7 @@ export const mailCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K5',
-    name: 'mail for who has settled keeps nobody awake once it is taken',
+    name: 'mail for a settled activation keeps no run awake once it is taken',
     async play(stage) {
       const a = await stage.open()
       const w = below(act, 'w')

@@ -23,7 +23,7 @@ export const openCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'a store has an id, which is the same for everybody who opens it, and later',
+    name: 'a store has one id for all processes, for ever',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       const id = await a.store.id()
@@ -68,7 +68,7 @@ export const openCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K1',
-    name: 'whatever is thrown is told as an error of the store, and one that is a ReeveError stays what it is',
+    name: 'every thrown error becomes a store error; a ReeveError stays what it is',
     async play(stage) {
       const { store } = await stage.open()
       const own = new ReeveError('store.full', 'full')
@@ -86,7 +86,7 @@ export const openCases: readonly StorePlay[] = [
   {
     invariant: 'K10',
     shared: true,
-    name: 'a store that one process redacts is written to by none that has no rules, whichever came first',
+    name: 'a store that one process redacts is never written by one without rules, in either order',
     async play(stage) {
       const before = await stage.open()
       before.store.mustHaveRules()

@@ -56,7 +56,7 @@ export const partCases: readonly StorePlay[] = [
     invariant: 'K9',
     shared: true,
     parts: true,
-    name: 'live parts of a run are heard by another process that listens, each once and in order, and by nobody else',
+    name: 'live parts of a run reach each other listening process once, in order, and no other process',
     async play(stage) {
       const [a, b, c] = [await opened(stage), await opened(stage), await opened(stage)]
       const { heard } = await overhears(b, one, a)
@@ -101,7 +101,7 @@ export const partCases: readonly StorePlay[] = [
     invariant: 'K9',
     shared: true,
     parts: true,
-    name: 'live parts may be as long as they like, and hold any characters; pieces of one text may be joined, and nothing of it is lost',
+    name: 'live parts may have any length and characters; pieces of one text may be joined without loss',
     async play(stage) {
       const [a, b] = [await opened(stage), await opened(stage)]
       const { heard } = await overhears(b, one, a)
@@ -123,7 +123,7 @@ export const partCases: readonly StorePlay[] = [
     invariant: 'K9',
     shared: true,
     parts: true,
-    name: 'who has left hears nothing more, and others do; nobody hears anything of a store that is closed, and publishing does no harm',
+    name: 'a leaver hears no more while others do; a closed store sends nothing, and publishing is harmless',
     async play(stage) {
       const [a, b] = [await opened(stage), await opened(stage)]
       const [first, second] = [await overhears(b, one, a), await overhears(b, one, a)]

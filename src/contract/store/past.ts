@@ -72,7 +72,7 @@ export const pastCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'questions that were asked and not closed are known by their ids, answered or not; to people they are counted, and timers are not',
+    name: 'questions asked and not closed are found by id, answered or not; counted for people, without timers',
     async play(stage) {
       const a = await stage.open()
       const w = below(act, 'w')
@@ -133,7 +133,7 @@ export const pastCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K1',
-    name: 'how a run began and ended, what it and those below it have recorded, is read from outside, too',
+    name: 'a run’s start, end and records, also of those below, can be read from outside',
     async play(stage) {
       const a = await stage.open()
       const [w, v] = [below(act, 'w'), below(below(act, 'w'), 'v')]

@@ -24,7 +24,7 @@ const answer = (a: StoreProcess, address: string, at?: number, body?: string): P
 export const postCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
-    name: 'the first answer to a question is accepted, the second one is lost, and the question is shown as answered',
+    name: 'the first answer to a question is accepted, the second lost, and the question shown as answered',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).ask(act, 'q'))
@@ -68,7 +68,7 @@ export const postCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a question that is not asked any more is closed, one that was answered before that is lost; of an activation that is not there it is unknown',
+    name: 'an answer to a question no longer asked is closed, to an answered one lost, to none unknown',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).ask(act, 'closed').ask(act, 'heard').ask(act, 'open'))
@@ -163,7 +163,7 @@ export const postCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a message is accepted by who is at work, once under its key; closed by who has settled, also in the same commit; unknown of who is not there',
+    name: 'a message is accepted once under its key by a working activation; else closed or unknown',
     async play(stage) {
       const a = await stage.open()
       const [w, w2] = [below(act, 'w'), below(act, 'w2')]
@@ -196,7 +196,7 @@ export const postCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a message that nobody takes is in its sender’s inbox as refused, with the reason, unless the sender is over, too',
+    name: 'an unread message returns to its sender as refused, with the reason, unless the sender has ended',
     async play(stage) {
       const a = await stage.open()
       const [w, w2] = [below(act, 'w'), below(act, 'w2')]
@@ -221,7 +221,7 @@ export const postCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'a command to a run is accepted once under its key; closed if the run, or whom it is for, is over; unknown if there is no such run',
+    name: 'a command is accepted once under its key; closed if its target has ended; unknown without a run',
     async play(stage) {
       const a = await stage.open()
       const w = below(act, 'w')

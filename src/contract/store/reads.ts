@@ -58,7 +58,7 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K9',
-    name: 'open questions are listed in the order in which they were asked, of all runs, of one, or one by its id; timers are none',
+    name: 'open questions are listed in asking order, of all runs, of one, or one by id, without timers',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) =>
@@ -115,7 +115,7 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K9',
-    name: 'a run has news after a position if something was written after it; one that has ended or is not there always has',
+    name: 'a run has news after a position if anything was written after it; an ended or missing one always',
     async play(stage) {
       const a = await stage.open()
       const first = await a.commit((draft) => draft.begin(one).begin(ten).begin(two))
@@ -136,7 +136,7 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K2',
-    name: 'runs with unread mail that nobody holds are told, and no others',
+    name: 'unheld runs with unread mail are told, and no others',
     async play(stage) {
       const a = await stage.open()
       const ids = ['held', 'quiet', 'heard', 'nobody', 'over', 'other'].map(run)
@@ -179,7 +179,7 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K1',
-    name: 'an ended run is removed with everything of it, and its id begins anew; positions of feeds are never given out again',
+    name: 'an ended run is removed completely, its id begins anew, and feed positions are never reused',
     async play(stage) {
       const a = await stage.open()
       const w = below(root(one), 'w')
@@ -234,7 +234,7 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K1',
-    name: 'what a fork begins with is all of one moment: the run, its feed, its unread mail and its accounts',
+    name: 'a fork starts from one moment: the run, its feed, its unread mail and its accounts',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => {

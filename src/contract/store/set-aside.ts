@@ -72,7 +72,7 @@ export const asideCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K8',
-    name: 'what an operator has said to a run that is set aside, and no process has read, is told; a cancel counts more',
+    name: 'an unread command to a run that is set aside is told; a cancel takes precedence',
     async play(stage) {
       const a = await stage.open()
       await a.begin(one)
@@ -92,7 +92,7 @@ export const asideCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K8',
-    name: 'words that have had their effect are forgotten when a run is set aside again: resumes up to the last row that it was given, a cancel if it says so',
+    name: 'commands used up are forgotten at the next set-aside: resumes up to its last row, a cancel if told',
     async play(stage) {
       const a = await stage.open()
       await a.begin(one)
@@ -124,7 +124,7 @@ export const asideCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K8',
-    name: 'a run that is set aside parks although nobody has read its mail, if it says that it was given it',
+    name: 'a run that is set aside parks despite unread mail, if it was given that mail',
     async play(stage) {
       const a = await stage.open()
       await a.begin(one)

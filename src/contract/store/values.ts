@@ -62,7 +62,7 @@ export const valueCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K6',
-    name: 'a run writes once under its key: written again it is repeated, and says where the first word stands',
+    name: 'a run writes once under its key: a repeat returns the first value and its place',
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).begin(run('r2')))
