@@ -105,7 +105,7 @@ export const budgetCases: readonly Play[] = [
   },
   {
     invariant: 'K11',
-    name: 'a stopped model call that left settles at its reserve with unknown usage; one that never left used none',
+    name: 'a stopped model call that left settles at its reserve, usage unknown; one that never left used none',
     async play(stage) {
       const wait = gate()
       stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect, asks(40)))
