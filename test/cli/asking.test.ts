@@ -178,7 +178,7 @@ describe('reeve answer', () => {
     expect(approval.err).toContain(`Decide with: reeve approve ${id}`)
     const unknown = await reeve('answer', 'int_x', 'yes')
     expect(unknown.code).not.toBe(0)
-    expect(unknown.err).toContain('there is no interrupt "int_x"')
+    expect(unknown.err).toContain('unknown interrupt "int_x"')
     expect((await reeve('--help')).out).toContain('answer')
   })
 })

@@ -61,7 +61,7 @@ test('an audit signed with an own key verifies without the store; any change is 
   await writeFile(at('cut.json'), JSON.stringify(cut))
   expect(await reeve('audit', 'verify', 'cut.json', '--key', 'k.pub')).toMatchObject({
     code: 1,
-    out: expect.stringContaining('entries are missing at the end: the head says 4, and 3 are here') as string,
+    out: expect.stringContaining('entries are missing at the end: the head counts 4, found 3') as string,
   })
   await reeve('audit', 'key', 'other')
   expect(await reeve('audit', 'verify', 'a.json', '--key', 'other.pub')).toMatchObject({
@@ -95,7 +95,7 @@ test('a file that is no audit says what it contains, and a missing entry is repo
   await writeFile(at('package.json'), '{ "name": "reeve", "version": "1" }')
   expect(await reeve('audit', 'verify', 'package.json')).toMatchObject({
     code: 1,
-    out: '✗ this is no audit: it has a field "name" (malformed)\n',
+    out: '✗ not an audit: unknown field "name" (malformed)\n',
   })
   await reeve('audit', 'run_a', '--out', 'a.json')
   const audit = JSON.parse(await readFile(at('a.json'), 'utf8')) as { entries: unknown[] }

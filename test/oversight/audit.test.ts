@@ -387,7 +387,7 @@ describe('nothing can be changed unseen', async () => {
     expect(await codes(changed((audit) => delete audit.signature))).toEqual(['unsigned'])
     expect(await codes(changed((audit) => Object.assign(audit, { note: 'fine' })))).toEqual(['malformed'])
     expect((await verifyAudit({ name: 'reeve' })).problems).toMatchObject([
-      { message: 'this is no audit: it has a field "name"' },
+      { message: 'not an audit: unknown field "name"' },
     ])
     for (const none of [null, 1, 'x', [], {}, { head: {}, entries: [] }, { ...whole, entries: [1] }])
       expect(await codes(none)).toEqual(['malformed'])

@@ -232,8 +232,8 @@ describe('deciding', () => {
       await expect(run.decide(bad as never)).rejects.toMatchObject({ hint: 'Nothing was decided.' })
     }
     for (const [bad, problem] of [
-      [{ decision: 'approve', by: 'ann' }, 'a decision has no field "by": did you mean "approver"?'],
-      [{ decision: 'approve', comnent: 'x' }, 'a decision has no field "comnent": did you mean "comment"?'],
+      [{ decision: 'approve', by: 'ann' }, 'unknown field "by" of a decision: did you mean "approver"?'],
+      [{ decision: 'approve', comnent: 'x' }, 'unknown field "comnent" of a decision: did you mean "comment"?'],
       [{ decision: 'yes' }, 'decision is "yes", expected "approve", "reject", "edit" or "retry"'],
       [
         { decision: 'rejct' },

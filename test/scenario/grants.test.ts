@@ -70,7 +70,7 @@ describe('a grant for the session', () => {
       run.decide({ approvalId: asked!.id, decision: 'approve', grant: { for: 'session', input: input as never } })
     await expect(yes({ too: 'ann' })).rejects.toMatchObject({
       code: 'approval.invalid',
-      message: 'grant.input: "too" is not among the arguments: did you mean "to"?',
+      message: 'grant.input: unknown argument "too": did you mean "to"?',
     })
     expect((await run.view()).approvals).toMatchObject([{ open: true }])
     await yes({ to: 'bob' })

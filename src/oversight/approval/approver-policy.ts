@@ -1,17 +1,17 @@
 /**
- * Approver policy: who may decide an approval, and which decisions are offered, by the question itself.
+ * Approver policy: who may decide an approval, and which decisions it allows.
  *
- * Owns: the rule, for the process that posts a decision and for the run that receives it. Pure. Does not own: who an
- * approver is (the caller; `mayDecide` of the runtime).
+ * Owns: the rule, both for the process that posts a decision and for the run that receives it. Pure. Does not own:
+ * authentication of an approver (the caller; `mayDecide` of the runtime).
  */
 import { isSamePerson, personName } from '../../core/index.ts'
 import type { ApprovalRequested } from '../../journal/index.ts'
 import type { DecisionOption } from './decision.ts'
 
-/** What of a question says who may decide it. */
+/** The fields of a request that say who may decide it. */
 export type AskedOf = Pick<ApprovalRequested, 'approvers' | 'excludes' | 'options' | 'fourEyes'>
 
-/** Why a decision does not count: `invalid`, it is not offered; `forbidden`, this approver may not make it. */
+/** Why a decision does not count. `invalid`: not allowed by the request; `forbidden`: not by this approver. */
 export interface NotPermitted {
   readonly kind: 'invalid' | 'forbidden'
   readonly problem: string
@@ -30,22 +30,22 @@ export function notPermitted(
 ): NotPermitted | undefined {
   const { approvers = [], excludes = [], options, fourEyes } = asked
   if (options !== undefined && !options.includes(decision))
-    return { kind: 'invalid', problem: `"${decision}" is not offered, but ${list(options)}` }
+    return { kind: 'invalid', problem: `decision "${decision}" is not allowed; allowed: ${list(options)}` }
   const says = decision === 'approve' || decision === 'edit'
   const name = personName(approver ?? '')
   if (name === '') {
     if (approvers.length > 0)
       return {
         kind: 'forbidden',
-        problem: `it is to be decided by ${list(approvers)}, and nobody is named as the approver`,
+        problem: `the approver is missing; allowed approvers: ${list(approvers)}`,
       }
     return fourEyes === true && says
-      ? { kind: 'forbidden', problem: 'two people have to approve it, and nobody is named as the approver' }
+      ? { kind: 'forbidden', problem: 'the approver is missing; two named approvers are required' }
       : undefined
   }
   if (approvers.length > 0 && !approvers.some((each) => personName(each) === name))
-    return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and not by "${name}"` }
+    return { kind: 'forbidden', problem: `"${name}" is not an approver; allowed approvers: ${list(approvers)}` }
   return says && excludes.some((each) => isSamePerson(each, name))
-    ? { kind: 'forbidden', problem: `"${name}" has approved it already: somebody else has to look` }
+    ? { kind: 'forbidden', problem: `"${name}" has already approved it; a second approver must decide` }
     : undefined
 }

@@ -1,11 +1,11 @@
 /**
- * Capabilities: what an approval that was given is good for. One use of one tool in one version with exactly these
- * arguments, in one call of one agent in one run, for a while.
+ * Capabilities: what an approval permits. One use of one tool in one version with exact arguments, in one call of one
+ * agent in one run, for a limited time.
  *
- * Owns: what stands in one, whether it is good for what is about to be done, how it is shown to others. Does not own:
- * who approves (approval.ts), where it is looked at (agent/approval/tool-gate.ts). Inside one store it needs no
- * signature: it is made from the journal by code that is replayed, and nothing that a model wrote gets near it. For a
- * service that cannot ask the store it is signed.
+ * Owns: the content of a capability, the check before its use, its signed form. Does not own: approving (approval.ts),
+ * where it is checked (agent/approval/tool-gate.ts).
+ * Holds: inside one store it needs no signature, because replayed code derives it from the journal and no model output
+ * reaches it. For a service that cannot read the store it is signed.
  */
 import {
   digestJson,
@@ -23,47 +23,44 @@ import {
 import type { Context } from '../../engine/index.ts'
 import { readSigned, signDocument, type Signer, type Verifier } from '../audit/signer.ts'
 
-/** One use of what was approved. JSON. */
+/** The permission for one use of an approved call. JSON. */
 export interface Capability {
   readonly id: CapabilityId
   readonly run: RunId
-  /** Agents' names from the root to the one that may. */
+  /** The names of the agents from the root to the one that may act. */
   readonly path: readonly string[]
   readonly activation: ActivationId
-  /** Where the call is in its activation: the address of whatever is done with it begins so. */
+  /** The call's place in its activation: the prefix of the addresses of its effects. */
   readonly scope: string
   readonly tool: string
   readonly toolVersion: string
-  /** SHA-256 of the canonical arguments: in which order they stand does not matter. */
+  /** SHA-256 of the canonical arguments; the order of members does not matter. */
   readonly inputHash: string
-  /** Who has approved it: humans who saw this very call, a deadline, or a human who has granted calls like it. */
+  /** `human`: an approver saw this call; `deadline`: its timeout approved it; `grant`: an earlier grant covers it. */
   readonly by: 'human' | 'deadline' | 'grant'
-  /** By name, in their order. Empty: nobody gave one, or nobody did. */
+  /** The names of the approvers, in order. Empty if no name was given, or if a deadline approved. */
   readonly approvers: readonly string[]
-  /** The approvals, in their order; of a grant: its id. */
+  /** The ids of the approvals, in order; for a grant, its id. */
   readonly approvals: readonly string[]
   readonly issuedAt: number
-  /** The last moment, in milliseconds since 1970, at which it is good. */
+  /** Milliseconds since 1970; invalid after that. */
   readonly expiresAt: number
 }
 
-/**
- * A capability in use. `key` is the idempotency key of the one effect that it is used for: the same for every try,
- * another for every other effect.
- */
+/** A capability in use. `key` is the idempotency key of its one effect, the same for every attempt. */
 export interface UsedCapability extends Capability {
   readonly key: string
 }
 
-/** How long a yes is good for what it approves. A day: a run may be paused in between, or its process be gone. */
+/** How long an approval stays valid: a day, because a run may be paused or without a process meanwhile. */
 export const defaultValidForMs = 24 * 3_600_000
 
-/** What is about to be done. */
+/** The use to check. */
 export interface CapabilityUse {
   readonly run: string
   readonly path: readonly string[]
   readonly activation: string
-  /** Of the effect, or the worker, that it is used for. */
+  /** The key of the effect or worker. */
   readonly key: string
   readonly tool: string
   readonly toolVersion: string
@@ -71,14 +68,14 @@ export interface CapabilityUse {
   readonly now: number
 }
 
-/** What a capability is made of, apart from the place. */
+/** The content of a capability, without its place. */
 export type Approved = Pick<Capability, 'tool' | 'toolVersion' | 'inputHash' | 'by' | 'approvers' | 'approvals'> & {
   readonly validForMs?: number | undefined
-  /** The last moment of the grant that it comes from. */
+  /** The end of the grant that it comes from. */
   readonly until?: number | undefined
 }
 
-/** Makes one, for this place. The same on every replay. */
+/** Creates a capability for this place. Deterministic: the same on every replay. */
 export function capabilityFor(
   ctx: Context,
   { validForMs = defaultValidForMs, until = Infinity, ...approved }: Approved,
@@ -98,10 +95,7 @@ export function capabilityFor(
   }
 }
 
-/**
- * Why a capability is not good for what is about to be done; undefined if it is. Pure. Whether it was used before is
- * for whoever keeps its uses.
- */
+/** Why a capability does not permit this use; undefined if it does. Pure. `CapabilityHolder` checks repeated use. */
 export function capabilityProblem(capability: Capability, use: CapabilityUse): string | undefined {
   const { run, path, activation, scope, tool, toolVersion, inputHash, expiresAt } = capability
   if (run !== use.run) return `it was given in another run ("${run}")`
@@ -116,8 +110,8 @@ export function capabilityProblem(capability: Capability, use: CapabilityUse): s
 }
 
 /**
- * An effect's key is its activation, a colon and its address; a worker's activation has `>` instead. Nothing deeper is
- * meant: what a worker does is its own.
+ * Whether an effect belongs to the call. An effect's key is its activation, a colon and its address; a worker's
+ * activation has `>` instead. Deeper keys belong to the worker.
  */
 function isWithin(key: string, activation: string, scope: string): boolean {
   const begins = [`${activation}:${scope}`, `${activation}>${scope}`].find((each) => key.startsWith(each))
@@ -125,8 +119,8 @@ function isWithin(key: string, activation: string, scope: string): boolean {
 }
 
 /**
- * Why a capability that is for exactly this is not good any more: what it is for has another version now, which may
- * make other arguments of the same call, or its time is over. Then a human may be asked again. Pure.
+ * Whether a capability for this very call has lapsed: the tool has another version, which may change its arguments, or
+ * the capability expired. Then the approver is asked again. Pure.
  */
 function lapsedBy(capability: Capability, use: CapabilityUse): 'version' | 'expired' | undefined {
   const { toolVersion } = use
@@ -137,10 +131,7 @@ function lapsedBy(capability: Capability, use: CapabilityUse): 'version' | 'expi
   return isOther ? 'version' : 'expired'
 }
 
-/**
- * The failure of a use that was refused because the capability has lapsed; undefined for every other end. Nothing was
- * done then.
- */
+/** The failure of a use that was refused because the capability lapsed; undefined for every other outcome. */
 export const lapseIn = (outcome: Outcome): Failure | undefined =>
   outcome.status === 'failed' &&
   outcome.failure.code === 'capability.refused' &&
@@ -149,8 +140,8 @@ export const lapseIn = (outcome: Outcome): Failure | undefined =>
     : undefined
 
 /**
- * Uses one, once. A second use under another key, or one that it is not good for, throws a FailureError
- * `capability.refused` that is not tried again.
+ * Allows one use of a capability. Throws a FailureError `capability.refused`, which is not retried, for a second use
+ * under another key and for a use that it does not permit.
  */
 export class CapabilityHolder {
   readonly #capability: Capability
@@ -189,30 +180,29 @@ export class CapabilityHolder {
 const signedType = 'reeve-capability'
 
 /**
- * Signs a capability for a service that is to check it: call it in a tool's `execute` with `io.capability` and send the
- * text along. A compact JWS: other languages read it with a library of theirs. Every try of the same step gives a text
- * for the same `key`.
+ * Signs a capability for a service that checks it. Call it in a tool's `execute` with `io.capability` and send the text
+ * along. The text is a compact JWS, which libraries of every language read. Every attempt of a step has the same `key`.
  */
 export const signCapability = (signer: Signer, capability: UsedCapability): Promise<string> =>
   signDocument(signer, signedType, capability as unknown as Json)
 
 /**
- * What a service demands of a capability, beside that it is genuine and in time. What is absent is not compared: say at
+ * What a service requires of a capability, besides a valid signature and time. Absent fields are not compared; give at
  * least the tool and the arguments.
  */
 export interface CapabilityExpected {
   readonly tool?: string
   readonly toolVersion?: string
-  /** The arguments that the service is asked to act on. */
+  /** The arguments of the request to the service. */
   readonly input?: Json
   readonly run?: string
   readonly path?: readonly string[]
   readonly key?: string
-  /** How many different people must have approved it. Default 0: also a deadline or a grant is good. */
+  /** How many different approvers are required. Default 0: a deadline or a grant suffices. */
   readonly approvers?: number
 }
 
-/** What came of looking at a signed capability. */
+/** The result of verifying a signed capability. */
 export type CapabilityVerdict =
   | { readonly ok: true; readonly capability: UsedCapability }
   | {
@@ -224,19 +214,18 @@ export type CapabilityVerdict =
 
 /** How a capability is verified. */
 export interface VerifyOptions {
-  /** Keys that are trusted. */
+  /** The trusted keys. */
   readonly keys: readonly Verifier[]
   /** Milliseconds since 1970. */
   readonly now: number
   /**
-   * Remembers that a capability was used for a key, and says under which key it was used before, if it was: in one
-   * transaction with what is done. Without it nobody sees that one is used twice. The same key again is the same use,
-   * tried again.
+   * Records the use of a capability for a key and returns the key of an earlier use, if any. Run it in the transaction
+   * of the effect. Without it, a second use is not detected. The same key is a retry of the same use.
    */
   readonly used?: (id: string, key: string) => string | undefined | Promise<string | undefined>
 }
 
-/** Verifies a signed capability, without the store. Never throws for a bad text. */
+/** Verifies a signed capability without the store. Never throws for an invalid token. */
 export async function verifyCapability(
   token: string,
   expected: CapabilityExpected,
@@ -250,12 +239,12 @@ export async function verifyCapability(
     return { ok: false, why: 'malformed', problem: unread.malformed }
   const { input, approvers = 0, path, ...same } = expected
   const other = Object.entries(same).find(([name, value]) => value !== undefined && value !== document[name])
-  if (other !== undefined) return { ok: false, why: 'other-call', problem: `its ${other[0]} is another` }
+  if (other !== undefined) return { ok: false, why: 'other-call', problem: `it has another ${other[0]}` }
   if (path !== undefined && path.join('\u0000') !== capability.path.join('\u0000'))
-    return { ok: false, why: 'other-call', problem: 'its path is another' }
+    return { ok: false, why: 'other-call', problem: 'it has another path' }
   if (input !== undefined && digestJson(input) !== capability.inputHash)
     return { ok: false, why: 'other-call', problem: 'it is for other arguments' }
-  if (!(options.now <= capability.expiresAt)) return { ok: false, why: 'expired', problem: 'it is not good any more' }
+  if (!(options.now <= capability.expiresAt)) return { ok: false, why: 'expired', problem: 'it has expired' }
   if (new Set(capability.approvers).size < approvers)
     return {
       ok: false,
@@ -269,7 +258,7 @@ export async function verifyCapability(
 }
 
 const unread = {
-  malformed: 'it is no signed capability',
+  malformed: 'not a signed capability',
   'unknown-key': 'it is signed with a key that is not trusted',
-  'bad-signature': 'its signature is wrong',
+  'bad-signature': 'its signature is invalid',
 } as const

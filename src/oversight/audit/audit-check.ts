@@ -1,22 +1,21 @@
 /**
- * Audit check: whether an audit that somebody hands over is what was handed out. Offline: nothing but the document, the
- * keys that the reader trusts, and an earlier head is needed.
+ * Audit check: verifies an audit document offline, with the reader's trusted keys and, optionally, an earlier head.
  *
- * Owns: finding what is wrong, and saying exactly what. Does not own: making and signing audits (audit.ts). A chain
- * alone proves only that it fits together: whoever can write all of it can write another. The signature of its head
- * says whose it is, and an earlier head that somebody else keeps says that nothing was left out since.
+ * Owns: finding every problem and naming it. Does not own: creating and signing audits (audit.ts).
+ * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
+ * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
 import { canonical, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 
-/** Something that is wrong with an audit. */
+/** A problem of an audit. */
 export interface AuditProblem {
   /**
-   * `malformed`: it is no audit. `edited`: an entry is not what its hash says. `broken`: an entry does not follow the
-   * one before. `truncated`: entries are missing at the end. `added`: there are more than the head says. `head`: the
-   * head does not belong to the entries. `unsigned`, `unknown-key`, `bad-signature`, `other-head`: of the signature.
-   * `other-run`, `rewritten`: compared with an earlier head.
+   * `malformed`: not an audit. `edited`: an entry does not match its hash. `broken`: an entry does not follow the
+   * previous one. `truncated`: entries are missing at the end. `added`: more entries than the head counts. `head`: the
+   * head does not match the entries. `unsigned`, `unknown-key`, `bad-signature`, `other-head`: the signature fails.
+   * `other-run`, `rewritten`: the audit contradicts the earlier head.
    */
   readonly code:
     | 'malformed'
@@ -31,38 +30,33 @@ export interface AuditProblem {
     | 'other-head'
     | 'other-run'
     | 'rewritten'
-  /** Which entry. */
+  /** The number of the entry. */
   readonly n?: number
   readonly message: string
 }
 
-/** What came of checking. */
+/** The result of the check. */
 export interface AuditReport {
-  /** Nothing is wrong. It may still be a part, or not be signed: see below. */
+  /** No problem was found. The audit may still be incomplete or unsigned: see below. */
   readonly ok: boolean
   readonly problems: readonly AuditProblem[]
   readonly run?: string
   readonly entries: number
-  /** The run had ended: nothing comes after this. False: a part, and says so. */
+  /** The run had ended. False: the audit covers a part of the run. */
   readonly complete: boolean
-  /**
-   * The key whose signature is right; absent: there is no signature, it is wrong, or no keys were given to check it by.
-   */
+  /** The key that signed it; absent if it is unsigned, the signature is invalid, or no keys were given. */
   readonly signedBy?: string
 }
 
-/** By what an audit is checked. */
+/** The options of `verifyAudit`. */
 export interface AuditCheck {
-  /** The keys that are trusted. With them it must be signed by one; without them only the chain is checked. */
+  /** The trusted keys: one of them must have signed. Without keys, only the chain is checked. */
   readonly keys?: readonly Verifier[]
-  /**
-   * An earlier audit of the run, or its head: everything that it has must still be there. With a signature and `keys`,
-   * that is checked, too.
-   */
+  /** An earlier audit of the run, or its head: all its entries must still be present. Its signature is checked, too. */
   readonly against?: AuditHead | Pick<AuditDocument, 'head' | 'signature'>
 }
 
-/** Checks an audit. Never throws for what it is given. */
+/** Verifies an audit. Never throws, whatever the document is. */
 export async function verifyAudit(document: unknown, { keys, against }: AuditCheck = {}): Promise<AuditReport> {
   const shape = shapeProblem(document)
   if (shape !== undefined) return { ok: false, problems: [problem('malformed', shape)], entries: 0, complete: false }
@@ -101,34 +95,31 @@ const headForm = {
   ended: 'boolean',
 }
 
-/** Nothing may stand beside what is checked: it would be taken for checked. */
+/** Refuses unknown fields: a reader would take them for verified. */
 function shapeProblem(document: unknown): string | undefined {
-  if (!isObject(document)) return 'it is no audit: expected an object'
+  if (!isObject(document)) return 'not an audit: expected an object'
   const problem = jsonProblem(document, 'the audit')
   if (problem !== undefined) return problem
   const { head, entries, signature, ...more } = document
   const [other] = Object.keys(more)
-  if (other !== undefined) return `this is no audit: it has a field "${other}"`
-  if (!Array.isArray(entries) || !entries.every(isObject)) return 'it has no list of entries'
-  if (signature !== undefined && typeof signature !== 'string') return 'its signature is no text'
+  if (other !== undefined) return `not an audit: unknown field "${other}"`
+  if (!Array.isArray(entries) || !entries.every(isObject)) return 'it has no array of entries'
+  if (signature !== undefined && typeof signature !== 'string') return 'its signature is not a string'
   return headProblem(head)
 }
 
 function headProblem(head: unknown): string | undefined {
   if (!isObject(head)) return 'it has no head'
   const [other] = Object.keys(head).filter((name) => !Object.hasOwn(headForm, name))
-  if (other !== undefined) return `the head of an audit has no "${other}"`
+  if (other !== undefined) return `its head has an unknown field "${other}"`
   const [wrong] = Object.entries(headForm).filter(([name, type]) => typeof head[name] !== type)
-  if (wrong !== undefined) return `its head has no ${wrong[0]}`
-  return head['format'] === 1
-    ? undefined
-    : `its format is ${canonical(head['format'] ?? null)}, and this reads format 1`
+  if (wrong !== undefined) return `its head has no valid ${wrong[0]}`
+  return head['format'] === 1 ? undefined : `unknown format ${canonical(head['format'] ?? null)}, expected format 1`
 }
 
 /**
- * Every entry by itself and with the one before: after an edited one, those that follow are still looked at by what
- * they say of themselves. Where one is out of place, those after it are, too: the first is told, and how many follow
- * from it.
+ * Checks each entry by itself and against the previous one. Entries after an edited one are still checked against their
+ * own hashes. Of misplaced entries, the first is named and the rest are counted.
  */
 function chainProblems(run: string, entries: readonly JsonObject[]): AuditProblem[] {
   const problems: AuditProblem[] = []
@@ -136,7 +127,7 @@ function chainProblems(run: string, entries: readonly JsonObject[]): AuditProble
   let prev: unknown = auditBegin(run)
   for (const [n, entry] of entries.entries()) {
     if (entryHash(entry) !== entry['hash'])
-      problems.push(problem('edited', `entry ${n} was changed: it is not what its hash says`, n))
+      problems.push(problem('edited', `entry ${n} was changed: it does not match its hash`, n))
     if (entry['prev'] !== prev || entry['n'] !== n) misplaced.push(n)
     prev = entry['hash']
   }
@@ -153,14 +144,11 @@ function chainProblems(run: string, entries: readonly JsonObject[]): AuditProble
 
 function headProblems({ run, entries: count, hash }: AuditHead, entries: AuditDocument['entries']): AuditProblem[] {
   if (entries.length < count)
-    return [
-      problem('truncated', `entries are missing at the end: the head says ${count}, and ${entries.length} are here`),
-    ]
-  if (entries.length > count)
-    return [problem('added', `there are ${entries.length} entries, and the head says ${count}`)]
+    return [problem('truncated', `entries are missing at the end: the head counts ${count}, found ${entries.length}`)]
+  if (entries.length > count) return [problem('added', `found ${entries.length} entries, the head counts ${count}`)]
   return hash === (entries.at(-1)?.hash ?? auditBegin(run))
     ? []
-    : [problem('head', 'the head does not belong to the last entry')]
+    : [problem('head', 'the head does not match the last entry')]
 }
 
 async function signatureOf(
@@ -171,16 +159,16 @@ async function signatureOf(
   if (signature === undefined) return { problems: [problem('unsigned', 'it is not signed')] }
   const read = await readSigned(keys, auditType, signature)
   if (read.ok && canonical(read.document) === canonical(head as unknown as Json)) return { problems: [], key: read.key }
-  if (read.ok) return { problems: [problem('other-head', 'the signature is right, and it is that of another head')] }
+  if (read.ok) return { problems: [problem('other-head', 'the signature is valid, but belongs to another head')] }
   const told = {
-    malformed: problem('bad-signature', 'the signature is none of an audit'),
+    malformed: problem('bad-signature', 'the signature is not that of an audit'),
     'unknown-key': problem(
       'unknown-key',
-      `it is signed with a key that is not among those given (${keys.map(({ id }) => id).join(', ')})`,
+      `it is signed with an unknown key; trusted keys: ${keys.map(({ id }) => id).join(', ')}`,
     ),
     'bad-signature': problem(
       'bad-signature',
-      'the signature is wrong: the head was changed, or somebody else signed it',
+      'the signature is invalid: the head was changed, or another key signed it',
     ),
   }
   return { problems: [told[read.why]] }
@@ -202,18 +190,18 @@ async function earlierProblems(
   if (earlier.run !== head.run)
     return [
       ...problems,
-      problem('other-run', `this is the run "${head.run}", and the earlier head is of "${earlier.run}"`),
+      problem('other-run', `this audit is of the run "${head.run}", the earlier head of "${earlier.run}"`),
     ]
   if (entries.length < earlier.entries || head.position < earlier.position || (earlier.ended && !head.ended))
     return [
       ...problems,
       problem(
         'truncated',
-        `entries are missing: there were ${earlier.entries} before (position ${earlier.position}), and ${entries.length} are here (position ${head.position})`,
+        `entries are missing: the earlier audit had ${earlier.entries} (position ${earlier.position}), this one has ${entries.length} (position ${head.position})`,
       ),
     ]
   const same = earlier.entries === 0 ? auditBegin(head.run) : entries[earlier.entries - 1]?.hash
   return same === earlier.hash
     ? problems
-    : [...problems, problem('rewritten', `what was there before was changed: entry ${earlier.entries - 1} is another`)]
+    : [...problems, problem('rewritten', `entry ${earlier.entries - 1} differs from the earlier audit`)]
 }

@@ -157,21 +157,17 @@ export function readTrust(value: Json): TrustRecord | undefined {
   const { level, completed, succeeded, startedAt, history } = isObject(value) ? value : {}
   mustBeLevel(level)
   if (![completed, succeeded, startedAt].every(Number.isInteger) || !Array.isArray(history))
-    throw new ReeveError('trust.invalid', 'this is no record of trust', {
-      hint: 'Records are written by Reeve alone. Set the level anew.',
+    throw new ReeveError('trust.invalid', 'the stored trust record is invalid', {
+      hint: 'Only Reeve may write trust records. Set the level again: reeve trust <name> set.',
     })
   return value as unknown as TrustRecord
 }
 
 function mustBeLevel(level: unknown): asserts level is TrustLevel {
   if (trustLevels.includes(level as TrustLevel)) return
-  throw new ReeveError(
-    'trust.invalid',
-    `${described(level)} is no level of trust, expected ${trustLevels.join(', ')}`,
-    {
-      hint: 'Nothing was changed.',
-    },
-  )
+  throw new ReeveError('trust.invalid', `unknown trust level ${described(level)}, expected ${trustLevels.join(', ')}`, {
+    hint: 'Nothing was changed.',
+  })
 }
 
 /**

@@ -1,16 +1,16 @@
 /**
- * Audits as operators ask for them: read from a run's feed, and signed if somebody gives a key.
+ * Audits for operators: read from the feed of a run, and signed if a signer is given.
  *
- * Owns: reading, signing on request. Does not own: what is in an audit (oversight/audit/audit.ts), keys: they stand
- * outside the store, and nothing here keeps them.
+ * Owns: reading, signing on request. Does not own: the content of an audit (oversight/audit/audit.ts), keys, which the
+ * caller keeps outside the store.
  */
 import type { RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'
 import { auditOf, signAudit, type AuditDocument, type Signer } from '../../oversight/index.ts'
 
-/** How an audit is made. */
+/** The options of an audit. */
 export interface AuditOptions {
-  /** Signs the head. Default: it is not signed. */
+  /** Signs the head. Default: unsigned. */
   readonly signer?: Signer
 }
 

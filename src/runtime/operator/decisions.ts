@@ -1,10 +1,10 @@
 /**
- * Decisions from outside: an approval's yes or no, an interrupt's value, what became of an effect in doubt, of a
- * diverged address.
+ * Decisions from outside a run: decisions on approvals, answers to interrupts, settlements of effects in doubt and of
+ * diverged addresses.
  *
- * Owns: that a decision names its question and has a valid shape, and the error for each way in which it comes to
- * nothing. Does not own: who wins (the store, by a unique key: K2), what a decision means to the run (oversight,
- * agent). Whenever an error is thrown here, nothing was decided and nothing runs.
+ * Owns: checking the shape of a decision and finding its question; the error for each way in which it can fail. Does not
+ * own: which decision wins (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
+ * Holds: if an error is thrown here, no decision was recorded and no effect ran.
  */
 import {
   completed,
@@ -27,10 +27,10 @@ import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 
 /**
- * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`; of the result of
- * some work, another result. Whether they fit is looked at by whoever runs it, not by `decide`, which may be called in
- * a process that does not know the tool: if they do not fit, it is asked again, and says why. `retry` rejects this
- * attempt and asks the agent to try again, with `comment` as the feedback.
+ * The decision on an approval. `edit` approves with edited arguments (`input`), or with an edited result. The run
+ * validates them, not `decide`, which may be called in a process that does not know the tool. If they are invalid, the
+ * run asks again and names the problem. `retry` rejects this attempt and asks the agent to try again; `comment` is its
+ * feedback.
  */
 export type Decision =
   | {
@@ -39,8 +39,8 @@ export type Decision =
       readonly comment?: string
       readonly approver?: string
       /**
-       * For how long this yes holds. Default `once`. More only where the approval says that it is `grantable`: never
-       * for a sensitive tool or a high risk.
+       * The scope of this approval. Default `once`. A wider grant needs an approval that is `grantable`, which a
+       * sensitive tool or a high risk never is.
        */
       readonly grant?: Granting
     }
@@ -62,14 +62,11 @@ export type Decision =
 export interface Answer {
   readonly interruptId: string
   readonly value: Json
-  /** Under which name it is answered. Recorded with it. */
+  /** The name of the user who answers; recorded. */
   readonly by?: string
 }
 
-/**
- * What became of an effect in doubt: it happened (and this was its result), or it did not (and is to be run). `id` is
- * the question's.
- */
+/** Whether an effect in doubt happened (`value`: its result) or not (then it runs). `id`: that of the question. */
 export interface DoubtSettlement {
   readonly id: string
   readonly happened: boolean
@@ -77,7 +74,7 @@ export interface DoubtSettlement {
   readonly by?: string
 }
 
-/** What to do about a new effect that is not in the journal. `id` is the question's. */
+/** How to resolve a new effect that is not in the journal. `id`: that of the question. */
 export interface DivergenceSettlement {
   readonly id: string
   readonly action: 'map' | 'execute' | 'drop'
@@ -85,7 +82,7 @@ export interface DivergenceSettlement {
   readonly by?: string
 }
 
-/** Where a decision is looked up. `run` narrows it to one run. */
+/** Where questions are looked up. `run` limits the lookup to one run. */
 export interface DecisionAccess {
   readonly engine: Engine
   readonly clock: Clock
@@ -94,11 +91,10 @@ export interface DecisionAccess {
 }
 
 /**
- * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session,
- * a token, a group) is the application's to know: it is asked in the process in which `decide` is called, before
- * anything is posted, and after the approval's own rules. If it throws, or gives no answer in time
- * (`deadlines.functionMs`, 5 minutes), `decide` rejects with `hook.failed` and that as the cause, and nothing is
- * decided. `io.signal` says that nobody waits for the answer any more.
+ * Authorises a decision: true, or false or the reason for the refusal. The application authenticates its users (session,
+ * token, group), so this runs in the process that calls `decide`, after the rules of the approval and before the decision
+ * is recorded. If it throws, or does not answer within `deadlines.functionMs` (5 minutes), `decide` rejects with
+ * `hook.failed` and that cause, and the approval stays open. `io.signal` aborts once the answer is no longer awaited.
  */
 export type MayDecide = (
   approval: Approval,
@@ -108,7 +104,7 @@ export type MayDecide = (
 
 const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant']
 const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
-/** What others call these fields, or other calls here. */
+/** Common names of these fields elsewhere, for suggestions. */
 const alsoCalled: Readonly<Record<string, string>> = {
   by: 'approver',
   who: 'approver',
@@ -123,7 +119,7 @@ const alsoCalled: Readonly<Record<string, string>> = {
 
 const unknownField = (name: string): string => {
   const meant = Object.hasOwn(alsoCalled, name) ? alsoCalled[name] : undefined
-  return `a decision has no field "${name}"${meant === undefined ? meantInstead(name, decisionFields, 'it has') : `: did you mean "${meant}"?`}`
+  return `unknown field "${name}" of a decision${meant === undefined ? meantInstead(name, decisionFields, 'it has') : `: did you mean "${meant}"?`}`
 }
 
 function unknownDecision(given: unknown): string {
@@ -132,32 +128,32 @@ function unknownDecision(given: unknown): string {
   return slip === undefined ? problem : `${problem}: did you mean "${slip}"?`
 }
 
-/** What is wrong with the shape of a decision; undefined if nothing. */
+/** The problem of a decision's shape; undefined if it is valid. */
 function decisionProblem(given: unknown): string | undefined {
-  if (!isObject(given)) return 'a decision is an object { approvalId, decision, … }'
+  if (!isObject(given)) return 'invalid decision: expected an object { approvalId, decision, … }'
   const { approvalId, decision, input, comment, approver, grant } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.includes(name))
   const strange = unknown.map(unknownField)
   if (typeof approvalId !== 'string' || approvalId === '')
-    return ['a decision must name its approval: approvalId is missing', ...strange].join('; ')
+    return ['approvalId is missing, expected the id of the approval', ...strange].join('; ')
   if (strange.length > 0) return strange.join('; ')
   if (!decisions.some((each) => each === decision)) return unknownDecision(decision)
   if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
   if (decision !== 'edit' && input !== undefined)
     return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
   if (grant !== undefined && decision !== 'approve')
-    return `decision ${JSON.stringify(decision)} grants nothing; only "approve" does`
+    return `decision ${JSON.stringify(decision)} takes no grant; only "approve" does`
   if (grant !== undefined && grantProblem(grant) !== undefined) return grantProblem(grant)
-  if (comment !== undefined && typeof comment !== 'string') return 'comment must be a text'
-  if (approver !== undefined && typeof approver !== 'string') return 'approver must be a text'
+  if (comment !== undefined && typeof comment !== 'string') return 'comment must be a string'
+  if (approver !== undefined && typeof approver !== 'string') return 'approver must be a string'
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
   return problem
 }
 
 /**
- * Decides an approval. Resolves when the decision is durable and is the one that counts. One that may not be made
- * (`approval.forbidden`, `approval.invalid`), comes too late (`approval.expired`), second (`approval.already-decided`)
- * or for nothing (`approval.unknown`) rejects, and nothing of it is recorded: whoever called is told (spec team R-16).
+ * Decides an approval. Resolves when the decision is durable and has won. Rejects, and records nothing, if the decision
+ * is not allowed (`approval.forbidden`, `approval.invalid`), too late (`approval.expired`), not the first
+ * (`approval.already-decided`), or names no approval (`approval.unknown`) (spec team R-16).
  */
 export async function decide(access: DecisionAccess, decision: Decision): Promise<void> {
   const problem = decisionProblem(decision)
@@ -169,7 +165,7 @@ export async function decide(access: DecisionAccess, decision: Decision): Promis
   const asked = question.body as ApprovalRequested
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
   await mustBePermitted(access, question, decision)
-  // what was decided about is what whoever decided has seen, whatever the code has become meanwhile
+  // binds the decision to the document that the approver saw, even if the code has changed since
   const { tool, toolVersion, inputHash, fourEyes = false } = asked
   const result = await access.engine.post({
     type: 'answer',
@@ -181,7 +177,7 @@ export async function decide(access: DecisionAccess, decision: Decision): Promis
   throw await closedApproval({ ...access, run: question.run }, approvalId, result)
 }
 
-/** What the approval says of who may decide it and what, then what the application says. */
+/** Checks the rules of the approval, then asks the application's `mayDecide`. */
 async function mustBePermitted(
   { mayDecide, engine }: DecisionAccess,
   question: Question,
@@ -199,11 +195,11 @@ async function mustBePermitted(
       ? true
       : await asked(mayDecide, approval, decision, engine.deadlines)
   if (word === true) return
-  const who = decision.approver === undefined ? 'whoever decides' : `"${decision.approver}"`
+  const who = decision.approver === undefined ? 'an unnamed approver' : `"${decision.approver}"`
   throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
 }
 
-/** What the application says. That it cannot say is an error of its own, with what it threw as the cause. */
+/** Asks `mayDecide`. Throws `hook.failed`, with its error as the cause, if it throws or times out. */
 async function asked(
   mayDecide: MayDecide,
   approval: Approval,
@@ -215,7 +211,7 @@ async function asked(
     late.signal.addEventListener('abort', () => reject(late.signal.reason as Error)),
   )
   timedOut.catch(() => undefined)
-  // a timer knows no time beyond 24 days
+  // setTimeout has a maximum of 24 days
   const timer = functionMs > 2 ** 31 - 1 ? undefined : setTimeout(() => late.abort(noAnswer(functionMs)), functionMs)
   try {
     return await Promise.race([mayDecide(approval, decision, { signal: late.signal }), timedOut])
@@ -235,10 +231,10 @@ const noAnswer = (ms: number): Error => Object.assign(new Error(`no answer withi
 
 const forbidden = (id: string, problem: string): ReeveError =>
   new ReeveError('approval.forbidden', `approval "${id}": ${problem}`, {
-    hint: 'Nothing was decided, and the approval is still open. Who may is in its approvers and excludes: runtime.approvals(), reeve show <run>.',
+    hint: 'The approval is still open. Its approvers and excludes say who may decide: runtime.approvals(), reeve show <run>.',
   })
 
-/** More than this one yes: the approval must allow it, and a narrowed grant must be about arguments that there are. */
+/** Checks a wider grant: the approval must be grantable, and a narrowed grant must name existing arguments. */
 function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, grant: Granting | undefined): void {
   if (grant === undefined || grant === 'once') return
   if (grantable !== true) throw notGrantable(id)
@@ -249,33 +245,33 @@ function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, gra
   if (strange === undefined) return
   throw new ReeveError(
     'approval.invalid',
-    `grant.input: "${strange}" is not among the arguments${meantInstead(strange, there, 'they are')}`,
+    `grant.input: unknown argument "${strange}"${meantInstead(strange, there, 'they are')}`,
     {
-      hint: 'Nothing was decided. The grant would never have let a call like this one pass.',
+      hint: 'Nothing was decided. Such a grant would not cover a call like this one.',
     },
   )
 }
 
 const notGrantable = (id: string): ReeveError =>
-  new ReeveError('approval.invalid', `approval "${id}" holds for this call alone: nothing can be granted with it`, {
-    hint: 'Nothing was decided. Sensitive tools, high risks and approvals that code asks for are decided one by one.',
+  new ReeveError('approval.invalid', `approval "${id}" is not grantable: it covers this call only`, {
+    hint: 'Nothing was decided. Sensitive tools, high risks and approvals requested by code are decided one by one.',
   })
 
 const expired = (id: string, until: number): ReeveError =>
   new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, {
-    hint: 'Nothing was run. Start the work again if it is still wanted.',
+    hint: 'The run continued as its onTimeout says. Start the work again if it is still needed.',
   })
 
 const decided = (id: string, how: string): ReeveError =>
   new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, {
-    hint: 'The first decision counts. Nothing was changed.',
+    hint: 'The first decision wins. Nothing was changed.',
   })
 
-/** What time it is for deadlines. */
+/** The clock of deadlines. */
 export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly clock: Clock }): number =>
   engine.now?.() ?? clock.now()
 
-/** Why an approval that is not open cannot be decided: the runs' journals know. */
+/** Why an approval that is not open cannot be decided, from the journals of the runs. */
 async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(access)) {
     const { approvals } = runView(await wholeFeed(access.engine, run))
@@ -284,7 +280,7 @@ async function closedApproval(access: DecisionAccess, id: string, result?: PostR
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
       return expired(id, known.until ?? known.resolvedAt ?? 0)
     if (known.resolution === 'cancelled')
-      return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
+      return new ReeveError('approval.expired', `approval "${id}" was closed: its work was cancelled`, {
         hint: 'Nothing was run.',
       })
     if (result === 'lost' && known.until !== undefined && known.until < storeTime(access))
@@ -292,21 +288,21 @@ async function closedApproval(access: DecisionAccess, id: string, result?: PostR
     return decided(
       id,
       known.resolution === undefined
-        ? ', and whoever drives its run has not acted on it yet'
+        ? '; its run has not read the decision yet'
         : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}${followedBy(approvals, id)}`,
     )
   }
   if (result === 'lost' || result === 'closed') return decided(id, '')
   return new ReeveError(
     'approval.unknown',
-    `there is no approval "${id}"${access.run === undefined ? '' : ` in the run "${access.run}"`}`,
+    `unknown approval "${id}"${access.run === undefined ? '' : ` in the run "${access.run}"`}`,
     {
       hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
     },
   )
 }
 
-/** The question that came after this one, and whose it is: for whoever decided the one before. */
+/** The request that followed this one, and its approvers, for the message to an approver of the earlier one. */
 function followedBy(
   approvals: readonly { readonly id: string; readonly follows?: string; readonly approvers?: readonly string[] }[],
   id: string,
@@ -317,7 +313,7 @@ function followedBy(
   return `; "${next.id}" follows${approvers.length === 0 ? '' : `, for ${approvers.map((who) => `"${who}"`).join(', ')}`}`
 }
 
-/** Without a run, only the newest ones are searched: this is for a better message, not for correctness. */
+/** Without a run, only the newest runs are searched: this improves a message and is not needed for correctness. */
 async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
   return access.run === undefined ? (await access.engine.runs({ limit: 50 })).map((each) => each.run) : [access.run]
 }
@@ -325,13 +321,13 @@ async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
 /** Answers an interrupt. */
 export async function answer(access: DecisionAccess, given: Answer): Promise<void> {
   if (!isObject(given) || typeof given.interruptId !== 'string' || given.value === undefined) {
-    throw new ReeveError('interrupt.invalid', 'an answer is an object { interruptId, value }')
+    throw new ReeveError('interrupt.invalid', 'invalid answer: expected an object { interruptId, value }')
   }
   const problem = jsonProblem(given.value)
   if (problem !== undefined) throw new ReeveError('interrupt.invalid', problem)
   const { interruptId: id, value, by } = given
   if (by !== undefined && (typeof by !== 'string' || by === ''))
-    throw new ReeveError('interrupt.invalid', 'by must be a name')
+    throw new ReeveError('interrupt.invalid', 'by must be a name that is not empty')
   const question = await find(access, id, 'interrupt')
   if (question !== undefined) {
     const result = await access.engine.post({
@@ -342,21 +338,21 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
     })
     if (result === 'accepted') return
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, {
-      hint: 'The first answer counts.',
+      hint: 'The first answer wins.',
     })
   }
   for (const run of await runsToSearch(access)) {
     if (!runView(await wholeFeed(access.engine, run)).interrupts.some((each) => each.id === id)) continue
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, {
-      hint: 'The first answer counts; one whose agent has ended needs none.',
+      hint: 'It was answered, or its agent has ended.',
     })
   }
-  throw new ReeveError('interrupt.unknown', `there is no interrupt "${id}"`, {
-    hint: 'List what is asked: reeve show <run>, or runtime.questions().',
+  throw new ReeveError('interrupt.unknown', `unknown interrupt "${id}"`, {
+    hint: 'List the open questions: reeve show <run>, or runtime.questions().',
   })
 }
 
-/** Says whether an effect in doubt has happened. */
+/** Settles whether an effect in doubt happened. */
 export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {
   const { activation, address } = await findOrThrow(access, given.id, 'in-doubt')
   const { happened, value, by } = given
@@ -373,7 +369,7 @@ export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement
   )
 }
 
-/** Says what is to become of an address that code and journal disagree about. */
+/** Settles an address on which code and journal differ. */
 export async function settleDivergence(access: DecisionAccess, given: DivergenceSettlement): Promise<void> {
   const { activation, address } = await findOrThrow(access, given.id, 'diverged')
   const { action, to, by } = given
@@ -390,7 +386,7 @@ export async function settleDivergence(access: DecisionAccess, given: Divergence
   )
 }
 
-/** What each kind of question is, and what it is answered with. */
+/** Each kind of question: its name, the call that answers it, the error for an unknown id. */
 const kinds: Readonly<
   Record<Question['kind'], { readonly is: string; readonly use: string; readonly unknown: ErrorCode }>
 > = {
@@ -404,7 +400,7 @@ const kinds: Readonly<
   diverged: { is: 'a diverged address', use: 'settleDivergence({ id, action })', unknown: 'interrupt.unknown' },
 }
 
-/** The open question of this kind. Throws for one of another kind, and says what is meant for it. */
+/** The open question of this kind. Throws for a question of another kind; the hint names the right call. */
 async function find(
   { engine, run }: DecisionAccess,
   id: string,
@@ -422,14 +418,14 @@ async function find(
 async function findOrThrow(access: DecisionAccess, id: string, kind: Question['kind']): Promise<Question> {
   const question = await find(access, id, kind)
   if (question !== undefined) return question
-  throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, {
-    hint: 'List what is asked: reeve show <run>, or runtime.questions().',
+  throw new ReeveError('interrupt.unknown', `no open question has the id "${id}"`, {
+    hint: 'List the open questions: reeve show <run>, or runtime.questions().',
   })
 }
 
 function accepted(id: string, result: PostResult): void {
   if (result !== 'accepted')
-    throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, {
-      hint: 'The first answer counts.',
+    throw new ReeveError('interrupt.already-answered', `"${id}" is already settled`, {
+      hint: 'The first answer wins.',
     })
 }

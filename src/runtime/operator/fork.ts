@@ -1,9 +1,8 @@
 /**
- * Forking a run from outside: what a caller gives becomes one request to the engine, or an error that says what is
- * wrong with it.
+ * Forking a run from outside: turns the options of a caller into one request to the engine, or an error.
  *
- * Owns: the checks at this boundary, what `last` means. Does not own: what a fork begins with (engine/fork/fork.ts).
- * When a check fails nothing was forked.
+ * Owns: the checks at this boundary, the meaning of `last`. Does not own: the content of a fork (engine/fork/fork.ts).
+ * Holds: if a check fails, no run was forked.
  */
 import {
   copy,

@@ -1,8 +1,9 @@
 /**
- * Grants as operators see them: those of a session, or of a run that belongs to none, and taking them back.
+ * Grants for operators: listing and revoking the grants of a session, or of a run without a session.
  *
- * Owns: whose grants are meant. Does not own: what a grant is and when it holds (oversight/approval/grants.ts).
- * K2: whoever asks may be any process; what is taken back holds for no call that is looked at later.
+ * Owns: finding the grants of a session or run. Does not own: the content and validity of a grant
+ * (oversight/approval/grants.ts).
+ * Holds: K2: any process may revoke; a revoked grant covers no call that is checked later.
  */
 import {
   described,
@@ -17,10 +18,10 @@ import {
 import { streamOf, type Engine, type StreamValues } from '../../engine/index.ts'
 import { grantsKey, readGrants, type ApprovalGrant } from '../../oversight/index.ts'
 
-/** Whose grants. */
+/** The session or run of the grants. */
 type GrantsOf = { readonly session: string } | { readonly run: string }
 
-/** Grants, as an operator reads them and takes them back. */
+/** Lists and revokes grants. */
 export interface RuntimeGrants {
   /** What was granted for a session, or for a run that belongs to none, and still holds. */
   of(whose: GrantsOf): Promise<readonly ApprovalGrant[]>

@@ -1,24 +1,23 @@
 /**
- * Open approvals, as those who may decide them see them.
+ * Open approvals as approvers see them.
  *
- * Owns: the picture of an open approval. Does not own: deciding (decisions.ts), what was decided in the past (journal
- * views).
+ * Owns: the view of an open approval. Does not own: deciding (decisions.ts), past decisions (journal views).
  */
 import { copy, present, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Question } from '../../engine/index.ts'
 import { approvalAsked, type ApprovalAsked, type ApprovalRequested } from '../../journal/index.ts'
 
-/** An open yes/no question about one exact action: what it asks for is what `approval.requested` says. */
+/** An open request to approve one exact action, with the fields of `approval.requested`. */
 export interface Approval extends ApprovalAsked {
   readonly run: RunId
   readonly activation: ActivationId
-  /** A yes may hold for later calls, too: `decide({ …, grant: 'session' })`. */
+  /** An approval may cover later calls, too: `decide({ …, grant: 'session' })`. */
   readonly grantable: boolean
   readonly askedAt: number
   readonly until?: number
 }
 
-/** What still needs an answer of these questions. */
+/** The open approvals among these questions. */
 export const unanswered = (questions: readonly Question[]): readonly Question[] =>
   questions.filter(({ answered }) => answered !== true)
 

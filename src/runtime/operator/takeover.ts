@@ -1,11 +1,11 @@
 /**
- * Taking over: a human has a run, does what they want of it by hand, and hands it back.
+ * Takeover: a human takes a run over, works by hand, and hands it back.
  *
- * Owns: giving these commands, finding in the journal what became of them, the error for each way in which one comes to
- * nothing (spec team R-13). Does not own: what a takeover holds back (engine), the document
- * (oversight/control/takeover.ts), what an edit of a plan may say (team/plan/edit-check.ts).
- * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command,
- * from however many processes it comes.
+ * Owns: posting these commands, reading their results from the journal, the error for each way in which one can fail
+ * (spec team R-13). Does not own: what a takeover holds back (engine), the takeover context
+ * (oversight/control/takeover.ts), the check of an edited plan (team/plan/edit-check.ts).
+ * Holds: K1: results are facts in the journal, so any process may command and any may read. K2: a command with one id
+ * counts once, however many processes send it.
  */
 import {
   expects,
@@ -38,7 +38,7 @@ import { teamOf } from './find-team.ts'
 import { workNamed } from './work-named.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 
-/** Where commands are given. */
+/** What commands need. */
 export interface ControlAccess {
   readonly engine: Engine
   readonly run: RunId
@@ -53,51 +53,48 @@ export interface PauseOptions {
   readonly within?: number
   readonly reason?: string
   readonly by?: string
-  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  /** Makes the command idempotent: repeating an id has no further effect. Default: a new id. */
   readonly id?: string
 }
 
-/** Who lets a paused run go on, and why. */
+/** Who resumes a paused run, and why. */
 export interface ResumeOptions {
   readonly by?: string
   readonly reason?: string
-  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  /** Makes the command idempotent: repeating an id has no further effect. Default: a new id. */
   readonly id?: string
 }
 
 /** How a run is to be taken over. */
 export interface TakeOverOptions {
   readonly reason?: string
-  /** Who takes it over, for the journal and for whoever sees the run. */
+  /** The human who takes it over; recorded and shown with the run. */
   readonly by?: string
-  /** `next` (default): what is in flight may end. `now`: it is stopped, and repeated after the hand back. */
+  /** `next` (default): steps in flight finish. `now`: they are stopped, and repeated after the hand back. */
   readonly at?: 'next' | 'now'
-  /** Milliseconds after which what is still in flight is stopped, and repeated after the hand back. */
+  /** Milliseconds after which steps still in flight are stopped, and repeated after the hand back. */
   readonly within?: number
-  /** The same id twice is one command. Default: every call is another. */
+  /** Makes the command idempotent: repeating an id has no further effect. Default: a new id. */
   readonly id?: string
   /** Ends the wait, not the takeover: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** What a takeover has come to: the document, and whether it was this one. */
+/** The result of a takeover: the context, and whether this command took the run over. */
 export interface TakenOver extends TakeoverContext {
-  /** False: somebody else has it already (`owner`), and keeps it. */
+  /** False: another human (`owner`) had taken it over before and keeps it. */
   readonly takenOver: boolean
 }
 
-/** What is to be different when a run goes on. */
+/** How a run continues. */
 export interface HandBack {
-  /** What is to become of the plan. All of it is done, or nothing. */
+  /** An edit of the plan. It is applied as a whole or not at all. */
   readonly plan?: PlanEdit
-  /**
-   * Whose plan: the team's activation, or its agent if that works only once. Default: the root, else the only team
-   * there is.
-   */
+  /** The team of the plan: its activation, or its agent if that has one activation. Default: the root or only team. */
   readonly team?: string
   readonly reason?: string
   readonly by?: string
-  /** The same id twice is one command. Default: every call is another. */
+  /** Makes the command idempotent: repeating an id has no further effect. Default: a new id. */
   readonly id?: string
   /** Ends the wait, not the command: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
@@ -105,29 +102,26 @@ export interface HandBack {
 
 /** A step that a human has finished by hand. */
 export interface CompleteByHand {
-  /**
-   * A task of a planned team that has not ended, whether or not somebody works on it. One of `task` and `delegation`
-   * must be given.
-   */
+  /** A task of a planned team that has not ended, begun or not. Give either `task` or `delegation`. */
   readonly task?: string
   /**
-   * Somebody at work, at any depth: the worker's activation, the model's id of the call, or the leader's name for it,
-   * `d1`; of a team, its member.
+   * A delegation in progress, at any depth: the worker's activation, the model's id of the call, or the leader's label
+   * (`d1`); in a team, its member.
    */
   readonly delegation?: string
-  /** The result, as if whoever had the work had given it. */
+  /** The result, as if the worker had given it. */
   readonly output: Json
-  /** Who did it. Default `operator`. */
+  /** The name of the human. Default `operator`. */
   readonly by?: string
   readonly reason?: string
-  /** Ends the wait for a team that decides later, not the command. */
+  /** Ends the wait for the team's decision, not the command. */
   readonly signal?: AbortSignal
 }
 
 /** The end of a whole run by hand. */
 export interface FinishByHand {
   readonly output: Json
-  /** Who did it. Default `operator`. */
+  /** The name of the human. Default `operator`. */
   readonly by?: string
   readonly reason?: string
 }
@@ -161,21 +155,21 @@ const completeChecks: Checks<CompleteByHand> = {
 }
 const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
 
-/** Pauses a run. Resolves when the word is durable. */
+/** Pauses a run. Resolves when the command is durable. */
 export async function pause(access: ControlAccess, given: PauseOptions = {}): Promise<void> {
   mustBe(given, pauseChecks, 'pause')
   const { at = 'next', within, reason, by, id } = given
   await posted(access, { type: 'pause', run: access.run, at, ...present({ withinMs: within, reason, by, id }) })
 }
 
-/** Lets a paused run go on. Resolves when the word is durable. */
+/** Resumes a paused run. Resolves when the command is durable. */
 export async function resume(access: ControlAccess, options: ResumeOptions = {}): Promise<void> {
   mustBe(options, resumeChecks, 'resume')
   await mayResume(access, options.id)
   await posted(access, { type: 'resume', run: access.run, ...present(options) })
 }
 
-/** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
+/** Takes a run over. Resolves with the takeover context once the takeover is in the journal. */
 export async function takeOver(access: ControlAccess, given: TakeOverOptions = {}): Promise<TakenOver> {
   mustBe(given, takeOverChecks, 'takeOver')
   const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
@@ -192,17 +186,17 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
   return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
 }
 
-/** What there is to know of a run for whoever would take it over, now. */
+/** The takeover context of a run as of now, without a takeover. */
 export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
   const events = await readAll(engine, run)
   return takeoverContext({ view: runView(events), delegations: delegationsOf(events), said: [...spokenOf(events)] })
 }
 
-/** What is commanded of a run, and every command so far. */
+/** The control state of a run, with every command so far. */
 export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> =>
   controlState(await readAll(engine, run))
 
-/** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
+/** Applies the edit of the plan, if any, and hands the run back. Resolves when both are in the journal. */
 export async function handBack(access: ControlAccess, given: HandBack = {}): Promise<void> {
   mustBe(given, handBackChecks, 'handBack')
   const { plan, team, reason, by, id = newId('msg'), signal } = given
@@ -214,14 +208,11 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
   if (noted.type === 'control.ignored') throw notTaken(access.run)
 }
 
-/**
- * Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken
- * it.
- */
+/** Completes one step by hand. Resolves when that is durable; for a task not yet begun, when its team accepted it. */
 export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
   const both = (given?.task === undefined) === (given?.delegation === undefined)
   mustBe(given, completeChecks, 'complete', [
-    ...(both ? ['say which: one of "task" and "delegation"'] : []),
+    ...(both ? ['give either "task" or "delegation"'] : []),
     ...outputProblems(given),
   ])
   const { task, delegation, output, by, reason, signal } = given
@@ -248,9 +239,7 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
     })
 }
 
-/**
- * What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`.
- */
+/** Checks a value given by hand against the output schema of its agent, if registered here. Throws `input.invalid`. */
 function fittingOutput(
   { find }: ControlAccess,
   events: readonly Recorded[],
@@ -270,7 +259,7 @@ function fittingOutput(
   )
 }
 
-/** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
+/** Ends a run that was taken over, with this output. Resolves when that is durable. */
 export async function finish(access: ControlAccess, given: FinishByHand): Promise<void> {
   mustBe(given, finishChecks, 'finish', outputProblems(given))
   const { output, by = unnamed, reason } = given
@@ -282,24 +271,24 @@ export async function finish(access: ControlAccess, given: FinishByHand): Promis
   await posted(access, { type: 'cancel', run: access.run, reason: doneBy(by, reason), by, outcome })
 }
 
-/** Who it was, where nobody said. */
+/** The default name of an operator. */
 const unnamed = 'operator'
 const doneBy = (by: string = unnamed, reason: string | undefined): string =>
   reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
 
-/** A run that a human has goes on only by a hand back, and one that waits by what it waits for. */
+/** Refuses a resume of a run that was taken over, or that waits for a decision or an answer. */
 async function mayResume({ engine, run }: ControlAccess, id: string | undefined): Promise<void> {
   const status = (await engine.summary(run))?.status
   if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id))))
     throw notPaused(run, unanswered(await engine.questions({ run })))
   if (status !== 'human_control') return
   const by = runView(await engine.read(run)).takeover?.by
-  throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
-    hint: 'They hand it back: run.control.handBack(), or reeve handback <run>. Nothing was changed.',
+  throw new ReeveError('run.taken-over', `the run "${run}" is taken over by ${by ?? 'a human'}`, {
+    hint: 'Hand it back with run.control.handBack(), or reeve handback <run>. Nothing was changed.',
   })
 }
 
-/** Its events. Throws where no human has it. */
+/** The events of a run. Throws `run.not-taken-over` if no human has taken it over. */
 async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Recorded[]> {
   const events = await readAll(engine, run)
   const { status, outcome } = runView(events)
@@ -308,29 +297,29 @@ async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Rec
   return events
 }
 
-/** The same command again is no other one. */
+/** Whether a command with this id was given before. */
 const wasSaid = async ({ engine, run }: Pick<ControlAccess, 'engine' | 'run'>, id: string): Promise<boolean> =>
   (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
 
 const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
   new ReeveError(
     'run.not-paused',
-    `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'what was decided to reach it'}`,
+    `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'a decision that it has not read yet'}`,
     {
-      hint: 'It goes on when that is decided or answered: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
+      hint: 'Decide or answer it, then the run continues: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
     },
   )
 
 const awaited = ({ kind, id }: Question): string =>
-  `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : "an operator's word on what is in doubt"} (${id})`
+  `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : 'the settlement of a doubt'} (${id})`
 
 const ended = (run: RunId): ReeveError =>
   new ReeveError('run.ended', `the run "${run}" has ended`, {
     hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
   })
 const notTaken = (run: RunId): ReeveError =>
-  new ReeveError('run.not-taken-over', `no human has taken the run "${run}" over`, {
-    hint: 'run.control.takeOver(), or reeve takeover <run>, does, once whoever drives the run has obeyed; one that is paused goes on with run.control.resume(), or reeve resume <run>. Nothing was changed.',
+  new ReeveError('run.not-taken-over', `the run "${run}" is not taken over`, {
+    hint: 'Take it over first: run.control.takeOver(), or reeve takeover <run>. A paused run continues with run.control.resume(), or reeve resume <run>. Nothing was changed.',
   })
 
 interface EditSaying {
@@ -341,9 +330,7 @@ interface EditSaying {
   readonly signal: AbortSignal | undefined
 }
 
-/**
- * Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses.
- */
+/** Sends an edit of the plan to its team and waits for the decision. Throws `plan.invalid` if the team refuses. */
 async function edit(
   access: ControlAccess,
   plan: PlanEdit,
@@ -351,7 +338,7 @@ async function edit(
 ): Promise<void> {
   const problem = jsonProblem(plan, 'plan')
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
-  // as long as a human has the run, no team can come to be
+  // no team can begin while the run is taken over
   const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
   if (team === undefined || team.ended) throw ended(access.run)
   const request = `edit:${id}`
@@ -403,12 +390,12 @@ async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['p
 }
 
 const outputProblems = (given: { readonly output?: unknown } | undefined): readonly string[] => {
-  if (given?.output === undefined) return ['there is no output']
+  if (given?.output === undefined) return ['"output" is missing']
   const problem = jsonProblem(given.output, 'output')
   return problem === undefined ? [] : [problem]
 }
 
-/** All that is wrong with a command at once; `more` besides its options. */
+/** Throws `input.invalid` with every problem of a command; `more`: problems besides those of its options. */
 function mustBe(
   given: object,
   checks: Readonly<Record<string, Check>>,

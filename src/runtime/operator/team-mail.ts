@@ -1,10 +1,10 @@
 /**
- * Posting from outside: somebody who is no member writes to members of a planned team.
+ * Mail from outside: an operator writes to members of a planned team.
  *
- * Owns: the check of what is given, saying it to the team's leader. Does not own: which team is meant (find-team.ts),
- * whether and by whom it is taken (../team/mail).
- * K2: mail under one id is one message, from however many processes it comes. Nobody replies to people outside: what
- * became of it is in the journal (`mail.accepted`, `mail.refused`).
+ * Owns: the check of the message, sending it to the team's leader. Does not own: finding the team (find-team.ts),
+ * delivery (../team/mail).
+ * Holds: K2: a message with one id is sent once, however many processes post it. Operators receive no reply; the journal
+ * has the result (`mail.accepted`, `mail.refused`).
  */
 import {
   described,
@@ -22,15 +22,13 @@ import { teamOf } from './find-team.ts'
 
 /** Mail to members of a planned team, from outside. */
 export interface PostFromOutside extends MailToSend {
-  /** Who says so, for the journal and for whoever reads it. The sender is `operator`, whatever stands here. */
+  /** The name of the user, recorded and shown to the recipients. The sender is always `operator`. */
   readonly by?: string
-  /** The team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
+  /** The team: its activation, or its agent if that has one activation. Default: the root, else the only team. */
   readonly team?: string
-  /** The same id twice is one message. Default: every call is another. */
+  /** Makes the call idempotent: repeating an id sends no second message. Default: a new id. */
   readonly id?: string
-  /**
-   * Ends the wait for a team that is not there yet: the call rejects with the signal's reason, and nothing was sent.
-   */
+  /** Ends the wait for a team that has not begun yet: the call rejects with the signal's reason, nothing was sent. */
   readonly signal?: AbortSignal
 }
 
@@ -46,9 +44,9 @@ const names: NamesOf<PostFromOutside> = {
 }
 
 /**
- * Writes to members of a team. Resolves when that is durable: `accepted`, or `closed` where the team has ended. Waits
- * while the run has no team yet. Rejects with `run.unknown`, and with `input.invalid` for mail that is none, or where
- * it is not clear which team is meant.
+ * Sends a message to members of a team. Resolves when it is durable: `accepted`, or `closed` if the team has ended.
+ * Waits while the run has no team yet. Rejects with `run.unknown`, and with `input.invalid` for an invalid message or
+ * an ambiguous team.
  */
 export async function postToTeam(
   { engine, run }: { readonly engine: Engine; readonly run: RunId },
@@ -76,7 +74,7 @@ function mustBeMail(given: PostFromOutside): void {
     const { to, content, ...texts } = given
     if (typeof to !== 'string' || to.trim() === '')
       problems.push(`post: "to" is ${described(to)}, expected a member, "role:<name>" or "*"`)
-    const problem = content === undefined ? 'there is no content' : jsonProblem(content, 'content')
+    const problem = content === undefined ? '"content" is missing' : jsonProblem(content, 'content')
     if (problem !== undefined) problems.push(`post: ${problem}`)
     for (const name of ['kind', 'correlationId', 'by', 'team', 'id'] as const) {
       const value: unknown = texts[name]

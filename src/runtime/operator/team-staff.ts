@@ -1,10 +1,10 @@
 /**
- * Staffing from outside: somebody who is no member of a team wants another one on it, or one off it.
+ * Recruiting and retiring from outside: an operator asks a team to add or to retire a member.
  *
- * Owns: saying so to the team's leader, finding in the journal what was decided. Does not own: which team is meant
+ * Owns: sending the request to the team's leader, reading the decision from the journal. Does not own: finding the team
  * (find-team.ts), the decision (../team/staff).
- * K1: nobody replies to people outside; the facts are the answer, so any process may ask and any may read. K2: a wish
- * under one request id is one wish, from however many processes it comes.
+ * Holds: K1: the decision is a fact in the journal, so any process may ask and any may read. K2: a request with one id
+ * counts once, however many processes send it.
  */
 import {
   newId,
@@ -30,32 +30,29 @@ import type { JournalEvent } from '../../journal/index.ts'
 import { follow } from '../feed/run-feed.ts'
 import { teamOf } from './find-team.ts'
 
-/** Whose wish it is, which team is meant, how long an answer is waited for. */
+/** The author of the request, its team, and how long to wait. */
 interface FromOutside {
-  /** Who says so, for the journal. Default `operator`. */
+  /** The name of the operator; recorded. Default `operator`. */
   readonly by?: string
-  /** The team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
+  /** The team: its activation, or its agent if that has one activation. Default: the root, else the only team. */
   readonly team?: string
-  /**
-   * Ends the wait for the decision, not the wish: the call rejects with the signal's reason, the team decides when it
-   * can.
-   */
+  /** Ends the wait, not the request: the call rejects with the signal's reason, and the team still decides. */
   readonly signal?: AbortSignal
 }
 
-/** A wish for somebody, from outside. `parentTask` default: none, so the answer of the whole team waits for them. */
+/** A request for a new member. `parentTask` default: none, so the answer of the whole team waits for the recruit. */
 export interface RecruitFromOutside extends RecruitWish, FromOutside {}
 
-/** A wish that somebody leave, from outside. */
+/** A request to retire a member. */
 export interface RetireFromOutside extends RetireWish, FromOutside {}
 
-/** Where a wish is said. */
+/** What a request needs. */
 export interface StaffAccess {
   readonly engine: Engine
   readonly run: RunId
 }
 
-// what a wish says of staff is for the team to judge
+// the team checks the content of a request
 const outside: Checks<FromOutside> = { by: text, team: text, signal: unchecked }
 const recruitChecks: Checks<RecruitFromOutside> = {
   ...outside,
@@ -75,8 +72,8 @@ const retireChecks: Checks<RetireFromOutside> = {
 }
 
 /**
- * Asks for another member. Resolves when it was decided: with a policy that asks a human, that may take days. A team
- * that has ended, or ends before, says `closed`.
+ * Asks for a new member. Resolves with the decision, which may take days if a policy asks an approver. If the team has
+ * ended, or ends before, the reason is `closed`.
  */
 export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOutside): Promise<Recruited> {
   mustBeWish(given, recruitChecks, 'recruit')
@@ -93,10 +90,7 @@ export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOu
   return (await asked(engine, run, team, say, decided, signal)) ?? gone
 }
 
-/**
- * Asks that a member leave. Resolves when it was decided; a member that leaves gracefully may still be at its task
- * then.
- */
+/** Asks to retire a member. Resolves with the decision; a member that leaves gracefully may still finish its task. */
 export async function retire({ engine, run }: StaffAccess, given: RetireFromOutside): Promise<Retired> {
   mustBeWish(given, retireChecks, 'retire')
   const { by, team, signal, ...wish } = given
@@ -110,16 +104,14 @@ export async function retire({ engine, run }: StaffAccess, given: RetireFromOuts
   return (await asked(engine, run, team, { word: { do: 'retire', wish }, by, id }, decided, signal)) ?? gone
 }
 
-/** A word to a team, and how it knows that it has heard it before. */
+/** A request to a team, and its id. */
 interface Saying {
   readonly word: TeamCommand
   readonly by: string | undefined
   readonly id: string
 }
 
-/**
- * Says a word to the team and waits for what the journal says of it; undefined if the team has ended without a word.
- */
+/** Sends a request to the team and waits for the decision; undefined if the team ends without one. */
 async function asked<A>(
   engine: Engine,
   run: RunId,
@@ -132,7 +124,7 @@ async function asked<A>(
   const team = await teamOf(engine, run, named, signal)
   if (team === undefined) return undefined
   await engine.post({ type: 'message', activation: team.activation, id, body: teamMessage(word, by) })
-  // one that has ended refuses the word, but may have decided on the request before
+  // a team that has ended accepts no request, but may have decided this one before
   const answer = await answerOf(engine, run, team.activation, decided, signal)
   signal?.throwIfAborted()
   return answer

@@ -1,9 +1,9 @@
 /**
- * Trust as operators see it: how much is trusted under a name, why no more, incidents, and an operator's own word.
+ * Trust for operators: reading trust records, recording incidents, setting levels.
  *
- * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and
- * the record (oversight/trust/trust-record.ts), what a run does with it (oversight/trust/trust.ts).
- * K1: records outlive runs. K2: whoever speaks may be any process; the change is compare-and-set, so none is lost.
+ * Owns: the view of a record, the check that every change names its author and reason. Does not own: the rules and the
+ * record (oversight/trust/trust-record.ts), their effect in a run (oversight/trust/trust.ts).
+ * Holds: K1: records outlive runs. K2: any process may change them; compare-and-set loses no change.
  */
 import {
   described,
@@ -44,54 +44,51 @@ import {
   type UpgradeWord,
 } from '../../oversight/index.ts'
 
-/** How much is trusted under a name, and why no more. */
+/** The trust record of a name, with what it lacks for the next level. */
 export interface TrustView {
   readonly name: string
   readonly level: TrustLevel
-  /** The mode of runs that begin now and name this trust alone. */
+  /** The oversight mode of runs that begin now and name only this record. */
   readonly mode: OversightMode
-  /** Finished runs since everything was last counted anew. */
+  /** Finished runs since the counts were last reset. */
   readonly completed: number
   readonly succeeded: number
-  /** Since when is counted; absent: nothing was counted yet. Milliseconds since 1970. */
+  /** The start of the counts, in milliseconds since 1970. Absent: no run was counted yet. */
   readonly startedAt?: number
   readonly lastIncident?: number
   readonly rules: TrustRules
-  /** Whether it would rise now, and what is missing. It rises when a run has ended. */
+  /** Whether the level would rise now, and what is missing. A level rises only when a run has ended. */
   readonly next: UpgradeWord
-  /** What became of it, oldest first. */
+  /** Changes of the record, oldest first. */
   readonly history: readonly TrustEntry[]
 }
 
-/** Something went wrong that those who are trusted here answer for. */
+/** An incident caused by the agents of a trust record. */
 export interface Incident {
   readonly trust: string
   /**
-   * `serious`: at once a novice, everything is counted anew. `minor`: no rise for a while. Both count in running runs
-   * from the next gate on.
+   * `serious`: back to novice at once, and all counts restart. `minor`: no promotion for a while. Both take effect in
+   * running runs at their next gate.
    */
   readonly severity: IncidentSeverity
   readonly note?: string
   readonly by?: string
   /** The run in which it happened. */
   readonly run?: string
-  /** Its idempotency key: the same again is the same incident. Default: every word is another. */
+  /** Makes the call idempotent: repeating an id records no second incident. Default: a new id. */
   readonly id?: string
-  /**
-   * The name may be new: no agent that is registered here names it, and nothing was counted or said under it. Default
-   * false: then it is refused, it may be a slip.
-   */
+  /** Allows a name that no registered agent uses and that has no record. Default false, as it may be a typing error. */
   readonly create?: boolean
 }
 
-/** An operator's word on a level. */
+/** A level set by an operator. */
 export interface TrustSetting {
   readonly trust: string
   readonly level: TrustLevel
   readonly by: string
   readonly reason: string
   readonly id?: string
-  /** As of an incident. */
+  /** As for an incident. */
   readonly create?: boolean
 }
 
@@ -105,25 +102,22 @@ export function trustPresetProblems(given: unknown, where: string): string[] {
   ])
 }
 
-/** Where records are looked up and changed. */
+/** What reading and changing records needs. */
 export interface TrustAccess {
   readonly engine: Engine
   readonly now: number
   readonly presets: TrustPresets | undefined
-  /** The names that agents name that are registered here. */
+  /** The trust names of the registered agents. */
   readonly named?: readonly string[]
 }
 
-/** Trust, as an operator reads and sets it. */
+/** Reads and changes trust records. */
 export interface RuntimeTrust {
-  /** How much is trusted under a name, why no more, and what became of it. */
+  /** The trust record of a name, what it lacks for the next level, and its history. */
   of(name: string): Promise<TrustView>
-  /** Every trust that has a record. */
+  /** All trust records. */
   all(): Promise<readonly TrustView[]>
-  /**
-   * Records an incident: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and
-   * `trust.invalid`.
-   */
+  /** Records an incident; it takes effect in running runs at their next gate. Throws `input.invalid`, `trust.invalid`. */
   incident(incident: Incident): Promise<TrustView>
   /** Sets a level, with a name and a reason. Throws as `incident` does. */
   set(setting: TrustSetting): Promise<TrustView>
@@ -139,7 +133,7 @@ export function runtimeTrust(access: () => TrustAccess): RuntimeTrust {
   }
 }
 
-/** The trust under a name. Who has done nothing yet is a novice. */
+/** The trust record of a name; without a record, a novice. */
 async function trustOf({ engine, now, presets }: TrustAccess, name: string): Promise<TrustView> {
   mustBeName(name)
   const kept = readTrust(await engine.stream(trustStream(name)).get(trustKey))
@@ -169,13 +163,13 @@ function viewOf(
   }
 }
 
-/** Every trust that something was counted or said under, by name. */
+/** All trust records, by name. */
 async function allTrust(access: TrustAccess): Promise<readonly TrustView[]> {
   const names = await access.engine.stream(trustNames.stream).get(trustNames.key)
   return Promise.all((Array.isArray(names) ? (names as readonly string[]) : []).map((name) => trustOf(access, name)))
 }
 
-/** Notes an incident. It holds at once. */
+/** Records an incident, effective at once. */
 async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
   const known: NamesOf<Incident> = {
     trust: true,
@@ -192,7 +186,7 @@ async function noteIncident(access: TrustAccess, given: Incident): Promise<Trust
   return change(access, trust, readTrust, (record) => recordIncident(record, severity, access.now, word))
 }
 
-/** Sets a level by an operator's word. What was counted stays; what cannot be read is begun anew. */
+/** Sets a level. The counts stay; an unreadable record is replaced. */
 async function setTrust(access: TrustAccess, given: TrustSetting): Promise<TrustView> {
   const known: NamesOf<TrustSetting> = { trust: true, level: true, by: true, reason: true, id: true, create: true }
   mustBeWord(given, known, 'trust.set()', ['id'])
@@ -201,7 +195,7 @@ async function setTrust(access: TrustAccess, given: TrustSetting): Promise<Trust
     if (typeof value !== 'string' || value === '')
       throw new ReeveError(
         'input.invalid',
-        `trust.set(): ${name} is ${described(value)}: a level that is set says who and why`,
+        `trust.set(): ${name} is ${described(value)}, expected a text: setting a level needs an author and a reason`,
         {
           hint: nothing,
         },
@@ -212,7 +206,7 @@ async function setTrust(access: TrustAccess, given: TrustSetting): Promise<Trust
   )
 }
 
-/** A word under a name that nobody works under would change nothing, and nobody would see it. */
+/** Refuses a name without agents and records: the change would have no effect and go unnoticed. */
 async function mustBeKnown(
   { engine, presets = {}, named = [] }: TrustAccess,
   name: string,
@@ -222,19 +216,12 @@ async function mustBeKnown(
   if (create || here.includes(name) || (await engine.stream(trustStream(name)).get(trustKey)) !== null) return
   const kept = await engine.stream(trustNames.stream).get(trustNames.key)
   const all = [...new Set([...here, ...(Array.isArray(kept) ? (kept as readonly string[]) : [])])].sort()
-  throw new ReeveError(
-    'trust.invalid',
-    `nothing is trusted under the name "${name}"${meantInstead(name, all, 'there are')}`,
-    {
-      hint: 'No agent that is registered here names it, and nothing was counted or said under it. If it is meant to be new: create: true. Nothing was changed.',
-    },
-  )
+  throw new ReeveError('trust.invalid', `unknown trust name "${name}"${meantInstead(name, all, 'known:')}`, {
+    hint: 'No registered agent uses this name, and it has no record. To create one: create: true. Nothing was changed.',
+  })
 }
 
-/**
- * Rules for a name that is a slip away from one that agents name, and that nobody names: they would hold for nobody.
- * One sentence each.
- */
+/** Problems of rules for names that no agent uses, but that resemble one in use, one sentence each. */
 export function strangeRules(presets: TrustPresets | undefined, named: readonly string[]): readonly string[] {
   const rules = Object.keys(presets ?? {})
   const without = named.filter((name) => !rules.includes(name))
