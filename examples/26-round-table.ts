@@ -47,7 +47,7 @@ const panel = roundtable({
 const leads: ModelFunction = (prompt) => {
   const question = textOf(prompt.messages.at(-1))
   if (/survey/.test(question)) return '1. Given: a number is asked for. 2. To look up: the number, in the archive.'
-  if (/whole list anew/.test(question))
+  if (/whole list again/.test(question))
     return '1. Given: a number is asked for. 2. To look up: the number. The archive is closed; the web may have it.'
   if (/Answer with the plan only/.test(question))
     return /closed/.test(question) ? '1. surfer looks it up.' : '1. archivist looks it up.'

@@ -40,8 +40,8 @@ export function throwTeamProblems(problems: readonly string[]): void {
   throw new ReeveError(code, problems.join('\n'), {
     hint:
       problems.length === 1
-        ? 'Mend it where it is defined. Nothing was started.'
-        : `Mend these ${problems.length} where they are defined; all were found at once. Nothing was started.`,
+        ? 'Correct its definition. Nothing was started.'
+        : `Correct these ${problems.length} definitions. Nothing was started.`,
   })
 }
 
@@ -71,7 +71,7 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     const round = cycleBelow(agent, [])
     if (round === undefined || rounds.has(cycleKey(round))) continue
     rounds.add(cycleKey(round))
-    problems.add(`control would go round for ever: ${round.join(' > ')}`)
+    problems.add(`agents contain each other: ${round.join(' > ')}`)
   }
   return [...problems]
 }
@@ -105,7 +105,7 @@ export function reachableAgents(
 export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where: string): readonly string[] =>
   isAgent(agent) && limits?.ownTurns !== undefined && agent.lastAnswer === undefined
     ? [
-        `${where}: limits.ownTurns is for agents that think with a model, and "${agent.name}" is none; limits.turns are those of the whole tree`,
+        `${where}: limits.ownTurns needs an agent with a model, and "${agent.name}" has none; limits.turns holds for the whole tree`,
       ]
     : []
 

@@ -125,7 +125,7 @@ export function mustHaveModelOrCode(options: object, where: string, known: Reado
   const mayHaveBase = 'base' in known
   const problem =
     run !== undefined && typeof run !== 'function'
-      ? `has a run that is no function, but ${described(run)}`
+      ? `has run ${described(run)}, expected a function`
       : run !== undefined && (model ?? base) !== undefined
         ? `has both a ${model === undefined ? 'base' : 'model'} and a run`
         : (run ?? model ?? (mayHaveBase ? base : undefined)) === undefined
@@ -178,7 +178,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
 }
 
 const noTransferTarget = (name: string, to: string): Failure =>
-  failure('transfer.refused', `"${name}" hands over to "${to}", and there is nobody to hand over to`, 'validation', {
+  failure('transfer.refused', `"${name}" cannot transfer to "${to}": no other agent can take over`, 'validation', {
     hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
   })
 
@@ -223,11 +223,7 @@ function codeOutcome(name: string, schema: Schema | undefined, output: unknown, 
   return fits.ok
     ? completed(fits.value)
     : failed(
-        failure(
-          'output.invalid',
-          `the output of "${name}" does not have the promised form: ${fits.problem}`,
-          'validation',
-        ),
+        failure('output.invalid', `the output of "${name}" does not fit its schema: ${fits.problem}`, 'validation'),
       )
 }
 

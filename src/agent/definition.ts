@@ -153,7 +153,7 @@ export function isAgent(given: unknown): given is Agent {
 
 /** What is wrong with a list of agents as such, one sentence each; `where` names the list. Empty if nothing. */
 export function listProblems(given: unknown, where: string): string[] {
-  if (!Array.isArray(given)) return [`${where} is no list of agents, but ${described(given)}`]
+  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of agents`]
   return Array.from(given as readonly unknown[]).flatMap((each, i) => {
     if (isAgent(each)) return []
     const instead = described(each)

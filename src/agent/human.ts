@@ -168,8 +168,7 @@ export function transferAnswer(answer: Json, candidates: readonly Candidate[]): 
   if (task !== undefined && typeof task !== 'string')
     return { ok: false, problem: `"task" is ${described(task)}, expected a text` }
   const [strange] = Object.keys(others)
-  if (strange !== undefined)
-    return { ok: false, problem: `beside "transfer" there may only be "task", and not "${strange}"` }
+  if (strange !== undefined) return { ok: false, problem: `"${strange}" is unknown beside "transfer", expected "task"` }
   return { ok: true, value: transferTo(to, task === undefined ? {} : { task }) }
 }
 

@@ -25,12 +25,8 @@ export function rename<A extends Agent, const Name extends string>(
 ): Agent<Name, InputOf<A>, OutputOf<A>> {
   const again = isAgent(agent) ? recipes.get(agent) : undefined
   if (again === undefined)
-    throw new ReeveError(
-      'agent.invalid',
-      `rename() was given ${described(agent)}, which no constructor of Reeve has made`,
-      {
-        hint: 'Give it its name where it is defined.',
-      },
-    )
+    throw new ReeveError('agent.invalid', `rename: ${described(agent)} was not made by a constructor of Reeve`, {
+      hint: 'Give it its name where it is defined.',
+    })
   return again(name) as unknown as Agent<Name, InputOf<A>, OutputOf<A>>
 }

@@ -218,7 +218,7 @@ class CodeTeam implements LeaderTeam {
     const hint = this.#roster.find(worker) === undefined ? '' : ' It must be recruited first.'
     return failure(
       'delegation.unknown-worker',
-      `there is no worker "${worker}" here. Workers are: ${names}.${hint}`,
+      `unknown worker "${worker}". Workers are: ${names}.${hint}`,
       'validation',
     )
   }

@@ -151,7 +151,7 @@ export class RecruitBinding implements Binding {
     this.#team = team
     this.spec = {
       name: team.verbs.recruit,
-      description: 'Takes a specialist into your team. From your next turn on you can delegate to it.',
+      description: 'Adds a specialist to your team. You can delegate to it from your next turn on.',
       parameters: objectSchema({ worker: { type: 'string', enum: names }, reason: textSchema('Why it is needed.') }, [
         'worker',
         'reason',

@@ -179,7 +179,7 @@ export function adviceOf(
     ({ worker, times, mean }) =>
       `- ${worker} did ${performance(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
   )
-  return `For requests like this, by how earlier answers were scored (${rounded(passAt)} is what is wanted):\n${lines.join('\n')}`
+  return `Scores of earlier answers to requests like this (${rounded(passAt)} is required):\n${lines.join('\n')}`
 }
 
 const performance = (mean: number, passAt: number): string =>
@@ -195,5 +195,5 @@ export function criticismOf(lessons: readonly Lesson[], passAt: number): string 
     score < passAt && reason !== undefined && reason !== '' ? [reason] : [],
   )
   const lines = [...new Set(said)].slice(0, 3).map((reason) => `- ${reason}`)
-  return lines.length === 0 ? undefined : `What was said of earlier answers to requests like this:\n${lines.join('\n')}`
+  return lines.length === 0 ? undefined : `Feedback on earlier answers to requests like this:\n${lines.join('\n')}`
 }

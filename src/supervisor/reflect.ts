@@ -260,9 +260,8 @@ export class Reflection extends DefinedAgent {
 
   /** An answer that did not pass, and why. */
   #again({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
-    const why = reason === undefined || reason === '' ? '' : ` What was said of it: ${reason}`
-    if (outcome.status !== 'completed')
-      return [note(`An earlier attempt at this came to nothing.${why} Do it again, better.`)]
+    const why = reason === undefined || reason === '' ? '' : ` Feedback: ${reason}`
+    if (outcome.status !== 'completed') return [note(`An earlier attempt failed. Try again and improve it.${why}`)]
     const answer: HistoryEntry = {
       agent: this.agent.name,
       message: { role: 'assistant', content: asText(outcome.output) },
@@ -270,9 +269,7 @@ export class Reflection extends DefinedAgent {
     }
     return [
       answer,
-      note(
-        `That answer was scored ${score}, and ${this.#options.passAt ?? 1} is what is wanted.${why} Do it again, better.`,
-      ),
+      note(`That answer scored ${score}; ${this.#options.passAt ?? 1} is required. Try again and improve it.${why}`),
     ]
   }
 
@@ -289,7 +286,7 @@ export class Reflection extends DefinedAgent {
         : { score: 0, reason: asText(workerTold(this.agent.name, outcome).content) }
     if (outcome.status !== 'completed') return undefined
     const text = asText(outcome.output)
-    if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'it answered nothing' }
+    if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'the answer was empty' }
     const { judge, passAt = 1 } = this.#options
     const asked: Judged = { ...given, brief: briefValue(edge.work.brief), output: outcome.output, text }
     const word = isAgent(judge)
@@ -371,7 +368,7 @@ const bestAttempt = (made: readonly Attempt[]): Attempt | undefined =>
 function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>): Outcome {
   const isNothing = outcome.status === 'completed' && (outcome.output === null || asText(outcome.output).trim() === '')
   const ended = isNothing
-    ? failed(failure('output.invalid', 'no attempt has answered anything', 'validation'))
+    ? failed(failure('output.invalid', 'no attempt has produced an answer', 'validation'))
     : outcome
   return leavesTrail(edge) ? withTrail(ended, { said }) : ended
 }

@@ -137,9 +137,7 @@ function workerProblems(leader: string, workers: readonly Agent[]): string[] {
       )
     if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
     if (isBlank(worker.description))
-      problems.push(
-        `${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`,
-      )
+      problems.push(`${where}: worker "${worker.name}" has no description; leaders choose workers by it`)
     seen.add(worker.name)
   }
   return problems

@@ -155,7 +155,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     if (!known.includes(name))
       return failure(
         'delegation.unknown-worker',
-        `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`,
+        `unknown specialist "${name}". Specialists are: ${known.join(', ')}.`,
         'validation',
       )
     if (this.#names.includes(name)) return failure('delegation.refused', `"${name}" is on the team already`, 'policy')

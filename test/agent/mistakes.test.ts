@@ -10,9 +10,11 @@ import { any, del, ended, model, one, open, plain, refusal, saidOf, workers, typ
 const writer = agent({ name: 'writer', description: 'Writes.', model })
 
 test('a router or an order without a list of agents', () => {
-  expect(() => router({ name: 'r', model: () => 'x' } as never)).toThrow('router "r": workers is no list of agents')
-  expect(() => sequential({ name: 's', agents: one } as never)).toThrow('sequential "s": agents is no list of agents')
-  expect(() => loop({ name: 'l', maxIterations: 1 } as never)).toThrow('loop "l": agents is no list of agents')
+  expect(() => router({ name: 'r', model: () => 'x' } as never)).toThrow(
+    'router "r": workers is undefined, expected a list of agents',
+  )
+  expect(() => sequential({ name: 's', agents: one } as never)).toThrow('sequential "s": agents is ')
+  expect(() => loop({ name: 'l', maxIterations: 1 } as never)).toThrow('loop "l": agents is ')
 })
 
 test('an agent among the tools is told apart from a tool', () => {
@@ -36,7 +38,7 @@ test('an unknown action is not taken for an exit: the model is told', async () =
     },
   })
   expect(await ended(a)).toMatchObject({
-    output: expect.stringMatching(/could not be decided: .*stop.* is no action/) as string,
+    output: expect.stringMatching(/the action of .*odd.* failed: invalid action .*stop/) as string,
   })
 })
 
@@ -106,7 +108,7 @@ test.each<Wrong>([
     'a run that is no function',
     () => agent(any({ name: 'a', run: 'x' })),
     'agent.invalid',
-    'agent "a" has a run that is no function, but the text "x"',
+    'agent "a" has run the text "x", expected a function',
   ],
   [
     'neither',
@@ -130,7 +132,7 @@ test.each<Wrong>([
     'workers of a supervisor',
     () => supervisor(any({ name: 's', model, workers: one })),
     'team.invalid',
-    'supervisor "s": workers is no list of agents, but the agent "one"',
+    'supervisor "s": workers is the agent "one", expected a list of agents',
   ],
   [
     'a name for a worker',
@@ -142,7 +144,7 @@ test.each<Wrong>([
     'specialists',
     () => supervisor(any({ name: 's', model, workers, specialists: one })),
     'team.invalid',
-    /^supervisor "s": specialists is no list/,
+    /^supervisor "s": specialists is the agent "one", expected a list/,
   ],
   [
     'workers that are asked for',
@@ -154,7 +156,7 @@ test.each<Wrong>([
     'routed workers that are asked for',
     () => router(any({ name: 'r', model, workers: () => one })),
     'team.invalid',
-    /^router "r": workers is no list of agents/,
+    /^router "r": workers is .*, expected a list of agents/,
   ],
   [
     'workers of code',
@@ -325,7 +327,7 @@ test.each<Wrong>([
     'a description that is null',
     () => supervisor(any({ name: 's', model, workers: [agent(any({ ...plain, description: null }))] })),
     'team.invalid',
-    /^supervisor "s": the worker "a" has no description/,
+    /^supervisor "s": worker "a" has no description/,
   ],
   [
     'limits that are null',
@@ -395,7 +397,7 @@ test('a round of routers is said once, wherever it is entered', async () => {
   const a: Agent = make('A', () => b)
   const b: Agent = make('B', () => c)
   const c: Agent = make('C', () => a)
-  expect((await saidOf(() => a)).says).toEqual(['control would go round for ever: A > B > C > A'])
+  expect((await saidOf(() => a)).says).toEqual(['agents contain each other: A > B > C > A'])
 })
 
 test('an agent of another version is told apart from one that is not there', async () => {

@@ -253,10 +253,10 @@ test('everything that is wrong with one definition is said at once, and that not
       'router "r": transfer has no option "return": did you mean "returns"?',
       'router "r": permissions has no option "denied"; it has tools, deny, approval',
     ],
-    hint: 'Mend these 5 where they are defined; all were found at once. Nothing was started.',
+    hint: 'Correct these 5 definitions. Nothing was started.',
   })
   expect(await saidOf(() => supervisor(any({ name: 's', model, workers, route: {} })))).toMatchObject({
-    hint: 'Mend it where it is defined. Nothing was started.',
+    hint: 'Correct its definition. Nothing was started.',
   })
 })
 

@@ -58,7 +58,7 @@ test('every kind of agent can be renamed, and stays what it was', () => {
 })
 
 test('what no constructor made, and a bad name, are refused', async () => {
-  expect(() => rename({ ...asker }, 'x')).toThrow('no constructor of Reeve has made')
-  expect(() => rename('asker' as never, 'x')).toThrow('no constructor of Reeve has made')
+  expect(() => rename({ ...asker }, 'x')).toThrow('was not made by a constructor of Reeve')
+  expect(() => rename('asker' as never, 'x')).toThrow('was not made by a constructor of Reeve')
   await expect(runtimeOf([rename(asker, 'not a name')])).rejects.toMatchObject({ code: 'team.invalid' })
 })

@@ -241,7 +241,7 @@ describe('what a team says', () => {
     })
     expect(results.find((each) => 'callId' in each && each.callId === 'd2')).toMatchObject({
       tool: 'delegate',
-      content: expect.stringContaining('there is no worker "nobody"'),
+      content: expect.stringContaining('unknown worker "nobody"'),
       isError: true,
     })
     expect(said.at(-1)).toMatchObject({ agent: 'boss', text: 'sorry' })

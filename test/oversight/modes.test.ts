@@ -167,7 +167,7 @@ describe('what an agent says of its results', () => {
     [
       'code that is to report',
       () => agent({ name: 'a', run: () => 'x', assess: 'report' }),
-      /there is no model that could report/,
+      /assess is "report", which needs a model/,
     ],
     [
       'a tool of that name',

@@ -72,7 +72,7 @@ const look = (done: boolean, progress: boolean): string =>
 const plans: ModelFunction = (request) => {
   const asked = lastOf(request)
   if (/survey/.test(asked)) return 'facts 1'
-  if (/write the whole list anew/.test(asked)) return 'facts 2'
+  if (/write the whole list again/.test(asked)) return 'facts 2'
   if (/Answer with the plan only/.test(asked)) return /facts 2/.test(asked) ? 'plan 2' : 'plan 1'
   if (/Write the answer/.test(asked)) return 'final'
   const isNew = request.messages.some((message) => textOf(message).includes('plan 2'))
@@ -83,7 +83,7 @@ const plans: ModelFunction = (request) => {
 const leads =
   (calls: readonly { readonly worker: string }[]): ModelFunction =>
   (request) => {
-    if (/asks you something before it goes on/.test(lastOf(request)))
+    if (/asks you a question before it continues/.test(lastOf(request)))
       return `aside: ${/question \d/.exec(lastOf(request))![0]}`
     const results = request.messages.flatMap((message) => (message.role === 'tool' ? [asText(message.content)] : []))
     if (results.length > 0) return results.some((each) => each.includes('background')) ? 'waiting' : results.join(' + ')

@@ -200,7 +200,7 @@ describe('a worker that has such tools', () => {
 test('what makes no sense is refused where the tool is made', () => {
   const execute = (): Json => null
   expect(() => tool({ name: 'a', background: true, action: 'return', execute })).toThrow(
-    /works in the background, so nothing can follow/,
+    /with background: true cannot have an action/,
   )
   expect(() => tool({ name: 'a', background: 'deferred' as never, execute })).toThrow(
     /background is the text "deferred", expected true or false/,

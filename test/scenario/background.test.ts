@@ -412,7 +412,9 @@ describe('who may', () => {
       'hedge.with',
     ])
       expect(said).toContain(each)
-    expect(() => team(scripted('x'), [worker('w1')], { background: {} })).toThrow(/lets nobody work in the background/)
+    expect(() => team(scripted('x'), [worker('w1')], { background: {} })).toThrow(
+      /lets no worker work in the background/,
+    )
   })
 })
 

@@ -147,7 +147,7 @@ describe('who summarizes', () => {
     const shown = model.prompts.findIndex((prompt) => text(prompt[0]!) === summaryTask)
     expect(model.tools[shown]).toEqual([])
     expect(text(model.prompts[shown]![1]!)).toMatch(
-      /^What was to be done:\nthe task\n\nWhat was said and done:\n\[calls read\] \{"n":1\}\n\[result of read\]/,
+      /^The task:\nthe task\n\nWhat was said and done:\n\[calls read\] \{"n":1\}\n\[result of read\]/,
     )
     expect(JSON.stringify(await said(run))).not.toMatch(/the notes|leak/)
     expect((await run.view()).usage).toMatchObject([{ agent: 'A', calls: asked.length }])

@@ -121,7 +121,7 @@ describe('what code lets cross is messages of users and agents', () => {
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(seen.prompts).toEqual([])
     expect(told(model.prompts[1])).toEqual([
-      expect.stringContaining('what "w" may see could not be decided: the context function'),
+      expect.stringContaining('the context policy for "w" failed: the context function'),
     ])
   })
 
@@ -133,7 +133,7 @@ describe('what code lets cross is messages of users and agents', () => {
     const boss = supervisor({ name: 'boss', model, workers: [worker('w', scripted('ok'))], delegation: { context } })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
-    expect(told(model.prompts[1])).toEqual(['[not delegated: what "w" may see could not be decided: its code failed]'])
+    expect(told(model.prompts[1])).toEqual(['[not delegated: the context policy for "w" failed: its code failed]'])
     expect((await run.delegations())[0]).toMatchObject({ status: 'refused', failure: { details: { why: 'key 4711' } } })
   })
 

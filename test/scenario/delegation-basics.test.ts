@@ -72,7 +72,7 @@ describe('delegating', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/no worker "ghost".*w1, w2/), 'w1 is done'])
+    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/unknown worker "ghost".*w1, w2/), 'w1 is done'])
     expect(await eventsOf(run)).toContainEqual(
       expect.objectContaining({
         type: 'delegation.refused',

@@ -100,7 +100,7 @@ describe('filterMessages', () => {
     const lead = scripted(delegates(['w1', 'x']), 'final')
     await led({ onStart: () => ({ prompt: '' }), filterMessages: () => [] }, lead, [worker('w1', w1)])
     expect([told(lead.prompts[1]), w1.prompts]).toEqual([
-      [expect.stringMatching(/not delegated: "w1" would be given nothing to do/)],
+      [expect.stringMatching(/not delegated: the instructions for "w1" are empty/)],
       [],
     ])
   })

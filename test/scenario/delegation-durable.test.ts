@@ -289,7 +289,7 @@ describe('recruiting', () => {
     expect([0, 1].map((turn) => enumOf(lead, turn, 'recruit'))).toEqual([['lawyer', 'chemist'], ['chemist']])
     expect(told(lead.prompts[1])).toEqual([
       expect.stringMatching(/"lawyer" has joined/),
-      expect.stringMatching(/no worker "lawyer"/),
+      expect.stringMatching(/unknown worker "lawyer"/),
     ])
     expect(told(lead.prompts[2])).toEqual(['lawyer is done'])
     expect((await run.view()).recruits).toMatchObject([{ worker: 'lawyer', reason: 'a contract' }])
@@ -307,7 +307,7 @@ describe('recruiting', () => {
     const boss = setting(lead, 2)
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(lead.prompts.slice(1).map((prompt) => told(prompt)[0])).toEqual([
-      expect.stringMatching(/no specialist "ghost"/),
+      expect.stringMatching(/unknown specialist "ghost"/),
       expect.stringMatching(/"reason" is missing/),
       expect.stringMatching(/has joined/),
       expect.stringMatching(/on the team already/),

@@ -218,7 +218,7 @@ describe('a hook that fails', () => {
       worker('w1', scripted('leaky')),
       worker('w2', w2),
     ])
-    expect(played.told).toEqual(['[what "w1" answered is withheld: onComplete failed: its code failed]'])
+    expect(played.told).toEqual(['[the answer of "w1" is withheld: onComplete failed: its code failed]'])
     expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/there is no output of "w1" to forward/)])
     expect(JSON.stringify([lead.prompts, w2.prompts])).not.toContain('leaky')
   })

@@ -37,7 +37,7 @@ function leading(...looks: (string | Look)[]): Scripted {
   let looked = 0
   return scripted((request: ModelRequest) => {
     const question = textOf(request.messages.at(-1))
-    if (/survey|write the whole list anew/.test(question)) return `facts ${++plans}`
+    if (/survey|write the whole list again/.test(question)) return `facts ${++plans}`
     if (/Answer with the plan only/.test(question)) return `plan ${plans}`
     if (/The request is satisfied/.test(question)) return 'the answer'
     if (/unfinished/.test(question)) return 'the best there is'
@@ -131,7 +131,7 @@ describe('a ledger leads', () => {
       user('try again'),
     ])
     // who plans anew knows what was known, and what has happened since
-    const again = model.prompts.find((prompt) => /anew/.test(textOf(prompt.at(-1))))!
+    const again = model.prompts.find((prompt) => /list again/.test(textOf(prompt.at(-1))))!
     expect(again.at(-1)!.content).toContain('facts 1')
     expect(again).toContainEqual(user('For context: [coder] said: first try.'))
   })
@@ -147,7 +147,7 @@ describe('a ledger leads', () => {
     expect(outcome).toMatchObject({
       status: 'limited',
       limit: 'resets',
-      message: 'the work stands still, also after 2 new plans',
+      message: 'the work makes no progress, even after 2 new plans',
       partial: 'the best there is',
     })
     expect(noted(events, 'ledger.plan')).toHaveLength(3)
@@ -175,7 +175,7 @@ describe('a ledger leads', () => {
     expect(speakers(events)).toEqual(['surfer'])
     expect(
       model.prompts.some((prompt) =>
-        /next_speaker is "ghost", and there are: coder, surfer/.test(textOf(prompt.at(-1))),
+        /next_speaker is "ghost", expected one of: coder, surfer/.test(textOf(prompt.at(-1))),
       ),
     ).toBe(true)
 

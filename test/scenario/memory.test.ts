@@ -279,7 +279,7 @@ describe('one thread at a time', () => {
       delegation: { memory: { thread: 't' } },
     })
     expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({ output: 'done' })
-    expect(asText(told(inner.prompts[1])[0] ?? null)).toContain('at work in the same thread')
+    expect(asText(told(inner.prompts[1])[0] ?? null)).toContain('already works in the same thread')
     expect(w.prompts).toHaveLength(0)
   })
 
@@ -313,7 +313,7 @@ describe('one thread at a time', () => {
     expect(refused).toHaveLength(1)
     expect(refused[0]).toMatchObject({
       worker: 'w',
-      failure: { message: expect.stringContaining('waits for what this is part of') as never },
+      failure: { message: expect.stringContaining('waits for work that this is part of') as never },
     })
   })
 })

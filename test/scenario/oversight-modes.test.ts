@@ -157,7 +157,7 @@ describe('a call in the loop', () => {
       throw new Error('no price')
     }
     const { asked } = await overseen(alone(busy('look', { costUsd })), {})
-    expect(asked).toMatchObject([{ reason: 'what a call of "look" costs could not be said: no price' }])
+    expect(asked).toMatchObject([{ reason: 'costUsd of "look" failed: no price' }])
     expect((await overseen(alone(busy('look', { costUsd })), undefined)).asked).toEqual([])
   })
 

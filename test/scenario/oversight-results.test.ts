@@ -101,7 +101,7 @@ describe.each(Object.entries(ways))('an uncertain result: %s', (way, make) => {
     expect(new Set(asked.map(({ id }) => id)).size).toBe(2)
     expect(withoutSystem(said.prompts[1]).slice(-2)).toEqual([
       { role: 'assistant', content: 'draft 1' },
-      { role: 'user', content: 'A human has looked at that result and wants it changed: shorter' },
+      { role: 'user', content: 'A human reviewed that result and asks for changes: shorter' },
     ])
     expect(outcome.status).toBe('completed')
   })
@@ -343,7 +343,7 @@ describe('the tool by which a model reports', () => {
   test('X30: a request for a missing tool is out of scope', async () => {
     const it = reporting({}, calls(['fly', {}]), 'text')
     expect((await overseen(it.agent, {})).asked).toMatchObject([
-      { hits: [{ code: 'out_of_scope', detail: 'it wanted the tool "fly", and there is none' }] },
+      { hits: [{ code: 'out_of_scope', detail: 'it called the unknown tool "fly"' }] },
     ])
   })
 
@@ -371,7 +371,7 @@ describe('work that is done again', () => {
     )
     expect(asked.map(({ input }) => input)).toEqual([
       ['go', 1],
-      ['go\n\nA human has looked at that result and wants it changed: more', 3],
+      ['go\n\nA human reviewed that result and asks for changes: more', 3],
     ])
   })
 
@@ -388,7 +388,7 @@ describe('work that is done again', () => {
       inOrder({ decision: 'retry', comment: 'more' }, { decision: 'approve' }),
     )
     expect([asked.map(({ input }) => input), outcome]).toMatchObject([['b1', 'b2'], { output: 'b2' }])
-    expect(JSON.stringify(second.prompts[1])).toContain('wants it changed: more')
+    expect(JSON.stringify(second.prompts[1])).toContain('asks for changes: more')
   })
 
   test('by a leader: it may delegate again', async () => {

@@ -54,7 +54,7 @@ describe('attempts', () => {
     expect(contents(model.prompts[1])).toEqual([
       'write',
       'one',
-      expect.stringMatching(/scored 0.2, and 0.9 is.*too short/) as string,
+      expect.stringMatching(/scored 0.2; 0.9 is required.*too short/) as string,
     ])
     expect(contents(model.prompts[2])).toEqual(['write', 'two', expect.stringMatching(/almost/) as string])
     expect((await eventsOf(run)).filter((event) => event.type === 'completion.scored')).toMatchObject([
@@ -83,9 +83,9 @@ describe('attempts', () => {
     const careful = reflect(agent({ name: 'w', model, retry: { attempts: 1 } }), { judge, attempts: 3 })
     expect(await (await runtimeOf([careful])).run(careful, 'x')).toMatchObject({ status: 'completed', output: 'three' })
     expect(contents(model.prompts[1])).toEqual(
-      ['x', '', expect.stringContaining('it answered nothing')].filter((each) => each !== ''),
+      ['x', '', expect.stringContaining('the answer was empty')].filter((each) => each !== ''),
     )
-    expect(contents(model.prompts[2]).at(-1)).toMatch(/came to nothing.*its model could not answer/)
+    expect(contents(model.prompts[2]).at(-1)).toMatch(/attempt failed.*its model could not answer/)
     expect(judge.given.map(({ attempt }) => attempt)).toEqual([3])
     const empty = reflect(worker('w', scripted('')), { judge: scores(1) })
     expect(await (await runtimeOf([empty])).run(empty, 'x')).toMatchObject({
@@ -197,19 +197,19 @@ describe('lessons', () => {
     expect(await before.run('boss_reflected', 'Write a report on cats', { session: 'one' })).toMatchObject({
       output: 'second',
     })
-    expect(systemOf(lead.prompts[0])).not.toContain('For requests like this')
+    expect(systemOf(lead.prompts[0])).not.toContain('Scores of earlier answers to requests like this')
     await before.close()
     const after = await runtimeOf([make()], { store: store() })
     expect(await after.run('boss_reflected', 'Write a report on dogs', { session: 'two' })).toMatchObject({
       output: 'third',
     })
     expect(systemOf(lead.prompts[4])).toMatch(
-      /For requests like this.*\n- writer did well \(0\.9, once\)\n- intern did badly \(0\.2, once\)/,
+      /Scores of earlier answers to requests like this.*\n- writer did well \(0\.9, once\)\n- intern did badly \(0\.2, once\)/,
     )
     expect(contents(lead.prompts[4]).at(-1)).toMatch(/earlier answers to requests like this:\n- thin/)
     // what is not like it is told nothing
     await after.run('boss_reflected', 'Translate something into French')
-    expect(systemOf(lead.prompts[6])).not.toContain('For requests like this')
+    expect(systemOf(lead.prompts[6])).not.toContain('Scores of earlier answers to requests like this')
   })
 
   test('memory of one user never reaches another', async () => {

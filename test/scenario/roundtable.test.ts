@@ -51,7 +51,7 @@ describe('who speaks', () => {
     const [a, b, c] = [worker('a'), worker('b'), worker('c')]
     const { spoke } = await held(table({ agents: [a, b, a, c], speaker: 'round-robin', maxRounds: 5 }))
     expect(spoke).toEqual(['a', 'b', 'a', 'c', 'a'])
-    expect(() => table({ agents: [a, b, a], speaker: 'random' })).toThrow(/"a" sits at it twice/)
+    expect(() => table({ agents: [a, b, a], speaker: 'random' })).toThrow(/agents lists "a" twice/)
   })
 
   test('10 rounds by default', async () => {
@@ -525,7 +525,7 @@ test('everything that is wrong with a table is said at once', () => {
     /until is 1/,
     /onFailure is "x"/,
     /summary is 3/,
-    /model chooses only where speaker is "auto"/,
+    /model is only for speaker "auto"/,
     /repeats is true or false/,
     /"x" is named/,
     /no option "max"/,

@@ -281,7 +281,7 @@ describe('a model gives one brief to several', () => {
 
   test.each([
     [{ workers: [], instructions: 'x' }, /"workers" must be/],
-    [{ workers: ['a', 'ghost'], instructions: 'x' }, /no worker "ghost"/],
+    [{ workers: ['a', 'ghost'], instructions: 'x' }, /unknown worker "ghost"/],
     [{ workers: ['a'], instructions: '' }, /"instructions" is empty/],
     [{ workers: ['a', 'b'], instructions: 'x', keep: 5 }, /wants 5 answers/],
     [{ workers: ['a', 'b'], instructions: 'x', keep: 'best' }, /keep must be/],

@@ -173,9 +173,7 @@ describe('a rule that decides', () => {
     const A = agent({ name: 'A', model, tools: [odd] })
     const run = await (await runtimeOf([A])).start(A, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(model.prompts[1])).toEqual([
-      '[what follows from the result of "odd" could not be decided: its code failed. The result was: x]',
-    ])
+    expect(told(model.prompts[1])).toEqual(['[the action of "odd" failed: its code failed. The result was: x]'])
     expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused')).toMatchObject([
       { failure: { code: 'tool.failed', message: expect.stringContaining('cannot say') as string } },
     ])
@@ -297,7 +295,7 @@ describe('break and hand over', () => {
     const alone = agent({ name: 'A', model, tools: [hand] })
     expect(await (await runtimeOf([alone])).run(alone, 'go')).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])[0]).toMatch(
-      /^\[not transferred: "hand" hands over to "W1", and there is nobody to hand over to\. The result was: found it\]$/,
+      /^\[not transferred: "hand" cannot transfer to "W1": no other agent can take over\. The result was: found it\]$/,
     )
   })
 

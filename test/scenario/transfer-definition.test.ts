@@ -184,7 +184,7 @@ describe('names', () => {
     const one: Agent = router({ name: 'One', description: 'Leads.', model: lead(), workers: () => [two] })
     const two: Agent = router({ name: 'Two', description: 'Leads.', model: lead(), workers: () => [one] })
     expect(await problemsOf(() => one)).toContainEqual(
-      expect.stringMatching(/control would go round for ever: One > Two > One/),
+      expect.stringMatching(/agents contain each other: One > Two > One/),
     )
   })
 })

@@ -41,7 +41,7 @@ const asker = (name = 'w', question = 'which colour?'): Agent =>
 /** The text of a message; empty if it has none. */
 const textOf = (message: Message | undefined): string => (typeof message?.content === 'string' ? message.content : '')
 const isAside = ({ messages }: { readonly messages: readonly Message[] }): boolean =>
-  /asks you something before it goes on/.test(textOf(messages.at(-1)))
+  /asks you a question before it continues/.test(textOf(messages.at(-1)))
 /** A leader that delegates, answers what it is asked aside, and answers. */
 const leads = (
   first: ModelAnswerInput,
@@ -160,9 +160,9 @@ describe('code asks', () => {
     expect(results(model)).toEqual(['told: blue'])
     const none = leads(delegates(['w', 'paint it']))
     await asked(boss(none, [asker()], {}))
-    expect(results(none)).toEqual(['refused: whoever gave this work takes no questions'])
+    expect(results(none)).toEqual(['refused: the supervisor of this work takes no questions'])
     expect((await asked(asker())).outcome).toMatchObject({
-      output: 'refused: whoever gave this work takes no questions',
+      output: 'refused: the supervisor of this work takes no questions',
     })
   })
 
@@ -345,7 +345,7 @@ describe('code of the leader answers', () => {
         run: async (ctx) => (await delegate(ctx, asker(), 'go', { onQuestion })) as never,
       })
     expect((await asked(root(() => undefined))).outcome).toMatchObject({
-      output: { output: 'refused: whoever gave this work has no answer to that' },
+      output: { output: 'refused: the supervisor of this work has no answer to that' },
     })
     const throws = await asked(
       root(() => {
@@ -353,7 +353,7 @@ describe('code of the leader answers', () => {
       }),
     )
     expect(throws.outcome).toMatchObject({
-      output: { output: 'refused: whoever gave this work could not answer: lost' },
+      output: { output: 'refused: the supervisor of this work could not answer: lost' },
     })
     expect((await asked(root('x' as never))).outcome).toMatchObject({
       status: 'failed',
@@ -480,7 +480,7 @@ describe('bounds', () => {
       const far = { input, send: ctx.send.bind(ctx), next: ctx.next.bind(ctx) } as unknown as Context
       return (await askSupervisor(far, 'anybody?')).text
     })
-    expect((await asked(root)).outcome).toMatchObject({ output: 'whoever gave this work is not there any more' })
+    expect((await asked(root)).outcome).toMatchObject({ output: 'the supervisor of this work has ended' })
   })
 
   test('a worker that is stopped while its question is open does not hold its leader up for ever', async () => {

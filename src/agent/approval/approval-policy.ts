@@ -53,7 +53,7 @@ export function approvalReason(gated: Gated, input: unknown, edge: Edge): string
   if (approval !== undefined && ruleApplies(approval.when, input))
     return approval.reason ?? `"${name}" asks for approval`
   return needsApproval(edge.bounds.permissions, name)
-    ? `whoever gave this work wants to approve every call of "${name}"`
+    ? `the leader requires an approval for every call of "${name}"`
     : undefined
 }
 
@@ -127,8 +127,8 @@ function costOf(
   try {
     const costUsd = typeof given === 'function' ? given(input) : given
     if (Number.isFinite(costUsd)) return { costUsd }
-    return { problem: `what a call of "${name}" costs is ${String(costUsd)}, and no amount` }
+    return { problem: `costUsd of "${name}" is ${String(costUsd)}, expected an amount` }
   } catch (thrown) {
-    return { problem: `what a call of "${name}" costs could not be said: ${messageOf(thrown)}` }
+    return { problem: `costUsd of "${name}" failed: ${messageOf(thrown)}` }
   }
 }

@@ -40,7 +40,7 @@ const actionNames: NamesOf<NonNullable<Assessment['proposedAction']>> = { name: 
 export function assessProblems(given: unknown, where: string, thinks: boolean): string[] {
   if (given === undefined || typeof given === 'function') return []
   if (given !== 'report') return [`${where}: assess is ${described(given)}, expected a function or "report"`]
-  return thinks ? [] : [`${where}: assess is "report", and there is no model that could report`]
+  return thinks ? [] : [`${where}: assess is "report", which needs a model`]
 }
 
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0

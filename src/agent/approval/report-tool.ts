@@ -82,7 +82,7 @@ const membersGiven = (members: {
 const spec: ToolSpec = {
   name: reportTool,
   description:
-    'Says how sure you are of your result, before you answer. Also what it costs, what is to be done with it next, or why you cannot do this. Say only what you know.',
+    'Reports how sure you are of your result, before you answer. Also what it costs, what should be done with it next, or why you cannot do the task. Report only what you know.',
   parameters: {
     type: 'object',
     properties: {
@@ -94,10 +94,10 @@ const spec: ToolSpec = {
       },
       proposed_action: {
         type: ['object', 'null'],
-        description: 'What is to be done next with your answer, by somebody else.',
+        description: 'What another agent or a person should do next with your answer.',
         properties: {
           name: { type: 'string', description: 'The action, as one identifier.' },
-          input: { type: ['object', 'null'], description: 'What it is to be done with.' },
+          input: { type: ['object', 'null'], description: 'The input of the action.' },
           cost_usd: { type: ['number', 'null'], minimum: 0, description: 'What it would cost, in US dollars.' },
         },
         required: ['name'],

@@ -228,8 +228,7 @@ function subjectOf(
 ): Subject {
   const spent = assess === 'report' ? [costUsd, used.costUsd] : [costUsd ?? used.costUsd]
   const costs = [...spent, proposedAction?.costUsd].filter((each) => each !== undefined)
-  const outOfScope =
-    cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
+  const outOfScope = cannotDo ?? (unknownTool === undefined ? undefined : `it called the unknown tool "${unknownTool}"`)
   return {
     tookMs: used.tookMs,
     ...(proposedAction === undefined ? undefined : { action: proposedAction.name }),
@@ -241,7 +240,7 @@ function subjectOf(
 
 /** The same work again, from where it is, with the approver's comment. */
 function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
-  const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
+  const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
   const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
   const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge.work

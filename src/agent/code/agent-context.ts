@@ -263,10 +263,10 @@ async function replyByCode(
     const text = await answer(question, agentContext(ctx))
     return typeof text === 'string'
       ? { answered: true, text }
-      : { answered: false, text: 'whoever gave this work has no answer to that' }
+      : { answered: false, text: 'the supervisor of this work has no answer to that' }
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
-    return { answered: false, text: `whoever gave this work could not answer: ${messageOf(thrown)}` }
+    return { answered: false, text: `the supervisor of this work could not answer: ${messageOf(thrown)}` }
   }
 }
 

@@ -37,7 +37,7 @@ const questions = new RequestChannel<string, Reply, { readonly question: string 
     name: '$reply',
     read: (member) => ({ answered: member('answered') === true, text: asText(member('text') ?? '') }),
     write: ({ answered, text }) => ({ answered, text }),
-    gone: { answered: false, text: 'whoever gave this work is not there any more' },
+    gone: { answered: false, text: 'the supervisor of this work has ended' },
   },
 )
 
@@ -48,7 +48,7 @@ const questions = new RequestChannel<string, Reply, { readonly question: string 
  */
 export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
   const to = readEdge(ctx.input).leader.questionsTo
-  if (to === undefined) return { answered: false, text: 'whoever gave this work takes no questions' }
+  if (to === undefined) return { answered: false, text: 'the supervisor of this work takes no questions' }
   return questions.request(ctx, to, { question })
 }
 

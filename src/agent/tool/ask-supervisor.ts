@@ -22,7 +22,7 @@ const askSupervisorTool: Binding = {
   spec: {
     name: askTool,
     description:
-      'Asks whoever gave you this work, and waits for the reply. Only for what you need to know and can neither find out nor decide yourself; there are few questions.',
+      'Asks your supervisor a question and waits for the reply. Use it only for what you need to know and can neither find out nor decide yourself; the number of questions is limited.',
     parameters: {
       type: 'object',
       properties: { question: { type: 'string', description: 'The question, complete in itself.' } },

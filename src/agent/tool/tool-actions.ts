@@ -32,7 +32,7 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
       given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
     return actions.reduce((result, action) => applyAction(action, result, at), told)
   } catch (thrown) {
-    const open = `what follows from the result of "${at.call.name}" could not be decided`
+    const open = `the action of "${at.call.name}" failed`
     // the journal has the words of an exception, a model never does
     return withoutAction(
       at.ctx,
@@ -63,7 +63,7 @@ function applyAction(action: ToolAction, told: CallResult, at: ActionCall): Call
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor')
-    throw new FailureError(failure('tool.failed', `${JSON.stringify(action)} is no action`, 'validation'))
+    throw new FailureError(failure('tool.failed', `invalid action ${JSON.stringify(action)}`, 'validation'))
   const scope = action === 'exit' ? 'run' : 'supervisor'
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }
@@ -83,7 +83,7 @@ function transferAction(
     }
   const what = failure(
     'transfer.refused',
-    `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
+    `"${call.name}" cannot transfer to "${to}": ${names.length === 0 ? 'no other agent can take over' : `only ${names.join(', ')} can take over`}`,
     'validation',
   )
   return withoutAction(ctx, call, told, what, `not transferred: ${what.message}`)

@@ -255,9 +255,7 @@ export function tool(
     problems.push(`${where}: give either execute or run`)
   const { costUsd, background = false } = options
   if (background && options.action !== undefined)
-    problems.push(
-      `${where}: it works in the background, so nothing can follow from its result: leave action or background out`,
-    )
+    problems.push(`${where}: a tool with background: true cannot have an action`)
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)

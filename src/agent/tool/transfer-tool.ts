@@ -56,8 +56,8 @@ class TransferBinding implements Binding {
       parameters: {
         type: 'object',
         properties: {
-          agent_name: { type: 'string', enum: this.#names, description: 'Who takes over.' },
-          task: { type: 'string', description: 'What it is to do, if that is not clear from what was said.' },
+          agent_name: { type: 'string', enum: this.#names, description: 'The agent that takes over.' },
+          task: { type: 'string', description: 'Its task, if the conversation does not make it clear.' },
         },
         required: ['agent_name'],
         additionalProperties: false,
@@ -71,7 +71,7 @@ class TransferBinding implements Binding {
       typeof to !== 'string' || to === ''
         ? '"agent_name" is missing'
         : !this.#names.includes(to)
-          ? `there is no agent "${to}" to hand over to`
+          ? `unknown agent "${to}"`
           : task !== undefined && task !== null && typeof task !== 'string'
             ? '"task" must be a text'
             : undefined

@@ -185,7 +185,7 @@ class Ledger implements Chair {
     return this.#unfinished(
       ctx,
       'resets',
-      `the work stands still${this.#maxResets === 0 ? '' : `, also after ${plans}`}`,
+      `the work makes no progress${this.#maxResets === 0 ? '' : `, even after ${plans}`}`,
     )
   }
 
@@ -201,7 +201,7 @@ class Ledger implements Chair {
   }
 }
 
-const surveyPrompt = `Before anybody begins, survey the request above. Answer with four short lists, from what you are told and what you know; leave none out, say "none" where there is nothing:
+const surveyPrompt = `Before the work begins, survey the request above. Answer with four short lists, from what you are told and what you know. Write all four; write "none" for an empty one:
 1. Given: facts that the request states.
 2. To look up: what must be found, and where.
 3. To derive: what must be worked out.
@@ -210,15 +210,15 @@ Only facts. No plan yet.`
 
 const newSurveyPrompt = (
   facts: string,
-): string => `The work does not get on. Go over what we know, with what was learned since, and write the whole list anew: take in what is known now,
-move what has turned out, and add at least one new guess. So far it is:
+): string => `The work makes no progress. Update what we know with what was learned since, and write the whole list again: add new facts,
+move guesses that were confirmed, and add at least one new guess. The list so far:
 
 ${facts}`
 
 const teamLines = ({ members }: Floor): string => members.map((each) => `- ${each.name}: ${purpose(each)}`).join('\n')
 
 const planPrompt = (floor: Floor, facts: string, again: boolean): string =>
-  `${again ? 'Say in one sentence what went wrong, and make a new plan that avoids it.' : 'Make a plan for the request.'} A few steps, each with who does it; not everybody has to take part. The team:
+  `${again ? 'Say in one sentence what went wrong, and make a new plan that avoids it.' : 'Make a plan for the request.'} A few steps, each with the member who does it; not every member has to take part. The team:
 ${teamLines(floor)}
 
 What we know:
@@ -229,18 +229,18 @@ Answer with the plan only.`
 const progressPrompt = (floor: Floor): string =>
   `Look at the request, the plan and what was said, and answer with a JSON object that has exactly these members, each {"reason": a short text, "answer": …}:
 - is_request_satisfied: true if everything that was asked for is done.
-- is_in_loop: true if the same is asked or said again and again, or nothing new comes.
-- is_progress_being_made: true if the last messages bring the work on.
-- next_speaker: who is next, one of: ${floor.members.map(({ name }) => name).join(', ')}.
-- instruction_or_question: what you tell or ask that one, complete in itself.
+- is_in_loop: true if the same is asked or said repeatedly, or nothing new is added.
+- is_progress_being_made: true if the last messages advance the work.
+- next_speaker: the member who speaks next, one of: ${floor.members.map(({ name }) => name).join(', ')}.
+- instruction_or_question: what you tell or ask that member, complete in itself.
 
 The team:
 ${teamLines(floor)}`
 
 const answerPrompt =
-  'The request is satisfied. Write the answer for whoever asked, from what was said. Only the answer: they have not seen the conversation.'
+  'The request is satisfied. Write the answer to the request from the conversation. Write only the answer: its reader has not seen the conversation.'
 const bestAnswerPrompt =
-  'The work ends here, unfinished. Write the best answer there is so far for whoever asked, and say plainly what is missing. They have not seen the conversation.'
+  'The work ends here, unfinished. Write the best answer so far, and say plainly what is missing. Its reader has not seen the conversation.'
 
 const withReason = (answer: JsonObject): JsonObject => ({
   type: 'object',
@@ -278,7 +278,7 @@ function progressSchema({ members }: Floor): Schema {
       const { satisfied, speaker } = progressOf(checked.value as JsonObject)
       return satisfied || people.includes(speaker)
         ? checked
-        : { ok: false, problem: `next_speaker is "${speaker}", and there are: ${people.join(', ')}` }
+        : { ok: false, problem: `next_speaker is "${speaker}", expected one of: ${people.join(', ')}` }
     },
   }
 }

@@ -135,7 +135,7 @@ export class Rounds implements Floor {
     if (word.answer !== undefined) return { outcome: completed(word.answer), why }
     if (this.#answer !== undefined) return { outcome: completed(this.#answer), why }
     if (this.#bad !== undefined) return { outcome: this.#bad, why: 'failure' }
-    const message = `nobody in "${this.name}" has answered anything`
+    const message = `no member of "${this.name}" has answered`
     return { outcome: failed(failure('agent.failed', message, 'internal', { retryable: false })), why: 'failure' }
   }
 
@@ -266,11 +266,7 @@ export class Rounds implements Floor {
     const fits = typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
     if (fits.ok) return completed(fits.value)
     return failed(
-      failure(
-        'output.invalid',
-        `the answer of "${this.name}" does not have the promised form: ${fits.problem}`,
-        'validation',
-      ),
+      failure('output.invalid', `the answer of "${this.name}" does not fit its schema: ${fits.problem}`, 'validation'),
     )
   }
 

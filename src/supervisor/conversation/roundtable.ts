@@ -244,24 +244,20 @@ function tableProblems(options: AnyRoundtableOptions, members: readonly Agent[],
   const fine = namedSpeakers.has(speaker) || typeof speaker === 'function' || isSpeaker(speaker)
   const twice = members.map(({ name }) => name).filter((name, i, all) => all.indexOf(name) !== i)
   return [
-    ...(members.length > 0 ? [] : [`${where} has no agents, so nobody could speak`]),
+    ...(members.length > 0 ? [] : [`${where} has no agents`]),
     ...(fine
       ? []
       : [
           `${where}: speaker is ${described(speaker)}, expected "auto", "round-robin", "random", a function or a Speaker such as ledger()`,
         ]),
-    ...(speaker === 'auto' && model === undefined
-      ? [`${where}: speaker is "auto", so it needs a model that chooses`]
-      : []),
-    ...(speaker !== 'auto' && model !== undefined ? [`${where}: model chooses only where speaker is "auto"`] : []),
+    ...(speaker === 'auto' && model === undefined ? [`${where}: speaker "auto" needs a model`] : []),
+    ...(speaker !== 'auto' && model !== undefined ? [`${where}: model is only for speaker "auto"`] : []),
     ...(repeats === undefined || (typeof repeats === 'boolean' && (speaker === 'auto' || speaker === 'random'))
       ? []
       : [`${where}: repeats is true or false, and only for the speakers "auto" and "random"`]),
     ...(speaker === 'round-robin'
       ? []
-      : [...new Set(twice)].map(
-          (name) => `${where}: "${name}" sits at it twice, which only "round-robin" can tell apart`,
-        )),
+      : [...new Set(twice)].map((name) => `${where}: agents lists "${name}" twice, which only "round-robin" allows`)),
     ...(maxRounds === undefined || maxRounds === Infinity || (Number.isInteger(maxRounds) && maxRounds > 0)
       ? []
       : [`${where}: maxRounds is ${String(maxRounds)}, expected a whole number of at least 1, or Infinity`]),

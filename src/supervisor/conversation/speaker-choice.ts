@@ -212,10 +212,8 @@ const choicePrompt = ({ name, members }: Floor, names: readonly string[], mayEnd
   [
     `You lead the conversation "${name}" and do not take part in it. Those who do:`,
     ...members.filter((each) => names.includes(each.name)).map((each) => `- ${each.name}: ${purpose(each)}`),
-    'Who should speak next? Answer with a JSON object: "speaker", one of these names; and "instruction", what it is to do, if that is not clear from what was said.',
-    ...(mayEnd
-      ? ['If what was asked for is there and nobody has to speak any more, answer {"done": true} instead.']
-      : []),
+    'Who should speak next? Answer with a JSON object: "speaker", one of these names; and "instruction", the task of the speaker, if the conversation does not make it clear.',
+    ...(mayEnd ? ['If the request is answered and no member has to speak again, answer {"done": true} instead.'] : []),
   ].join('\n')
 
 /** What an agent is good for, as others read it. Never empty. */
@@ -237,7 +235,7 @@ function choiceSchema(names: readonly string[], mayEnd: boolean): Schema {
       const { speaker, done } = checked.value as JsonObject
       return typeof speaker === 'string' || done === true
         ? checked
-        : { ok: false, problem: `"speaker" is missing; there are: ${names.join(', ')}` }
+        : { ok: false, problem: `"speaker" is missing, expected one of: ${names.join(', ')}` }
     },
   }
 }
@@ -260,7 +258,7 @@ const speakerWord = (speaker: string): Promise<SpeakerWord> => Promise.resolve({
 export const unknownSpeaker = (table: string, speaker: string, members: TableMembers): Failure =>
   failure(
     'delegation.unknown-worker',
-    `there is nobody called "${speaker}" in "${table}". There are: ${[...new Set(members.map(({ name }) => name))].join(', ')}.`,
+    `unknown speaker "${speaker}" in "${table}"; known: ${[...new Set(members.map(({ name }) => name))].join(', ')}`,
     'validation',
   )
 

@@ -317,7 +317,7 @@ export class Delegations {
     } catch (thrown) {
       return failure(
         'delegation.refused',
-        `what "${worker.name}" may see could not be decided: ${thrownTold(thrown)}`,
+        `the context policy for "${worker.name}" failed: ${thrownTold(thrown)}`,
         'internal',
         {
           details: { why: messageOf(thrown) },
@@ -342,11 +342,7 @@ export class Delegations {
         )
     }
     return briefText(job.brief).trim() === '' && (grant.context ?? []).every(({ text }) => text.trim() === '')
-      ? failure(
-          'delegation.refused',
-          `"${worker.name}" would be given nothing to do: the instructions are empty`,
-          'validation',
-        )
+      ? failure('delegation.refused', `the instructions for "${worker.name}" are empty`, 'validation')
       : undefined
   }
 
@@ -374,7 +370,7 @@ export class Delegations {
       word = mergeEndWords(word, said.word)
     }
     if (withheld !== undefined && outcome.status === 'completed')
-      return { content: `[what "${worker.name}" answered is withheld: ${withheld.message}]`, isError: true }
+      return { content: `[the answer of "${worker.name}" is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOnOutput(outcome, word)
     entry.remembered = rememberedText(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')

@@ -269,6 +269,6 @@ function planProblems(
     known.size > 0 &&
     ![...known].some((name) => dispositionOf(given, name, inherits.has(name)) !== undefined)
   )
-    problems.push(`${where} lets nobody work in the background: name workers`)
+    problems.push(`${where} lets no worker work in the background: name workers`)
   return problems
 }

@@ -268,11 +268,11 @@ class Thread {
   async enter(): Promise<Failure | undefined> {
     const { worker, entry, grant } = this.#job
     const { above = [] } = this.#me
-    if (above.includes(this.#key)) return busy(worker.name, 'this is part of it')
+    if (above.includes(this.#key)) return busy(worker.name, 'this work is part of it')
     const turn = this.#threads.turn(this.#key)
     // an earlier one stands in its line already: those that begin now wait until it has passed
     if (this.#isEarlier) turn.takeBack()
-    else if ((await turn.take(entry)) === false) return busy(worker.name, 'nobody waits for it any more')
+    else if ((await turn.take(entry)) === false) return busy(worker.name, 'its leader no longer waits for it')
     this.#pass = () => turn.give()
     this.#ctx.onCancel(
       `memory:${entry.label}`,
@@ -290,7 +290,10 @@ class Thread {
     entry.leave = undefined
     if (first?.id !== this.#me.id) {
       this.#left = true
-      return busy(worker.name, wait.over ? 'nobody waits for it any more' : 'that waits for what this is part of')
+      return busy(
+        worker.name,
+        wait.over ? 'its leader no longer waits for it' : 'that work waits for work that this is part of',
+      )
     }
     this.#has = true
     grant.threads = [...above, this.#key]
@@ -407,4 +410,4 @@ class Thread {
 }
 
 const busy = (worker: string, why: string): Failure =>
-  failure('delegation.refused', `"${worker}" is at work in the same thread, and ${why}`, 'policy')
+  failure('delegation.refused', `"${worker}" already works in the same thread, and ${why}`, 'policy')

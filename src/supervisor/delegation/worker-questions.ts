@@ -113,8 +113,7 @@ export class LeaderAnswers {
   ): Promise<Reply | undefined> {
     if (onQuestion === undefined) return undefined
     const { worker, callId, delegation } = asked
-    const read = (word: unknown): string | undefined =>
-      typeof word === 'string' ? undefined : 'it returned neither nothing nor a text'
+    const read = (word: unknown): string | undefined => (typeof word === 'string' ? undefined : 'it returned no text')
     const { word, failure } = await askHook<string>(
       ctx,
       { hook: 'onQuestion', worker, callId, delegation },
@@ -157,14 +156,14 @@ function replyOf(outcome: Outcome): Reply {
 }
 
 const questionPrompt = ({ worker, delegation, prompt, question }: DelegationQuestion): string =>
-  `Your worker "${worker}" (${delegation}) is at work on what you gave it, and asks you something before it goes on.
-What you gave it:
+  `Your worker "${worker}" (${delegation}) asks you a question before it continues.
+Its task:
 ${prompt}
 
 Its question:
 ${question}
 
-Answer it, shortly. It sees nothing but your answer, and there are no tools now. If you do not know, say so, and what it is to assume.`
+Answer briefly. The worker sees only your answer, and you have no tools now. If you do not know, say so, and say what the worker should assume.`
 
 /**
  * A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them.
