@@ -1,33 +1,32 @@
 /**
- * The check of a whole set of agents, before anything runs: every problem of every agent in one error (DESIGN §6,
- * names).
+ * Agent checks: checks a whole set of agents before anything runs, and reports every problem of every agent in one
+ * error (DESIGN §6, names).
  *
- * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
+ * Owns: checks that need more than one agent. Does not own: the checks of a single agent (`Agent.problems`).
  */
 import { ReeveError } from '../core/index.ts'
 import type { Limits } from '../edge/index.ts'
 import { isAgent, isName, isToolAgentName, listProblems, usdCapOf, type Agent } from './definition.ts'
 
 /**
- * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty`
- * or `budget.no-price` if that is the only one. Names, two different agents under one name, missing descriptions of
- * workers, empty teams, tools that share a name, dollar limits without prices.
+ * Checks these agents and all agents they can reach. Throws `team.invalid` with all problems, one per line;
+ * `team.empty` or `budget.no-price` if that is the only problem. It checks names, two different agents of one name,
+ * missing descriptions of workers, empty teams, tools that share a name, and dollar limits without prices.
  */
 export function checkAgents(roots: readonly Agent[]): void {
   throwTeamProblems(agentProblems(roots))
 }
 
 /**
- * Throws what is wrong with a team or a flow that is being made, and if that is nothing, what its tree makes wrong: one
- * name for two different agents, however deep. Of a team that is given as a function nobody knows yet who is in it: it
- * is looked at when a runtime is made.
+ * Throws the problems of a team or a flow under construction. If it has none, throws if two different agents in its
+ * tree share a name. Teams given as a function are checked later, when a runtime is made.
  */
 export function checkTree(root: Agent): void {
   throwTeamProblems(root.problems())
   throwTeamProblems(duplicateNames(reachableAgents([root], ({ open }) => open !== true)))
 }
 
-/** Throws what is wrong with a team or a flow, if anything is: all of it in one error. */
+/** Throws these problems of a team or a flow in one error. Does nothing without problems. */
 export function throwTeamProblems(problems: readonly string[]): void {
   if (problems.length === 0) return
   const only = problems.length === 1 ? problems[0]! : undefined
@@ -45,11 +44,11 @@ export function throwTeamProblems(problems: readonly string[]): void {
   })
 }
 
-/** How a leader without workers is described; also the marker for the error's code. */
+/** The problem of a leader without workers. It also selects the error code. */
 export const noWorkers = 'has no workers'
 const noPrice = 'is not known'
 
-/** What is wrong with these agents and everybody they can reach, one sentence each. */
+/** The problems of these agents and of all agents they can reach, one sentence each. */
 export function agentProblems(roots: readonly Agent[]): readonly string[] {
   const all = reachableAgents(roots)
   const problems = new Set<string>(listProblems(roots, 'agents'))
@@ -76,7 +75,7 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
   return [...problems]
 }
 
-/** Names that two different agents have, one sentence each. */
+/** The names that two different agents share, one sentence each. */
 export function duplicateNames(agents: readonly Agent[]): readonly string[] {
   const byName = new Map<string, Agent>()
   const problems = new Set<string>()
@@ -89,8 +88,8 @@ export function duplicateNames(agents: readonly Agent[]): readonly string[] {
 }
 
 /**
- * The agents and everybody they can reach, each once, in the order in which they are met. `asks`: whether an agent is
- * asked whom it can reach.
+ * These agents and all agents they can reach, each once, in the order of discovery. `asks`: whether to follow the
+ * agents that an agent can reach. Default: always.
  */
 export function reachableAgents(
   roots: readonly Agent[],
@@ -101,7 +100,7 @@ export function reachableAgents(
   return [...met]
 }
 
-/** Own turns are counted by whoever takes them: an agent that thinks with a model. */
+/** Only agents with a model count turns of their own, so only they may limit them. */
 export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where: string): readonly string[] =>
   isAgent(agent) && limits?.ownTurns !== undefined && agent.lastAnswer === undefined
     ? [
@@ -109,7 +108,7 @@ export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where
       ]
     : []
 
-/** A cap in US dollars holds only if every agent that it caps, and every agent below, has a price. */
+/** A cap in US dollars needs a price for every agent that it caps and for every agent below. */
 function priceProblems(agent: Agent): readonly string[] {
   const given = agent.usdCaps?.() ?? []
   // an option that caps the agent itself is where its limit comes from
@@ -121,8 +120,8 @@ function priceProblems(agent: Agent): readonly string[] {
 }
 
 /**
- * The models without a known price with which these agents, and all below them, think; each with the agent that asks
- * it. `model`: what an agent thinks with in this run.
+ * The models without a known price that these agents and all agents below them use, each with its agent. `model`: the
+ * model that an agent uses in this run.
  */
 export function unpricedModels(
   roots: readonly Agent[],
@@ -135,17 +134,17 @@ export function unpricedModels(
   )
 }
 
-/** What is said of a cap in US dollars that a model without a price makes void. */
+/** The problem of a cap in US dollars on a model without a price. */
 export const capProblem = (cap: string, whose: string): string =>
   `${cap} cannot be kept, because the price of ${whose} ${noPrice}; give it with prices`
 
-/** One text for a round, wherever it is entered. */
+/** One key per cycle, wherever the cycle is entered. */
 function cycleKey(round: readonly string[]): string {
   const names = round.slice(1)
   return names.map((_, i) => [...names.slice(i), ...names.slice(0, i)].join(' > ')).sort()[0]!
 }
 
-/** The way from an agent back to itself, through those among whom control is handed on; undefined if there is none. */
+/** The path from an agent back to itself through members that hand control on. Undefined if there is no cycle. */
 function cycleBelow(agent: Agent, above: readonly Agent[]): readonly string[] | undefined {
   const members = isAgent(agent) ? (agent.members?.() ?? []) : []
   for (const member of members) {

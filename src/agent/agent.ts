@@ -1,9 +1,8 @@
 /**
- * agent(): a model with tools, or code, as an `Agent`.
+ * agent(): defines an agent with a model and tools, or an agent that is code.
  *
- * Owns: the public constructor, its options and their types, its checks. Does not own: how a model agent works
- * (model-agent.ts, turn-loop.ts), leaders (../supervisor). Definitions are immutable: nothing of a run is ever written
- * to one.
+ * Owns: the public constructor, its options, their types and checks. Does not own: how a model agent works
+ * (model-agent.ts, turn-loop.ts), leaders (../supervisor). Definitions are immutable: no run ever writes to one.
  */
 import {
   completed,
@@ -44,7 +43,7 @@ import { renamable } from './rename.ts'
 import { CodeEnd, ActivationTalk, type Talk } from './code/handoff-context.ts'
 import { agentContext, type AgentContext } from './code/agent-context.ts'
 
-/** An agent that thinks with a model. */
+/** The options of an agent with a model. */
 export interface ModelAgentOptions<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -54,7 +53,7 @@ export interface ModelAgentOptions<
   readonly run?: never
 }
 
-/** An agent that is code. */
+/** The options of an agent that is code. */
 export interface CodeAgentOptions<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -62,25 +61,24 @@ export interface CodeAgentOptions<
   O,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The work: orchestration, so everything uncertain goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`,
-   * `ctx.approve`, `ctx.sleep`). Returns the output; what it throws is its failure, a FailureError exactly that one. In
-   * a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or
-   * `breakLoop`.
+   * The work. It is orchestration, so every side effect goes through `ctx` (`ctx.step`, `ctx.delegate`,
+   * `ctx.interrupt`, `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a
+   * FailureError is taken as it is. In a conversation of several agents, `talk` holds the history, and the code may
+   * return `transferTo`, `exit` or `breakLoop`.
    */
   readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => O | Promise<O>
-  /** Whom it may delegate to; they are registered along with it. */
+  /** The agents it may delegate to. They are registered with it. */
   readonly workers?: readonly Agent[] | (() => readonly Agent[])
   readonly model?: never
 }
 
-/** What a code agent answers: what its schema says, else what its function returns. */
+/** The output type of a code agent: the type of its schema, or the return type of its function. */
 type CodeAgentOutput<Out, O> = [Out] extends [undefined] ? ReturnedOutput<Awaited<O>> : Infer<Out>
 type ReturnedOutput<O> = O extends CodeEnd<infer Answered> ? Answered : O
 
 /**
- * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a
- * model that is none; names, descriptions and everything else that depends on the team are checked together when a
- * runtime is made.
+ * Defines an agent. Throws `agent.invalid` for invalid options and `model.invalid-id` for an invalid model. Names,
+ * descriptions and everything else that depends on the team are checked when a runtime is made.
  */
 export function agent<
   const Name extends string,
@@ -104,12 +102,12 @@ export function agent(
   return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
 }
 
-/** The options of an agent that thinks with a model. */
+/** The option names of an agent with a model. */
 const modelNames: Readonly<Record<keyof Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>, unknown>> = {
   ...factNames,
   ...modelAgentChecks,
 }
-/** The options of an agent that is code. */
+/** The option names of an agent that is code. */
 const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
   ...factNames,
   run: true,
@@ -117,8 +115,8 @@ const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unk
 }
 
 /**
- * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`,
- * beside which a model may stand. Says with it which names are not known.
+ * Throws `agent.invalid` unless the options give exactly one of `model`, `run` and, if it is `known`, `base` (a model
+ * may stand beside a base). The error also lists unknown options.
  */
 export function mustHaveModelOrCode(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
   const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
@@ -183,8 +181,8 @@ const noTransferTarget = (name: string, to: string): Failure =>
   })
 
 /**
- * Runs code as the work of an agent. Rejects with `Cancelled`, and with what the code throws where nobody is to hear
- * what it has said.
+ * Runs code as the work of an agent. Rejects with `Cancelled`. Also rejects with whatever the code throws, if no other
+ * agent reads its handoff record.
  */
 export async function runCode(
   { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
@@ -227,7 +225,7 @@ function codeOutcome(name: string, schema: Schema | undefined, output: unknown, 
       )
 }
 
-/** Code as an agent. */
+/** An agent that is code. */
 class CodeAgent extends DefinedAgent {
   readonly #options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
 

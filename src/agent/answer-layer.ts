@@ -1,9 +1,8 @@
 /**
- * Answer layer: an agent that says nothing of its own about how it got there leaves its answer to those who come after
- * it.
+ * Answer layer: hands on the answer of an agent that writes no handoff record of its own.
  *
- * Owns: that every outcome has a trail where the edge asks for one. Does not own: the trail of a model agent
- * (conversation-state.ts), of code (agent.ts) or of a flow, which write their own.
+ * Owns: that every outcome has a handoff record where the edge asks for one. Does not own: the records of model agents
+ * (conversation-state.ts), of code (agent.ts) and of flows, which write their own.
  */
 import { hasTrail, withAnswer, type Outcome } from '../core/index.ts'
 import { leavesTrail, type Layer } from '../edge/index.ts'

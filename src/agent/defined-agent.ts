@@ -1,15 +1,15 @@
 /**
- * Defined: what every kind of agent keeps of its definition. The kinds differ in how they work, not in this.
+ * Defined agent: the members that every kind of agent keeps of its definition.
  *
- * Owns: these members, and that a version is made once, when it is first asked for: workers may be declared later than
- * their leader. Does not own: what a version is made of, the work.
+ * Owns: these members, and that a version is computed once, on first use: workers may be declared later than their
+ * leader. Does not own: what a version is made of, the work.
  */
 import type { Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Agent } from './definition.ts'
 
-/** What is kept of a definition. */
+/** The members of a definition. */
 export interface DefinedMembers {
   readonly name: string
   readonly description?: string | undefined
@@ -22,13 +22,13 @@ export interface DefinedMembers {
   readonly outputKey?: string | undefined
   readonly model?: Agent['model'] | undefined
   readonly team?: (() => readonly string[]) | undefined
-  /** Whom it can reach, as it was given: a function is not asked before a runtime is made. */
+  /** The agents it can reach, as given. A function is not called before a runtime is made. */
   readonly reaches?: unknown
   readonly hooked?: Agent['hooked'] | undefined
   readonly background?: boolean
   /**
-   * Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a
-   * worker it has one only if it states limits: an account costs.
+   * The limit of turns when it runs as a root and its limits set none. A root then has an account, so the work of its
+   * workers counts. As a worker it has an account only if it states limits.
    */
   readonly rootTurns?: number
   /** Its last turn is for an answer only. */
@@ -99,7 +99,7 @@ export abstract class DefinedAgent implements Agent {
     return (this.#version ??= this.madeVersion())
   }
 
-  /** The version, as `versionOf` makes it. Called once. */
+  /** Makes the version with `versionOf`. Called once. */
   protected abstract madeVersion(): string
   abstract orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   abstract related(): readonly Agent[]

@@ -1,25 +1,24 @@
 /**
- * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has
- * cost so far.
+ * Edge override: a context whose edge differs from the recorded one, and which adds up the cost of the work.
  *
- * Owns: the view, the sum. Does not own: what differs and why (work-review.ts), accounts and limits (the engine). Each
- * run of the code has locals of its own: what it counts begins anew when work is done again. Costs are added up from
- * arrivals, so replay makes the same sum (K3).
+ * Owns: the view of the context, the sum. Does not own: what differs and why (work-review.ts), accounts and limits (the
+ * engine). Each run of the code has its own locals, so its counters start again when work is repeated. Costs are summed
+ * from arrivals, so replay computes the same sum (K3).
  */
 import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
 import { LocalsView, type Arrival, type Context, type Locals, type StepIO, type StepOptions } from '../engine/index.ts'
 
-/** What work has cost: its model's calls and everybody below it. */
+/** The cost of work: its model calls and all workers below it. */
 export class WorkCost {
   readonly #models = new Set<OpId>()
   #usd: number | undefined
 
-  /** US dollars, as far as they are known: it cost at least that. Undefined: nothing is known. */
+  /** US dollars, as far as known; the work cost at least this much. Undefined: unknown. */
   get usd(): number | undefined {
     return this.#usd
   }
 
-  /** A call of a model has begun. */
+  /** Notes that a model call has begun. */
   asked(id: OpId): void {
     this.#models.add(id)
   }
@@ -48,7 +47,7 @@ export class EdgeOverride extends LocalsView {
   readonly #input: Json
   readonly #spent: WorkCost
 
-  /** `input`: the edge as it is recorded. `locals`: of the run of the code that works under this edge. */
+  /** `locals`: the locals of this run of the code. */
   constructor(ctx: Context, input: Json, spent: WorkCost, locals: Locals) {
     super(ctx, locals)
     this.#input = input

@@ -1,10 +1,10 @@
 /**
- * Exchanges: what was asked and what was answered, kept on values so that somebody later is shown it: the turns of a
- * session, the work of one worker.
+ * Exchange store: briefs and their answers, kept in session values for later prompts: the turns of a session, the
+ * earlier work of a worker.
  *
- * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are,
- * when one is kept (sessions: runtime, threads of workers: ../supervisor). An exchange is stored once; what grows with
- * every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (fifo-lock.ts).
+ * Owns: the form of an exchange, the slots it is kept in, the answers that an external memory may give. Does not own:
+ * when an exchange is kept (sessions: runtime; threads of workers: ../supervisor). Each exchange is stored once, so
+ * storage grows by one exchange at a time. A FIFO lock lets only one writer count at a time (fifo-lock.ts).
  */
 import { asText, isObject, type Json, type Outcome } from '../core/index.ts'
 import { edgeMessagesProblem, type EdgeMessage } from '../edge/index.ts'
@@ -13,19 +13,19 @@ import type { SessionValues } from '../engine/index.ts'
 /** One brief and its answer. */
 export interface Exchange {
   readonly run: string
-  /** Who answered. */
+  /** The agent that answered. */
   readonly agent: string
   readonly input: string
   readonly answer: string
-  /** What code said to the one who answered, while it worked. */
+  /** Feedback of code to the agent while it worked. */
   readonly feedback?: readonly string[]
-  /** To whom that was said, if another one answered. */
+  /** The agent that received the feedback, if it is not the one that answered. */
   readonly told?: string
 }
 
 /**
- * The words by which an end is remembered: an answer, or what there was when a hook or a limit ended the work.
- * Undefined: nothing that should be taken for an answer later.
+ * The text by which an outcome is remembered: the answer, or the text so far if a hook or a limit ended the work.
+ * Undefined: there is no answer to remember.
  */
 export function rememberedAnswer(outcome: Outcome): string | undefined {
   if (outcome.status === 'completed') return asText(outcome.output)
@@ -33,32 +33,33 @@ export function rememberedAnswer(outcome: Outcome): string | undefined {
   return text.trim() === '' ? undefined : text
 }
 
-/** Under which keys exchanges are kept: how many there were, and each. Persistent format (K4). */
+/** The keys of the values that hold exchanges: their count, and each exchange. Persistent format (K4). */
 export interface ExchangeKeys {
   readonly count: string
   readonly slot: (nth: number) => string
 }
 
-/** The most that anybody is shown. */
+/** The largest number of exchanges that a prompt shows. */
 export const mostExchanges = 100
 /**
- * One slot more than are shown: the next one is written before it is counted, and must not overwrite one that counts.
+ * One slot more than a prompt shows: the next exchange is written before it is counted, and must not overwrite one that
+ * counts.
  */
 export const exchangeSlots = mostExchanges + 1
 
-/** How many there were. */
+/** The number of exchanges so far. */
 export async function countExchanges(values: SessionValues, { count }: ExchangeKeys): Promise<number> {
   const value = await values.get(count)
   return typeof value === 'number' ? value : 0
 }
 
-/** What somebody knows of a shelf: how many there were, and the newest of them, oldest first. */
+/** Exchanges that were read before: their count, and the newest of them, oldest first. */
 export interface KnownExchanges {
   readonly count: number
   readonly newest: readonly Exchange[]
 }
 
-/** The newest, oldest first: those that are not known, in one recorded read, behind those that are. */
+/** The newest exchanges, oldest first. Reads only those that are not `known`, in one recorded read. */
 export async function newestExchanges(
   values: SessionValues,
   { slot }: ExchangeKeys,
@@ -75,7 +76,7 @@ export async function newestExchanges(
   return [...before, ...(found.filter(isObject) as unknown as readonly Exchange[])]
 }
 
-/** Keeps one more. Returns it as it is kept. */
+/** Adds an exchange. Returns it as stored. */
 export async function addExchange(
   values: SessionValues,
   { count, slot }: ExchangeKeys,
@@ -87,7 +88,7 @@ export async function addExchange(
   return kept as unknown as Exchange
 }
 
-/** As they cross an edge: what was said, in its order. */
+/** The exchanges as messages for an edge, in order. */
 export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeMessage[] =>
   exchanges.flatMap(({ input, feedback = [], answer, agent, told = agent }): EdgeMessage[] => [
     { role: 'user', text: input },
@@ -95,16 +96,16 @@ export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeM
     { role: 'assistant', text: answer, agent },
   ])
 
-/** What a memory elsewhere may answer: messages, a text (shown as a user's), or nothing. */
+/** What an external memory may answer: messages, a text (shown as a user message), or nothing. */
 export type RecalledMemory = readonly EdgeMessage[] | string | undefined | void
 
-/** What is wrong with what a memory has answered; undefined if nothing. */
+/** The problem with the answer of a memory; undefined if it is valid. */
 export function recallProblem(word: Json): string | undefined {
   if (typeof word === 'string') return undefined
   return Array.isArray(word) ? edgeMessagesProblem(word) : 'it returned neither messages nor a text'
 }
 
-/** What a memory has answered, as messages. */
+/** The answer of a memory, as messages. */
 export function recalledMessages(word: RecalledMemory): readonly EdgeMessage[] {
   if (word === undefined || word === '') return []
   if (typeof word === 'string') return [{ role: 'user', text: word }]

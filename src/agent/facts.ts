@@ -1,6 +1,5 @@
 /**
- * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what model agents are told
- * besides.
+ * Facts: the options of every kind of agent (names, schemas, limits), and those of model agents.
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them
  * (agent.ts, flow, ../supervisor).
@@ -39,7 +38,7 @@ import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.t
 import { retryCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
-/** What every kind of agent is told. */
+/** The options of every kind of agent. */
 export interface AgentFacts<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -49,114 +48,112 @@ export interface AgentFacts<
    * A letter or `_`, then up to 63 letters, digits, `_` or `-`. Two different agents of a runtime may not share one.
    */
   readonly name: Name
-  /** What it is good for; leaders choose by it. Required for workers. */
+  /** What it is good for. Leaders choose workers by it. Required for workers. */
   readonly description?: string
-  /** What it takes. With it, a leader gives a typed input instead of instructions. Default: text. */
+  /** The schema of its input. With it, a leader gives a typed input instead of instructions. Default: text. */
   readonly input?: In
-  /** What it answers. Default: text. */
+  /** The schema of its output. Default: text. */
   readonly output?: Out
-  /** Hard limits of it and everything below it. Default: 20 turns, and nothing else, where it is a root. */
+  /** Hard limits of it and all agents below it. Default: 20 turns where it is a root, and nothing else. */
   readonly limits?: Limits
   /**
-   * How closely humans look at its work and everything below it: what they are asked, who is asked, over which
-   * channels. Never less than whoever leads it says. Default: only what tools and edges ask for themselves.
+   * How closely humans oversee its work and all work below it: what they are asked, who is asked, and over which
+   * channels. Never less than its leader demands. Default: only tools and edges ask.
    */
   readonly oversight?: Oversight
   /**
-   * What it says of its own results: how sure it is, what one costs, what is to be done with it next, what it cannot
-   * do. A function of the output and the brief, run once as a recorded step; one that throws says nothing, and the
-   * journal has `hook.failed`. `report`: its model is offered the tool `report` and says so itself. What is said is
-   * recorded (`result.assessed`), and where there is `oversight` a human may have to look before the result counts.
-   * Default: it says nothing.
+   * How it assesses its own results: its confidence, the cost, the next action, what it cannot do. A function of the
+   * output and the brief, run once as a recorded step; if it throws, there is no assessment and the journal has
+   * `hook.failed`. `report`: its model gets the tool `report`. The assessment is recorded (`result.assessed`); with
+   * `oversight`, a human may have to review the result before it counts. Default: no assessment.
    */
   readonly assess?: Assess
   /**
-   * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer,
-   * a tool's action, code, whoever ended a flow. Written last, after every hook of a middleware; who does not complete,
-   * or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
+   * The session value that keeps its output whenever it completes, whatever produced the output: the model, the action
+   * of a tool, code or the end of a flow. Written last, after every middleware hook. Agents that do not complete, or
+   * hand control on, write nothing. Names that begin with `$` belong to Reeve.
    */
   readonly outputKey?: string
   /**
-   * Declared version. Default `1`. Everything that is data is part of the version anyway; raise it when functions
+   * Declared version. Default `1`. All data of the definition is part of the version anyway; change it when functions
    * change their meaning.
    */
   readonly version?: string
 }
 
-/** What stands around a model agent, with what it adds to it. */
+/** A middleware: hooks around a model agent, with the instructions and tools that it adds. */
 export interface Middleware extends MiddlewareHooks {
-  /** Added to the agent's instructions, after an empty line. */
+  /** Appended to the agent's instructions, after an empty line. */
   readonly instructions?: string
-  /** Added to the agent's tools. A name that is taken is refused when the team is built. */
+  /** Added to the agent's tools. A name that is already taken is an error when the team is built. */
   readonly tools?: ToolsLike
 }
 
-/** What every model agent is told. */
+/** The options of every model agent. */
 export interface ModelAgentFacts {
   /** An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function of rules. */
   readonly model: ModelRef
-  /** Its system text. Never crosses to a worker. */
+  /** Its system text. It never crosses to a worker. */
   readonly instructions?: string
   readonly tools?: ToolsLike
   readonly settings?: ModelSettings
-  /** Prices by model id, before the built-in list. */
+  /** Prices by model id. They take precedence over the built-in list. */
   readonly prices?: Prices
   /**
-   * How often its model is asked again after a failure that may pass. Default: 3 attempts in all, 1 s doubling up to 30
-   * s with jitter, never sooner than the provider says.
+   * How often its model is called again after a temporary failure. Default: 3 attempts in all, with backoff from 1 s up
+   * to 30 s and jitter, never sooner than the provider allows.
    */
   readonly retry?: RetryPolicy
-  /** What stands around its work; the first is outermost. Default: nothing. */
+  /** The middlewares around its work; the first is outermost. Default: none. */
   readonly middleware?: readonly Middleware[]
   /**
-   * Fills `{key}` in its instructions, and in those that middlewares add, from session values, read when it begins.
-   * Keys without a value and all other braces stay as they are. Default false. What stands in a value becomes system
-   * text: keep there only what you would write into the instructions yourself.
+   * Fills `{key}` in its instructions, and in those of its middlewares, with session values read when it begins. Keys
+   * without a value and all other braces stay as they are. Default false. The values become system text: keep in them
+   * only what you would write into the instructions yourself.
    */
   readonly templating?: boolean
   /**
-   * The last turn that its `limits.turns` allow is asked without tools, and with a note to answer from what it has, so
-   * that it ends with an answer and not at its limit. Default false. Its workers cannot use that turn up where the
-   * limit is its own; where a leader's is reached, it ends at that limit, with the text so far.
+   * Reserves the last turn of `limits.turns` for an answer: the model is called without tools and told to answer with
+   * what it has. So the work ends with an answer and not at its limit. Default false. Its workers cannot use this turn
+   * if the limit is its own. If the limit of a leader is reached, the work ends at that limit, with the text so far.
    */
   readonly lastAnswer?: boolean
   /**
-   * Asked after each turn, once, also over resume; after the scorers of `isComplete`, and not while the model has
-   * answered and work in the background is awaited.
+   * Called once after each turn, also across resume. Called after the scorers of `isComplete`, but not while an answer
+   * waits for background work.
    *
-   * | it says | after a turn with calls | where the model has answered |
+   * | it returns | after a turn with calls | after an answer |
    * |---|---|---|
    * | nothing | another turn | the end; another turn if `isComplete` refused the answer |
-   * | `{ continue: true }` | another turn | another turn while there are some left: the model is told to go on |
+   * | `{ continue: true }` | another turn | another turn if any is left: the model is told to go on |
    * | `{ continue: false }` | the end: `bailed`, with the last text | the end: the answer stands; `bailed` if `isComplete` refused it |
-   * | `{ feedback }`, also with `continue: true` | the model is told, another turn | the model is told, another turn while there are some left |
-   * | `{ feedback, continue: false }` | the model is told, and has one more turn without tools: its answer is the end | the end: the answer stands, and nobody is asked again for the sake of a note; one more turn without tools if `isComplete` refused it |
+   * | `{ feedback }`, also with `continue: true` | another turn, with the feedback | another turn with the feedback, if any is left |
+   * | `{ feedback, continue: false }` | one more turn without tools, with the feedback: its answer is the end | the end: the answer stands and the feedback is dropped; one more turn without tools if `isComplete` refused it |
    *
-   * The answer of a turn granted so must fit `output` and pass `isComplete`, else the work ends `bailed` with it; the
-   * hook is told of that turn, and its word changes nothing any more. Without a turn left, feedback is told to nobody:
-   * what it is asked after counts. A forward is an answer like any other; an exit, a transfer, the action of a tool,
-   * and an output that failed for good stay the end. A hook that throws, or says something else, has said nothing, and
-   * the journal has `hook.failed`.
+   * The answer of such a final turn must fit `output` and pass `isComplete`, else the work ends `bailed` with it. The
+   * hook is called for that turn, but its reply changes nothing. Without a turn left, feedback is dropped. A forward is
+   * an answer like any other. An exit, a transfer, the action of a tool, and an output that failed for good remain the
+   * end. If the hook throws, or returns anything else, its reply is ignored and the journal has `hook.failed`.
    */
   readonly onIterationComplete?: OnIterationComplete
   /**
-   * When an answer is the end. It is measured where the work would end with it: words without a call, or a forward; it
-   * fits `output`, and after words nothing goes on in the background. An exit, a transfer and the action of a tool are
-   * not measured. If it does not pass, the model is told who said what, as a user's note, and has another turn; if it
-   * never passes, the work ends at its limit of turns, with the last text. Default: every answer is the end.
+   * When an answer ends the work. Scorers measure it where the work would end with it: after an answer without a call,
+   * or a forward. It must fit `output`, and no background work may be pending. An exit, a transfer and the action of a
+   * tool are not measured. If it does not pass, the model is told the scores as a user's note and has another turn. If
+   * no answer passes, the work ends at its limit of turns, with the last text. Default: every answer ends the work.
    */
   readonly isComplete?: Completion
   /**
-   * What becomes of a conversation that grows too long: before a turn it goes on as a summary and its last messages.
-   * Its instructions and what it was asked to do always stay, and what is still under way is said again after each
-   * summary. Only its own model is shown the summary: whoever comes after it, hooks and scorers see what was said. If a
-   * summary fails, the work goes on without one, and the journal has `hook.failed`. Middlewares do not see the call
-   * that summarizes. Default: it stays whole.
+   * Compacts a conversation that grows too long: before a turn, earlier messages are replaced by a summary. The
+   * instructions and the brief always stay, and pending work is listed again after each summary. Only its own model
+   * sees the summary; later agents, hooks and scorers see the full conversation. If a summary fails, the work continues
+   * without it, and the journal has `hook.failed`. Middlewares do not see the summarizing call. Default: never
+   * compacted.
    */
   readonly compaction?: Compaction
 }
 
-/** A schema of the options, compiled. */
+/** Compiles a schema of the options. */
 export const schemaOf = (given: SchemaLike | undefined, where: string): Schema | undefined =>
   given === undefined ? undefined : compileSchema(given, where)
 
@@ -171,7 +168,7 @@ export function dataOf(parts: {
   readonly oversight?: Oversight | undefined
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
-  /** What of a model agent's options is data. */
+  /** The options of a model agent that are data. */
   readonly options?: Pick<ModelAgentFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'> & {
     readonly assess?: Assess
   }
@@ -204,9 +201,8 @@ export function dataOf(parts: {
 }
 
 /**
- * The part of options that is data, for a version: who has control, what is shown, what is allowed. An agent is its
- * name; of a function, which is not durable, only that there is one counts. Undefined where nothing is said, so that a
- * definition that says nothing keeps its version.
+ * The part of these options that is data, for a version. An agent counts by its name, a function only by its presence.
+ * Undefined if nothing is given, so that such a definition keeps its version.
  */
 export function dataIn(given: unknown): Json | undefined {
   if (given === undefined) return undefined
@@ -223,7 +219,7 @@ export function dataIn(given: unknown): Json | undefined {
   return jsonProblem(given) === undefined ? (given as Json) : typeof given
 }
 
-/** The options of every kind of agent. */
+/** The option names of every kind of agent. */
 export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
   name: true,
   description: true,
@@ -259,7 +255,7 @@ const middlewareNames: NamesOf<Middleware> = {
   after: true,
 }
 
-/** The options of every model agent; its model, tools and prices are looked at where they are made. */
+/** The option checks of every model agent. Its model, tools and prices are checked where they are made. */
 export const modelAgentChecks: Checks<ModelAgentFacts> = {
   model: unchecked,
   instructions: unchecked,
@@ -275,7 +271,7 @@ export const modelAgentChecks: Checks<ModelAgentFacts> = {
   compaction: compactionCheck,
 }
 
-/** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
+/** The problems of the common options of one agent. `where` begins each sentence; default: `agent "name"`. */
 export function factProblems(
   options: Pick<
     AgentFacts<string, undefined, undefined>,
@@ -300,25 +296,28 @@ export function factProblems(
   ]
 }
 
-/** Whether something of these options is a model agent: it has a model, or a base that has one. */
+/** Whether these options define a model agent: they have a model, or a base that has one. */
 const usesModel = (options: object): boolean =>
   !('run' in options && options.run !== undefined) &&
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
-/** What is wrong with what a model agent is told, apart from its tools. */
+/** The problems of the options of a model agent, apart from its tools. */
 export const modelAgentProblems = (options: ModelAgentFacts, where: string): string[] => [
   ...knownProblems(modelAgentChecks, options, where),
   ...completionProblems(options.isComplete, where),
 ]
 
-/** Agents that a model agent starts besides its tools and workers: they are registered along with it. */
+/**
+ * The agents that a model agent starts besides its tools and workers: scorers and summarizers. They are registered with
+ * it.
+ */
 export const sideAgents = ({
   isComplete,
   compaction,
 }: { readonly [Option in 'isComplete' | 'compaction']: ModelAgentFacts[Option] | undefined }): readonly Agent[] =>
   [...scorerAgents(isComplete), compaction?.summarize].filter(isAgent)
 
-/** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
+/** The problems of the tools of one agent. `taken`: the names that Reeve's verbs use there. */
 export function toolProblems(
   agentName: string,
   tools: readonly Tool[],

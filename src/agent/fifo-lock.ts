@@ -1,66 +1,73 @@
 /**
- * FIFO lock: whose turn it is at what only one may have at a time. It is a line of those who have it and wait for it,
- * kept as one session value: an activation joins the line and leaves it.
+ * FIFO lock: a durable lock with a queue. The holder and the waiting activations form one queue, kept in one session
+ * value.
  *
- * Owns: joining, waiting, leaving, telling the next one. Does not own: what there is to have (sessions: runtime,
- * threads of workers: ../supervisor). It is orchestration over the verbs: a crash of whoever has the turn loses
- * nothing, since it resumes and still has it. K4: the names of its steps are persistent format.
+ * Owns: joining, waiting, leaving, notifying the next entry. Does not own: what the lock protects (sessions: runtime,
+ * threads of workers: ../supervisor). It is orchestration over the verbs, so a crashed holder loses nothing: it resumes
+ * and still holds the lock. K4: the names of its steps are persistent format.
  *
- * S1: the first in a lane has the turn, and only the line says so. S2: whoever joins and leaves does so with one
- * compare-and-set each, so whoever leaves sees everybody who waits, and tells the new first one. S3: it is left in
- * every ending of the code that joined it. S4: one that has gone without leaving is taken out by whoever waits: they
- * look by and by. S5: where waits are noted, each is noted before it begins and struck out when it is over, and whoever
- * is noted is in the line: so S4 holds for the notes, too.
+ * S1: the first entry of a lane holds the lock, and only the queue decides that. S2: joining and leaving are one
+ * compare-and-set each, so an entry that leaves sees all waiting entries and notifies the new first one. S3: the code
+ * that joined leaves in each of its endings. S4: an entry whose activation ended without leaving is removed by the
+ * waiting ones, which check from time to time. S5: where waits are registered, each is registered before it begins and
+ * removed when it ends. A registered entry is always in the queue, so S4 also covers the register.
  */
 import type { ActivationId, Json } from '../core/index.ts'
 import { TypedChannel, type Arrival, type Context } from '../engine/index.ts'
 
-/** An activation in the line of a lock: it has its turn, or waits for it. */
+/** An entry in the queue of a lock: it holds the lock, or waits for it. */
 export interface LockEntry {
   readonly id: string
-  /** Who is told when it is its turn. */
+  /** The activation to notify when it holds the lock. */
   readonly at: ActivationId
-  /** For what it waits: those in other lanes are nothing to it. */
+  /** What it waits for. Entries in other lanes do not block it. */
   readonly lane: string
-  /** Lanes of which somebody above it has the turn, and waits for it. */
+  /** Lanes that an activation above it holds while waiting for it. */
   readonly above?: readonly string[]
 }
 
 /**
- * A lock as it is stored. `passedBy` says who took whom out of the head of a lane last, so that a replay knows it too.
+ * A stored lock. `passedBy` names the last entry removed from the head of a lane and the one that removed it, so that a
+ * replay knows it too.
  */
 export interface StoredLock {
   readonly all: readonly LockEntry[]
   readonly passedBy?: string
 }
 
-/** Who waits in several lines, where somebody must see all of them at once. */
+/** A register of waits across several queues, where cycles must be detected. */
 export interface LockWaits {
-  /** Notes that I wait, before I do. False: I may not, and am not noted. Once I am noted, it changes nothing. */
+  /**
+   * Registers the wait of `me` before it begins. False: it may not wait, and is not registered. Repeating it changes
+   * nothing.
+   */
   note(ctx: Context, me: LockEntry): Promise<boolean>
-  /** Notes that somebody waits no longer: it has its turn, is about to leave, or is gone. */
+  /** Removes the wait of an entry that holds its lock, is about to leave, or is gone. */
   strike(ctx: Context, who: LockEntry): Promise<void>
 }
 
-/** A lock: where its line is kept, and what is special about it. */
+/** A lock: where its queue is kept, and its rules. */
 export interface FifoLock {
-  /** The session value. */
+  /** The key of the session value. */
   readonly key: string
-  /** The type of the message that tells somebody that it is its turn. */
+  /** The type of the message that notifies the next holder. */
   readonly word: string
   read(value: Json): StoredLock
   write(stored: StoredLock): Json
-  /** Whether somebody cannot be there any more, known without asking. Pure. */
+  /** Whether an entry is certainly gone, without asking. Pure. Default: no. */
   isStale?(other: LockEntry, me: LockEntry): boolean
-  /** Whether I may wait behind these. Pure. Default: yes. */
+  /** Whether `me` may wait behind these entries. Pure. Default: yes. */
   mayWait?(all: readonly LockEntry[], me: LockEntry): boolean
-  /** Where waits are noted, besides. Default: nowhere. */
+  /** The register of waits. Default: none. */
   readonly waits?: LockWaits
-  /** Whether the first one is gone; `looks`: how often that was asked before. */
+  /** Whether the first entry is gone. `looks`: how many checks came before. */
   isGone(ctx: Context, first: LockEntry, looks: number): Promise<boolean>
 }
 
-/** When somebody who waits looks whether the first one is still there. Milliseconds: the first time, and at most. */
+/**
+ * Delay before a waiting entry checks whether the holder still exists, in milliseconds: the first delay, and the
+ * longest.
+ */
 const lookAfterMs = 5_000
 const longestLookMs = 600_000
 
@@ -68,15 +75,15 @@ const firstOf = ({ lane }: LockEntry, all: readonly LockEntry[]): LockEntry | un
   all.find((each) => each.lane === lane)
 const isQueued = (me: LockEntry, all: readonly LockEntry[]): boolean => all.some(({ id }) => id === me.id)
 
-/** A wait for a lock. `over`: it waits no longer; `wake` tells it so. */
+/** A wait for a lock. `over`: it was given up; `wake` interrupts it then. */
 export interface LockWait {
   over: boolean
   wake?: (() => void) | undefined
 }
 
 /**
- * Joins the line and waits until it is my turn. Resolves to who has it: me, unless I may not wait, or do not want to
- * any more. Then I am not in the line.
+ * Joins the queue and waits for the lock. Resolves to its holder: `me`, unless it may not wait or gave up. Then it is
+ * no longer in the queue.
  */
 export async function acquireLock(
   ctx: Context,
@@ -131,15 +138,13 @@ async function joinQueue(ctx: Context, lock: FifoLock, me: LockEntry): Promise<r
   return lock.read(joined).all
 }
 
-/**
- * Takes somebody out of the line who may be noted as waiting: me, before I have the turn, or one that has gone (S4).
- */
+/** Removes an entry that may be registered as waiting: `me` before it holds the lock, or one that is gone (S4). */
 export async function removeFromLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
   await lock.waits?.strike(ctx, gone)
   await releaseLock(ctx, lock, gone, me)
 }
 
-/** Takes somebody out of the line who is not noted as waiting. Tells the next one if it was the first (S2). */
+/** Removes an entry that is not registered as waiting. Notifies the next entry if it was the first (S2). */
 export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
   const passedBy = `${gone.id} ${me.id}`
   const left = lock.read(
@@ -155,16 +160,16 @@ export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry,
     turnChannel(lock).send(ctx, next.at, { id: next.id })
 }
 
-/** That it is somebody's turn. */
+/** The message that an entry holds the lock now. */
 interface LockTurn {
   readonly id: Json | undefined
 }
 
-/** By which those in a line are told that it is their turn. */
+/** The channel that notifies the next holder. */
 const turnChannel = ({ word }: FifoLock): TypedChannel<LockTurn> =>
   new TypedChannel(word, (member) => ({ id: member('id') }))
 
-/** Waits until somebody says that it is my turn, but no longer than this, and no longer than it is wanted. */
+/** Waits for the notification, at most `ms` milliseconds, and only while the wait is not given up. */
 async function awaitTurn(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {
   const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
   const turns = turnChannel(lock)
@@ -176,20 +181,17 @@ async function awaitTurn(ctx: Context, lock: FifoLock, me: LockEntry, ms: number
   if (heard?.id !== timer) ctx.stop(timer, 'it is told')
 }
 
-/** Without an id it is for whoever is at that address. */
+/** A notification without an id is for every entry of that activation. */
 const isMyTurn = (turn: LockTurn | undefined, me: LockEntry): boolean =>
   turn !== undefined && (turn.id === undefined || turn.id === me.id)
 
-/** How long the refusal of a message may take. Milliseconds. */
+/** How long the refusal of a message may take, in milliseconds. */
 const refusalMs = 1_000
 
-/** No activation looks at these: what counts is whether they are refused. */
+/** No activation reads these messages: they only test whether messages are refused. */
 const probeChannel = new TypedChannel<object>('$line.look', () => ({}))
 
-/**
- * Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is
- * there never looks at it.
- */
+/** Whether an activation has ended. An ended activation refuses messages; a live one ignores this one. */
 export async function activationHasEnded(ctx: Context, activation: ActivationId): Promise<boolean> {
   const sent = probeChannel.send(ctx, activation, {})
   const timer = ctx.ask('look', { until: new Date(ctx.now().getTime() + refusalMs) })

@@ -1,9 +1,9 @@
 /**
- * Human: a person as an agent. Its work is an interrupt: the brief is shown, the answer is the output.
+ * Human: a person as an agent. Its work is an interrupt: the person sees the brief, and the answer is the output.
  *
- * Owns: what every person is told of and asked with, the person who does the work alone. Does not own: how a question
- * is put and answered (oversight/interrupt.ts), the person who leads (../supervisor/human.ts).
- * Holds: K3: whatever comes from the person arrives as the end of a question, so it is recorded, and asked once.
+ * Owns: the options of every person, the person who works alone. Does not own: how a question is asked and answered
+ * (oversight/interrupt.ts), the person who leads (../supervisor/human-leader.ts).
+ * Holds: K3: each answer of the person arrives as the end of a question, so it is recorded and asked once.
  */
 import {
   asText,
@@ -30,29 +30,26 @@ import { dataOf, factNames, factProblems, schemaOf, type AgentFacts } from './fa
 import { checkOutput } from './output.ts'
 import { CodeEnd, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
 
-/** What every person is told of and asked with. */
+/** The options of every person. */
 export interface HumanFacts<
   Name extends string,
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 > extends AgentFacts<Name, In, Out> {
-  /**
-   * Where they are told that something waits for them: channels of the runtime, by name. Default: those of
-   * `oversight.approval.notify`.
-   */
+  /** The channels of the runtime, by name, that notify the person. Default: those of `oversight.approval.notify`. */
   readonly channel?: string | readonly string[]
-  /** Milliseconds that they have for one answer; one that does not fit leaves them the rest. Default: no limit. */
+  /** Milliseconds for one answer. An invalid answer does not restart the clock. Default: no limit. */
   readonly timeoutMs?: number
   /**
-   * What becomes of an answer that does not come in time. `fail` (default): the work fails with `effect.timed-out`. `{
-   * answer }`: this is taken for it.
+   * What happens when the deadline passes. `fail` (default): the work fails with `effect.timed-out`. `{ answer }`: this
+   * answer is used.
    */
   readonly onTimeout?: 'fail' | { readonly answer: Json }
-  /** What they are shown as the brief. Pure. Default: the brief as it is. */
+  /** What the person sees as the brief. Pure. Default: the brief as it is. */
   readonly prompt?: (brief: Infer<In>) => Json
 }
 
-/** A person who does the work alone. */
+/** A person who works alone. */
 export interface HumanOptions<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -61,10 +58,10 @@ export interface HumanOptions<
   readonly workers?: never
 }
 
-/** A person as others see it; the compiler looks at the rest. */
+/** The options of a person, without its type parameters. */
 export type AnyHuman = HumanFacts<string, SchemaLike | undefined, SchemaLike | undefined>
 
-/** The options of every person. */
+/** The option checks of every person. */
 const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
   channel: expects(
     (given) => (Array.isArray(given) ? given : [given]).every((each) => typeof each === 'string' && each !== ''),
@@ -81,11 +78,11 @@ const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
 }
 export const humanNames = { ...factNames, ...ownChecks }
 
-/** Where a person is told. */
+/** The channels that notify a person. */
 export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] =>
   typeof channel === 'string' ? [channel] : channel
 
-/** What is wrong with how a person is asked, one sentence each. */
+/** The problems of the options of a person, one sentence each. */
 export function humanProblems(options: AnyHuman, output: Schema | undefined, where: string): string[] {
   const { timeoutMs, onTimeout } = options
   const problems = knownProblems(ownChecks, options, where)
@@ -96,23 +93,23 @@ export function humanProblems(options: AnyHuman, output: Schema | undefined, whe
   return problems
 }
 
-/** What of how a person is asked is data. */
+/** The options of a person that are data. */
 export const humanData = ({ channel, timeoutMs, onTimeout }: AnyHuman): JsonObject => ({
   human: { channel: (channel ?? null) as Json, timeoutMs: timeoutMs ?? null, onTimeout: (onTimeout ?? null) as Json },
 })
 
-/** What a person is shown. */
+/** The question to a person. */
 export interface HumanPrompt {
-  /** `work`: the answer is the output. `lead`: they lead a team. */
+  /** `work`: the answer is the output. `lead`: the person leads a team. */
   readonly type: 'work' | 'lead'
   readonly brief: unknown
   readonly talk: Talk
   readonly output: Schema | undefined
-  /** What they see besides. */
+  /** Further members of the question. */
   readonly more?: JsonObject
 }
 
-/** Asks a person until the answer passes. `late`: what counts as the answer if the deadline passes. */
+/** Asks a person until the answer is valid. `late`: turns the default answer into the one used after the deadline. */
 export function askHuman(
   ctx: Context,
   options: AnyHuman,
@@ -144,7 +141,7 @@ function humanQuestion({ prompt }: AnyHuman, { type, brief, talk, output, more }
   }
 }
 
-/** What was said before, in words. The brief itself is shown already. */
+/** The history as texts, without the brief itself. */
 function historyTexts(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
   const said = history.flatMap(({ agent, message: { role, content } }) =>
     role === 'tool' || role === 'system' || typeof content !== 'string' || content === ''
@@ -155,10 +152,7 @@ function historyTexts(history: readonly HistoryEntry[], brief: Json): readonly J
   return last !== undefined && !('agent' in last) && last.text === asText(brief) ? said.slice(0, -1) : said
 }
 
-/**
- * `{ transfer, task? }` where there is somebody to hand over to: control goes there. Undefined: the answer says nothing
- * of it.
- */
+/** Reads `{ transfer, task? }`, where control may be handed on. Undefined: the answer is no transfer. */
 export function transferAnswer(answer: Json, candidates: readonly Candidate[]): Checked<CodeEnd> | undefined {
   if (candidates.length === 0 || !isObject(answer) || !('transfer' in answer)) return undefined
   const { transfer: to, task, ...others } = answer
@@ -172,7 +166,7 @@ export function transferAnswer(answer: Json, candidates: readonly Candidate[]): 
   return { ok: true, value: transferTo(to, task === undefined ? {} : { task }) }
 }
 
-/** A person who does the work alone. `human()` makes one. */
+/** A person who works alone. `human()` makes one. */
 export class HumanAgent extends DefinedAgent {
   readonly channels: readonly string[]
   readonly #options: AnyHuman

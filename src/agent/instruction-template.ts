@@ -1,8 +1,7 @@
 /**
- * Templating: instructions with places that are filled from session values, where an agent asks for it.
+ * Instruction template: fills placeholders in instructions from session values, for agents that enable it.
  *
- * Owns: what a place looks like, and that everything else in braces is only text. Does not own: the values (the
- * engine).
+ * Owns: the form of a placeholder; all other braces are plain text. Does not own: the values (the engine).
  * Holds: K3 (the values are one recorded read per activation).
  */
 import { asText, type Json } from '../core/index.ts'
@@ -10,14 +9,14 @@ import type { Context } from '../engine/index.ts'
 
 const placeholder = /\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
 
-/** The keys that instructions name, each once. Pure. */
+/** The keys in the instructions, each once. Pure. */
 const keysIn = (instructions: string): readonly string[] => [
   ...new Set([...instructions.matchAll(placeholder)].map((found) => found[1]!)),
 ]
 
 /**
- * The instructions with values in place of `{key}`: texts as they are, everything else as JSON. A key without a value
- * stays as it stands, and so do all other braces; what a value brings is not filled again.
+ * Fills `{key}` with values: texts as they are, everything else as JSON. Keys without a value and all other braces
+ * stay. Placeholders inside values are not filled.
  */
 export async function fillTemplate(instructions: string, ctx: Context): Promise<string> {
   const keys = keysIn(instructions)

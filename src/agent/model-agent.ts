@@ -1,9 +1,9 @@
 /**
- * Model agents as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a
- * supervisor has more to call.
+ * Model agent: the common part of plain agents and supervisors. Both run one model in the one turn loop; a supervisor
+ * has more tools.
  *
- * Owns: turning a model agent and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public
- * constructors (agent.ts, ../supervisor).
+ * Owns: turning a model setup into an `Agent`. Does not own: the loop (turn-loop.ts), the public constructors
+ * (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '../core/index.ts'
 import {
@@ -28,10 +28,10 @@ import { withMiddlewareInstructions, revisedSetup } from './model-revision.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
 import { agentContext } from './code/agent-context.ts'
 
-/** Turns of one activation of a model agent, if nobody says. */
+/** The default limit of turns of one activation of a model agent. */
 export const defaultTurns = 20
 
-/** What the options of every model agent make of it, whatever else it can do. */
+/** Builds the setup of the turn loop from the options of a model agent. */
 export function modelSetup(
   name: string,
   options: ModelAgentFacts & { readonly assess?: Assess },
@@ -62,14 +62,14 @@ export function modelSetup(
   }
 }
 
-/** What a model agent was defined with: all that another leader takes over whose base it is. */
+/** The definition of a model agent. A leader with this agent as its base takes it over. */
 export type ModelAgentDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & ModelAgentFacts
 
-/** What a model agent's agent is made of. */
+/** The parts of a model agent. */
 export interface ModelAgentParts {
   readonly definition: ModelAgentDefinition
   readonly description: string
-  /** Called once, when the version is first asked for: workers may be declared later than their leader. */
+  /** Called once, on first use of the version: workers may be declared later than their leader. */
   readonly version: () => string
   readonly setup: ModelSetup
   readonly inputSchema: Schema | undefined
@@ -77,21 +77,21 @@ export interface ModelAgentParts {
   readonly oversight?: Oversight | undefined
   readonly assess?: Assess | undefined
   readonly outputKey: string | undefined
-  /** Its workers as they are now. */
+  /** Its current workers. */
   readonly workers?: () => readonly Agent[]
-  /** Its workers as they were given. */
+  /** Its workers as given. */
   readonly reaches?: unknown
-  /** Names of the workers that are offered at once. */
+  /** The names of the workers offered from the start. */
   readonly team?: () => readonly string[]
-  /** Why it cannot begin at all with this edge. */
+  /** Why it cannot begin with this edge. */
   readonly refusal?: (edge: Edge) => Failure | undefined
   readonly problems: () => readonly string[]
 }
 
-/** A model agent as an agent. */
+/** A model agent. */
 export class ModelAgent extends DefinedAgent {
   readonly #parts: ModelAgentParts
-  /** Its orchestration tools as agents, and whoever measures or summarizes for it. */
+  /** Its orchestration tools as agents, its scorers and its summarizer. */
   readonly #own: readonly Agent[]
 
   constructor(parts: ModelAgentParts) {
@@ -118,7 +118,7 @@ export class ModelAgent extends DefinedAgent {
     this.#own = [...toolAgents(name, setup.tools), ...sideAgents(setup)]
   }
 
-  /** The names of its tools; with those of middlewares. */
+  /** The names of its tools, including those of middlewares. */
   get toolNames(): readonly string[] {
     return this.#parts.setup.tools.map(({ name }) => name)
   }
@@ -136,7 +136,7 @@ export class ModelAgent extends DefinedAgent {
     return refused === undefined ? runModelAgent(this.#setup(edge), ctx, edge) : Promise.resolve(failed(refused))
   }
 
-  /** As the revision has it that holds here. */
+  /** The setup with the revision that holds in this run. */
   #setup({ run: { versions } }: Edge): ModelSetup {
     const { setup, definition } = this.#parts
     const revision = own(versions, this.name)
@@ -147,7 +147,7 @@ export class ModelAgent extends DefinedAgent {
     return [...(this.#parts.workers?.() ?? []), ...this.#own]
   }
 
-  /** Of agents that it calls as tools. */
+  /** The caps of agents that it calls as tools. */
   usdCaps(): readonly UsdCap[] {
     return this.#parts.setup.tools.flatMap(({ name, work }) =>
       work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
@@ -161,8 +161,7 @@ export class ModelAgent extends DefinedAgent {
 }
 
 /**
- * The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told
- * apart in usage.
+ * Resolves `model:`. An anonymous function is named after its agent, because the journal and usage reports show the id.
  */
 function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
   const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
@@ -172,7 +171,7 @@ function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Mode
   })
 }
 
-/** Why a brief is not what an agent takes; undefined if it is. */
+/** Why a brief does not fit the input schema of an agent; undefined if it fits. */
 export function inputRefusal(agent: string, schema: Schema | undefined, edge: Edge): Failure | undefined {
   const checked = schema?.check(briefValue(edge.work.brief))
   return checked === undefined || checked.ok

@@ -1,9 +1,9 @@
 /**
- * Revised: a model agent as one of its revisions has it.
+ * Model revision: applies a revision to the setup of a model agent.
  *
- * Owns: what of a model agent a revision changes. Does not own: revisions as such (../edge), which one holds in a run
- * (runtime), limits besides turns (they are in the edge). Pure: the revision is in the edge, so replay works with the
- * same one.
+ * Owns: what a revision changes in a model agent. Does not own: revisions as such (../edge), which one holds in a run
+ * (runtime), limits besides turns (they are in the edge). Pure: the revision is in the edge, so replay uses the same
+ * one.
  */
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
@@ -13,7 +13,7 @@ import type { ConversationState } from './loop/conversation-state.ts'
 import type { Middleware } from './facts.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 
-/** Its own instructions with what middlewares add. */
+/** The own instructions with those of the middlewares. */
 export function withMiddlewareInstructions(
   own: string | undefined,
   middleware: readonly Middleware[],
@@ -22,7 +22,7 @@ export function withMiddlewareInstructions(
   return added.length === 0 ? own : [...(own === undefined || own === '' ? [] : [own]), ...added].join('\n\n')
 }
 
-/** The model agent with what the revision says in its place. Throws a FailureError for a model that is none. */
+/** The setup with the changes of a revision. Throws a FailureError for an invalid model. */
 export function revisedSetup(setup: ModelSetup, revision: Revision, prices: Prices | undefined): ModelSetup {
   const { instructions, model, settings, tools, limits } = revision
   const missing = tools === undefined ? [] : setup.tools.map(({ name }) => name).filter((name) => !tools.includes(name))

@@ -1,9 +1,9 @@
 /**
- * Output key layer: the session value under which the output of an agent is kept.
+ * Output key layer: keeps the output of an agent in a session value.
  *
- * Owns: when it is written, for every kind of agent alike: after humans have looked. Does not own: session values (the
- * engine), how they look (work-review.ts).
- * Holds: K10 (the write is one recorded step; replay reads its end).
+ * Owns: when the value is written, for every kind of agent: after the review by humans. Does not own: session values
+ * (the engine), the review (work-review.ts).
+ * Holds: K10 (the write is one recorded step; replay reads its result).
  */
 import { trailOf, type Outcome } from '../core/index.ts'
 import type { Layer } from '../edge/index.ts'
@@ -11,8 +11,8 @@ import type { Context } from '../engine/index.ts'
 import type { Agent } from './definition.ts'
 
 /**
- * The output of the work is kept if it completes. Whoever hands control on has given no answer, and what a router's
- * lead says is only the router's output once the router has ended.
+ * Keeps the output of completed work. An agent that hands control on has no answer, and what the lead of a router says
+ * is only an output once the router has ended.
  */
 export const outputKeyLayer =
   ({ outputKey }: Agent): Layer =>

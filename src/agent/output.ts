@@ -1,13 +1,13 @@
 /**
- * Output: from a model's last text to the output that the definition promises.
+ * Output: turns the last text of a model into the output that the definition promises.
  *
- * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own:
- * how often it is corrected (turn-loop.ts).
+ * Owns: parsing the text, validating the output, the wording of corrections and of the failure. Does not own: how often
+ * the model may correct it (turn-loop.ts).
  */
 import { failure, jsonIn, jsonProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
 
-/** The output that a text stands for; without a schema the text itself. Pure. */
+/** The output in a text; without a schema the text itself. Pure. */
 export function outputOf(text: string, schema: Schema | undefined): Checked<Json> {
   if (schema === undefined) return { ok: true, value: text }
   const found = jsonIn(text)
@@ -19,9 +19,7 @@ export function outputOf(text: string, schema: Schema | undefined): Checked<Json
   return asText ?? { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 
-/**
- * Checks a value against an output schema. What a schema makes of it must be JSON again, because it is recorded. Pure.
- */
+/** Validates a value against an output schema. The parsed value must be JSON again, because it is recorded. Pure. */
 export function checkOutput(value: Json, schema: Schema | undefined): Checked<Json> {
   if (schema === undefined) return { ok: true, value }
   const checked = schema.check(value)
@@ -30,10 +28,10 @@ export function checkOutput(value: Json, schema: Schema | undefined): Checked<Js
   return problem === undefined ? { ok: true, value: checked.value as Json } : { ok: false, problem }
 }
 
-/** What the model is told about an answer that does not fit. */
+/** The message to the model about an answer that does not fit. */
 export const correction = (problem: string): string =>
   `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`
 
-/** The failure of an agent whose answer does not have the promised form. */
+/** The failure of an agent whose answer does not fit its schema. */
 export const outputMisfit = (agent: string, why: string): Failure =>
   failure('output.invalid', `the answer of "${agent}" does not have the required form, ${why}`, 'validation')

@@ -1,23 +1,23 @@
 /**
- * Rename: the same agent under another name, because two different agents of a runtime may not share one.
+ * Rename: copies an agent under another name, because two different agents of a runtime may not share one.
  *
- * Owns: how a definition is made again. Does not own: any definition: each constructor says here how it made one.
+ * Owns: making a definition again. Does not own: the definitions: each constructor registers here how it makes one.
  */
 import { described, ReeveError } from '../core/index.ts'
 import { isAgent, type Agent, type InputOf, type OutputOf } from './definition.ts'
 
 const recipes = new WeakMap<Agent, (name: string) => Agent>()
 
-/** Remembers how this agent is made under another name; returns it. */
+/** Registers how to make this agent under another name; returns the agent. */
 export function renamable<A extends Agent>(agent: A, again: (name: string) => Agent): A {
   recipes.set(agent, again)
   return agent
 }
 
 /**
- * The same agent under another name: all that it was defined with, its tools too. Whoever joined or left a team since
- * is not among its workers. Throws `agent.invalid` for what is no agent, or was made without one of Reeve's
- * constructors, and what its constructor throws for the name.
+ * Returns the same agent under another name, with all of its definition and tools. Workers that were added or removed
+ * later are not copied. Throws `agent.invalid` for values that are not agents or were not made by a constructor of
+ * Reeve, and whatever that constructor throws for the name.
  */
 export function rename<A extends Agent, const Name extends string>(
   agent: A,

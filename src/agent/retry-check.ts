@@ -1,7 +1,7 @@
 /**
- * Retry: the check of how often something is tried again, the same for models and tools.
+ * Retry check: validates retry policies, for models and tools alike.
  *
- * Owns: nothing but the check. Does not own: the policy and trying again (the engine).
+ * Owns: only the check. Does not own: the policy and the retries (the engine).
  */
 import { number, object, unchecked, wholeNumber, type Checks } from '../core/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
@@ -12,6 +12,6 @@ const checks: Checks<RetryPolicy> = { attempts: wholeNumber(1), backoffMs: wait,
 /** The check of a policy. */
 export const retryCheck = object<RetryPolicy>(checks)
 
-/** What is wrong with a given policy, one sentence each; empty if nothing, or none is given. */
+/** The problems of a policy, one sentence each; empty if it is valid or absent. */
 export const retryProblems = (retry: RetryPolicy | undefined, where: string): readonly string[] =>
   retry === undefined ? [] : retryCheck(retry, `${where}: retry`)

@@ -1,9 +1,9 @@
 /**
  * Approval policy: whether an approver is asked about one call of a tool, and why (spec team R-14, R-15, R-17).
  *
- * Owns: what is looked at of a call: its tool's name, what it costs, whether its tool or the edge always asks. Does not
- * own: the question and what follows from it (tool-gate.ts), the triggers and the modes (../oversight). Without
- * oversight only tools and permissions ask, exactly as they say.
+ * Owns: what the decision depends on: the tool's name, the cost, whether the tool or the edge always asks. Does not
+ * own: the question and its result (tool-gate.ts), the triggers and the modes (../oversight). Without oversight only
+ * tools and permissions ask.
  */
 import { messageOf } from '../../core/index.ts'
 import { needsApproval, type ApprovalRules, type Edge, type Oversight } from '../../edge/index.ts'
@@ -12,31 +12,31 @@ import type { ToolCall } from '../../model/index.ts'
 import { currentMode, gateOf, noteHits, reasonOf, type GateWord } from '../../oversight/index.ts'
 import type { Tool } from '../tool/tool.ts'
 
-/** What is to be approved, apart from the arguments. */
+/** What needs an approval, apart from the arguments. */
 export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'approval'> {
   readonly costUsd?: Tool['costUsd']
   readonly spec?: Pick<Tool['spec'], 'description'>
 }
 
-/** That an approver is asked, and how. */
+/** Why and how an approver is asked. */
 export interface ApprovalNeed {
   readonly reason: string
-  /** The call always asks, with or without oversight. */
+  /** The call always needs an approval, with or without oversight. */
   readonly always: boolean
-  /** What the triggers say; absent without oversight. */
+  /** The result of the triggers; absent without oversight. */
   readonly word?: GateWord
   readonly rules?: ApprovalRules
-  /** The approval before it, where it is asked again. */
+  /** The earlier approval, if the call is asked about again. */
   readonly follows?: string
-  /** Counts that the approver has sent the call back. */
+  /** Counts that the approver sent the call back. */
   readonly sentBack?: () => void
-  /** The call was sent back as often as it may be: `retry` is not offered. */
+  /** The call may not be sent back again, so `retry` is not offered. */
   readonly isLast?: boolean
 }
 
 /** How often calls of each tool were sent back, in one run of the code. */
 const sentBackCounts = (): Map<string, number> => new Map()
-/** How often an approver may send a call back, by default. */
+/** The default limit of how often an approver may send a call back. */
 const defaultRounds = 3
 
 function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<ApprovalNeed, 'sentBack' | 'isLast'>> {
@@ -46,7 +46,7 @@ function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<Approva
   return { isLast, sentBack: () => void counts.set(tool, (counts.get(tool) ?? 0) + 1) }
 }
 
-/** Why this call always needs an approval; undefined if it does not. Pure as long as the tool's own rule is. */
+/** Why this call always needs an approval; undefined if it does not. Pure if the tool's own rule is. */
 export function approvalReason(gated: Gated, input: unknown, edge: Edge): string | undefined {
   const { name, sensitive, approval } = gated
   if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
@@ -66,8 +66,8 @@ function ruleApplies(when: ((input: unknown) => boolean) | undefined, input: unk
 }
 
 /**
- * Evaluates the triggers for a call, and notes the hits if no approver is asked. Undefined: none is asked. Without
- * oversight the answer is no promise, so that nothing happens later than it would.
+ * Evaluates the triggers for a call, and records the hits if no approver is asked. Undefined: no approver is asked.
+ * Without oversight the result is not a promise, which would delay the call.
  */
 export function approvalNeedOf(
   ctx: Context,
@@ -114,11 +114,11 @@ async function overseenNeedOf(
   }
 }
 
-/** Notes the hits, for the journal. */
+/** Records the hits in the journal. */
 export const noteCallHits = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
   noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
 
-/** What a call costs, as far as its tool says. A rule that fails must not open the gate. */
+/** The cost of a call, as its tool states it. A failing rule must not open the gate. */
 function costOf(
   { name, costUsd: given }: Gated,
   input: unknown,

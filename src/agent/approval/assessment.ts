@@ -1,42 +1,42 @@
 /**
- * Assessment: what an agent says of its own result: how sure it is, what it costs, what is to be done with it next,
- * what it cannot do (spec team R-14).
+ * Assessment: what an agent reports about its own result: confidence, cost, the next action, what it cannot do (spec
+ * team R-14).
  *
- * Owns: the option, what an assessment is. Does not own: asking for one (report-tool.ts), what follows from it
- * (work-review.ts), the triggers (../oversight). Missing is not 0: what nobody says is not looked at.
+ * Owns: the option, the form of an assessment. Does not own: asking for one (report-tool.ts), what follows from it
+ * (work-review.ts), the triggers (../oversight). A missing value is not 0: it is not evaluated.
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import type { HookReply } from '../extensions/hook-call.ts'
 
-/** What an agent says of its own result. */
+/** What an agent reports about its own result. */
 export interface Assessment {
-  /** How sure it is, 0 to 1. */
+  /** How sure it is, from 0 to 1. */
   readonly confidence?: number
   /**
-   * What the result costs, in US dollars. Default: what the work has cost, as far as that is known. A model that
-   * reports less than that changes nothing.
+   * The cost of the result in US dollars. Default: the known cost of the work. A model cannot report less than that.
    */
   readonly costUsd?: number
-  /** What is to be done with it next, by somebody else: if that is sensitive, a human sees the result before. */
+  /**
+   * What another agent or a person should do next with the result. If that is sensitive, a human sees the result first.
+   */
   readonly proposedAction?: { readonly name: string; readonly input?: Json; readonly costUsd?: number }
-  /** Why it cannot be done here. */
+  /** Why it cannot do the task. */
   readonly cannotDo?: string
 }
 
 /**
- * How a result is assessed: by a function of the output and the brief, or, where a model works, by its own tool
- * `report`.
+ * How a result is assessed: by a function of the output and the brief, or by the model itself, with its tool `report`.
  */
 export type Assess = 'report' | ((output: Json, brief: Json, io: StepIO) => HookReply<Assessment>)
 
-/** The tool by which a model reports. */
+/** The name of the tool by which a model reports. */
 export const reportTool = 'report'
 
 const names: NamesOf<Assessment> = { confidence: true, costUsd: true, proposedAction: true, cannotDo: true }
 const actionNames: NamesOf<NonNullable<Assessment['proposedAction']>> = { name: true, input: true, costUsd: true }
 
-/** What is wrong with the option, one sentence each. `thinks`: there is a model. */
+/** The problems of the option, one sentence each. `thinks`: the agent has a model. */
 export function assessProblems(given: unknown, where: string, thinks: boolean): string[] {
   if (given === undefined || typeof given === 'function') return []
   if (given !== 'report') return [`${where}: assess is ${described(given)}, expected a function or "report"`]
@@ -46,7 +46,7 @@ export function assessProblems(given: unknown, where: string, thinks: boolean): 
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
 const isWords = (given: unknown): boolean => typeof given === 'string' && given.trim() !== ''
 
-/** What is wrong with an assessment; undefined if nothing. Pure. */
+/** The problem of an assessment; undefined if it is valid. Pure. */
 export function assessmentProblem(given: Json): string | undefined {
   if (!isObject(given)) return `it is ${described(given)}, expected { ${Object.keys(names).join(', ')} }`
   const [unknown] = unknownNames(given, names, 'an assessment')
@@ -63,5 +63,5 @@ export function assessmentProblem(given: Json): string | undefined {
   return unknownNames(action, actionNames, 'proposedAction')[0]
 }
 
-/** What a model is told that calls what is not there. */
+/** The message to a model that calls an unknown tool. */
 export const noSuchTool = (name: string): string => `there is no tool "${name}"`

@@ -1,10 +1,10 @@
 /**
- * Code approval: code asks an approver, at any point, and goes on with a value whatever the decision is.
+ * Code approval: code asks an approver at any point, and continues with the decision as a value.
  *
- * Owns: `ctx.approve`: its options, its answer, that edited arguments are checked. Does not own: how it is asked and
- * decided (oversight), calls of tools (tool-gate.ts).
- * Holds: K4: every question has a scope of its own, so several may be open at once. `approve` as the name of that scope
- * is persistent format.
+ * Owns: `ctx.approve`: its options, its answer, the check of edited arguments. Does not own: how an approval is asked
+ * and decided (oversight), calls of tools (tool-gate.ts).
+ * Holds: K4: every question has its own scope, so several may be open at once. The scope name `approve` is persistent
+ * format.
  */
 import { ReeveError, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import {
@@ -33,55 +33,55 @@ import {
 } from '../../oversight/index.ts'
 
 /**
- * What code wants approved, and how. Deadline, approvers, channels and four eyes are those of `oversight.approval`
- * where nothing is said here.
+ * An approval that code asks for. Deadline, approvers, channels and four eyes default to those of `oversight.approval`.
  */
 export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
-  /** The exact arguments: the approval holds for these, or for what a human makes of them. Default `{}`. */
+  /** The exact arguments. The approval holds for these, or for the arguments as a human edited them. Default `{}`. */
   readonly input?: Json
-  /** What the arguments must look like. Edited ones that do not fit are asked for again. Default: any JSON value. */
+  /** The schema of the arguments. Edited arguments that do not fit are asked for again. Default: any JSON value. */
   readonly schema?: S
-  /** Why it is asked, for the approver. */
+  /** The reason shown to the approver. */
   readonly reason?: string
   readonly description?: string
-  /** What the approver may want to see: a plan, a result. Recorded. */
+  /** Further material for the approver, such as a plan or a result. Recorded. */
   readonly context?: Json
-  /** Default `high` for what is sensitive, else `medium`. */
+  /** Default: `high` if sensitive, else `medium`. */
   readonly risk?: Risk
-  /** No deadline may approve it. Default: where there is oversight, what its rules say of the name of the action. */
+  /** Then a deadline cannot approve it. Default: with oversight, what its rules say about the action's name. */
   readonly sensitive?: boolean
-  /** What it costs in US dollars. */
+  /** The cost in US dollars. */
   readonly costUsd?: number
-  /** Milliseconds. Default 30 minutes; 0 or less: the deadline has passed at once; `'never'` only for critical risk. */
-  readonly timeoutMs?: ApprovalTimeout
   /**
-   * What a deadline does. Default `reject`. `approve` is refused for what is sensitive and for high and critical risk.
+   * Milliseconds until the deadline. Default 30 minutes. 0 or less: the deadline has passed at once. `'never'` only for
+   * critical risk.
    */
+  readonly timeoutMs?: ApprovalTimeout
+  /** What the deadline does. Default `reject`. `approve` is refused if sensitive, and for high and critical risk. */
   readonly onTimeout?: ApprovalRules['onTimeout']
 }
 
-/** The decision. A no is a value too: `feedback` says why not, for a model or for code. */
+/** The decision. A rejection is a value too: `feedback` says why, for a model or for code. */
 export type ApproveAnswer<I = Json> =
   | {
       readonly approved: true
-      /** The arguments that hold now. */
+      /** The approved arguments. */
       readonly input: I
-      /** The approver has changed them. */
+      /** The approver changed the arguments. */
       readonly edited: boolean
       readonly by: 'human' | 'deadline' | 'grant'
       readonly approver?: string
       readonly comment?: string
       /**
-       * What it is good for: one use. For a service that checks it: `signCapability(signer, { ...capability, key:
-       * io.key })` in the step that calls it.
+       * The capability, good for one use. To let a service verify it, call `signCapability(signer, { ...capability,
+       * key: io.key })` in the step that calls the service.
        */
       readonly capability?: Capability
     }
   | {
       readonly approved: false
-      /** `retry`: they want to be asked again, for something else. */
+      /** `retry`: the approver wants to be asked again, with other arguments. */
       readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
-      /** The comment, or one sentence that says how it ended. Never empty. */
+      /** The comment of the approver, or one sentence about the end. Never empty. */
       readonly feedback: string
       readonly approver?: string
     }
@@ -100,8 +100,8 @@ const names: NamesOf<ApproveOptions> = {
 }
 
 /**
- * Asks for approval of an action, in a scope of its own. Rejects with `Cancelled`, and with `input.invalid` for options
- * that make no sense.
+ * Asks for approval of an action, in a scope of its own. Rejects with `Cancelled`, and with `input.invalid` for invalid
+ * options.
  */
 export async function askApproval<S extends SchemaLike | undefined>(
   above: Context,

@@ -1,10 +1,11 @@
 /**
- * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool
+ * Report tool: gets the assessment of a result, from the agent's function or from its model's calls of the tool
  * `report`.
  *
- * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks
+ * Owns: the tool, reading its calls, the fact that records the assessment. Does not own: the option and its checks
  * (assessment.ts), what follows (work-review.ts).
- * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
+ * Holds: K3, K10: a function is one recorded step with one attempt; what a model reports is part of its recorded
+ * answers.
  */
 import { isObject, present, type HistoryEntry, type Json } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
@@ -15,13 +16,13 @@ import { callHook } from '../extensions/hook-call.ts'
 import { MergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
 import { invalidInput } from './tool-gate.ts'
 
-/** What was said of a result; `problem` says why that could not be used. Neither: nothing was said. */
+/** An assessment, or the problem with it. Neither: there is none. */
 export interface AssessmentReading {
   readonly word?: Assessment
   readonly problem?: string
 }
 
-/** Asks for the assessment of a result. */
+/** Gets the assessment of a result. */
 export async function assessResult(
   ctx: Context,
   assess: Assess,
@@ -45,10 +46,7 @@ async function assessByFunction(ctx: Context, assess: (io: StepIO) => unknown): 
   return present({ word, problem: why })
 }
 
-/**
- * What its model has reported last that can be read. A model whose reports were all refused has said nothing that can
- * be used.
- */
+/** The last valid report of the model. If all of its reports were refused, there is no usable one. */
 function reportIn(said: readonly HistoryEntry[], agent: string): AssessmentReading {
   const calls = said.flatMap(({ agent: who, message }) =>
     who === agent && message.role === 'assistant' ? (message.calls ?? []) : [],
@@ -59,10 +57,7 @@ function reportIn(said: readonly HistoryEntry[], agent: string): AssessmentReadi
   return word !== undefined ? { word } : typeof problem === 'string' ? { problem } : {}
 }
 
-/**
- * Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave
- * out.
- */
+/** Reads the arguments of a report; a text is the problem with them. Pure. Models write `null` for absent members. */
 function readReport(input: Json): Assessment | string {
   if (!isObject(input)) return 'a report is an object'
   const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = membersGiven(input)
@@ -118,11 +113,11 @@ const report: Binding = {
   },
 }
 
-/** The opening of a model agent that reports on its results. */
+/** Adds the report tool to the opening of a model agent that reports. */
 export const withReport = (opening: Opening, reports: boolean): Opening =>
   reports ? { ...opening, toolbox: new MergedToolbox(opening.toolbox, [report]) } : opening
 
-/** A tool that this agent has called and that is not there; undefined if there is none. */
+/** An unknown tool that this agent called; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {
   const last = said.findLast(
     ({ agent: who, message }) =>

@@ -1,10 +1,10 @@
 /**
- * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the
- * edge says so, then the work begins.
+ * Tool gate: stands between a model's call and a tool's work. It validates the arguments, asks an approver where the
+ * tool or the edge requires it, then starts the work.
  *
  * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (approval-policy.ts), how an
- * approval is asked for (oversight), unknown and forbidden tools (turn.ts). A call that waits for a human holds up
- * nobody: it is a pending promise in its own scope.
+ * approval is asked for (oversight), unknown and forbidden tools (turn.ts). A call that waits for a human blocks no
+ * other: it is a pending promise in its own scope.
  */
 import {
   canonical,
@@ -57,7 +57,7 @@ import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './a
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
 
-/** Asks for approval of one call, whose input is what will run. `fits` checks arguments that the approver edited. */
+/** Asks for approval of one call with its final input. `fits` checks arguments that the approver edited. */
 export async function passGate(
   ctx: Context,
   gated: Gated,
@@ -102,10 +102,7 @@ export async function passGate(
   return verdict
 }
 
-/**
- * A grant given before by someone who may approve this call now. One that cannot be read lets nothing pass: then an
- * approver is asked.
- */
+/** An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. */
 async function grantOf(
   ctx: Context,
   asked: GatedCall & Parameters<typeof holdsFor>[0],
@@ -144,30 +141,30 @@ async function grantOf(
   return { approved: true, input: asked.input, edited: false, by: 'grant', capability, ...by }
 }
 
-/** What the model is told about a call that was not approved. */
+/** The result of a call that was not approved. */
 export function approvalRefusal(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
   const told = `[not done: ${refusalOf({ kind: 'call', name: call.name }, verdict)}]`
   return refuse(ctx, call, refusalFailure(told, verdict), told)
 }
 
-/** The result of a call, and the arguments it was done with. */
+/** The result of a call, and the arguments it ran with. */
 interface WorkedCall {
   readonly told: CallResult
   readonly by: Checked<unknown>
 }
 
-/** What a wrapped call was last done with. */
+/** The arguments that a wrapped call last ran with. */
 interface WrappedRun {
   checked?: Checked<unknown>
 }
 
-/** A user's tool, bound to the agent that has it. */
+/** A user's tool, bound to its agent. */
 export class ToolBinding implements Binding {
   readonly spec: ToolSpec
   readonly #tool: Tool
   /** The name under which an orchestration tool is registered as an agent. */
   readonly #agent: string
-  /** What a result must fit that becomes the agent's answer. */
+  /** The schema of the agent's answer, for results that become the answer. */
   readonly #answer: Schema | undefined
 
   constructor(tool: Tool, agent: string, answer: Schema | undefined) {
@@ -187,7 +184,7 @@ export class ToolBinding implements Binding {
     return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
-  /** The middlewares around a call have the last word on its result, and so on what follows from it. */
+  /** The middlewares around a call decide its result, and so the action that follows from it. */
   async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: MiddlewareChain): Promise<CallResult> {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
@@ -224,9 +221,8 @@ export class ToolBinding implements Binding {
   }
 
   /**
-   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the
-   * approver has seen is not validated again. A yes to another version, or an expired one, begins nothing and is asked
-   * again.
+   * Asks about the final arguments and runs with what was approved. They are validated once: what the approver saw is
+   * not validated again. An approval of another version, or an expired one, starts nothing and is asked for again.
    */
   async #approved(
     ctx: Context,
@@ -237,7 +233,7 @@ export class ToolBinding implements Binding {
   ): Promise<CallResult | WorkedCall> {
     const tool = this.#tool
     let [call, shown] = [asked, asked]
-    /** The arguments that were validated last, and what that made of them. */
+    /** The arguments validated last, and the result of that. */
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
     let done: CallResult | WorkedCall | undefined
@@ -311,7 +307,7 @@ export class ToolBinding implements Binding {
   }
 }
 
-/** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
+/** Runs an agent as a tool: a worker that answers a call. Its handoffs stay inside. */
 async function runAgentTool(
   ctx: Context,
   name: string,
@@ -341,12 +337,12 @@ async function runAgentTool(
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
 
-/** Work that was approved, and was not done because the approval does not hold any more. */
+/** Approved work that did not run because the approval no longer holds. */
 interface LapsedApproval {
   readonly lapsed: Failure
 }
 
-/** The question of a journal that today's code would not ask: the approver's decision on it still counts. */
+/** The question of an older journal that today's code would not ask. The approver's decision still counts. */
 export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNeed => ({
   reason,
   always: true,
@@ -356,7 +352,10 @@ export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNe
 const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.value : undefined)
 const misfit = (checked: Checked<unknown>): string => (checked.ok ? '' : checked.problem)
 
-/** Approved arguments that no longer fit their tool: the model is told so, and calls again, which is asked about. */
+/**
+ * The result for approved arguments that no longer fit their tool. The model may correct them and call again, which is
+ * asked about again.
+ */
 function changedInputResult(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
   const message = `not done: ${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
   return refuse(
@@ -367,17 +366,17 @@ function changedInputResult(ctx: Context, call: ToolCall, approver: string | und
   )
 }
 
-/** What an approval has made of a call. */
+/** The effect of an approval on a call. */
 interface ApprovedCall {
   readonly edited: boolean
-  /** The arguments that were validated, of which those of the call have come. */
+  /** The arguments that were validated. The arguments of the call are made of them. */
   readonly from: Json
   readonly capability?: Capability | undefined
   /** The document that the approver saw. */
   readonly on?: DecidedOn | undefined
 }
 
-/** What is about to be done with a call's capability. */
+/** The use of a capability that is about to happen. */
 const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: string, now: number): CapabilityUse => {
   const { run, path, activation } = ctx.place
   return { run, path, activation, key, tool: name, toolVersion: version, input: call.input, now }
@@ -386,9 +385,9 @@ const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: 
 type NamedTool = Pick<Tool, 'name' | 'version'>
 
 /**
- * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a
- * worker that has begun goes on in another process with another version of its tool, and one that has not does not
- * begin there. Undefined: it may begin.
+ * Work that starts a worker uses its capability in a step before, so that the result is recorded. A worker that has
+ * started continues in another process with another version of its tool; one that has not started does not start there.
+ * Undefined: it may start.
  */
 async function capabilityRefusal(
   ctx: Context,
@@ -410,7 +409,7 @@ async function capabilityRefusal(
   return refuse(ctx, call, what, `[${what.message}]`)
 }
 
-/** One step. Where it needed an approval, each try looks at the capability before it does anything. */
+/** Runs one step. If it needed an approval, each attempt checks the capability first. */
 async function runEffect(
   ctx: Context,
   tool: NamedTool,
@@ -443,8 +442,8 @@ async function runEffect(
 }
 
 /**
- * What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which
- * only says where.
+ * The content of a call for its content key. Of the caller it includes what a tool may depend on, but not the session,
+ * which only says where.
  */
 function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
   const { user, metadata } = place.caller
@@ -454,13 +453,13 @@ function toolCallContent({ place }: Context, { name, version }: NamedTool, input
   return text
 }
 
-/** Arguments that do not fit: the model is told what is wrong with them. */
+/** The result for arguments that do not fit their schema. It says what is wrong. */
 export function invalidInput(ctx: Context, call: ToolCall, problem: string): CallResult {
   const what = failure('tool.invalid-input', `the arguments of "${call.name}" do not fit: ${problem}`, 'validation')
   return refuse(ctx, call, what, `[${what.message}. Correct them and call again.]`)
 }
 
-/** `StepIO` with the place of the call; the signal stays lazy. */
+/** `StepIO` with the id and the caller of the call. The signal stays lazy. */
 class CallIO implements ToolIO {
   readonly callId: string
   readonly capability: UsedCapability | undefined

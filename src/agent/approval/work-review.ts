@@ -1,12 +1,11 @@
 /**
- * Work review: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15,
+ * Work review: an approver reviews the work of one activation before it begins, and its result (spec team R-14, R-15,
  * R-16).
  *
- * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working
- * together, because all of them begin here. Does not own: the calls of tools (tool-gate.ts), the triggers and the
- * question (../oversight), tasks of a planned team before they begin (../team).
- * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that
- * was not before.
+ * Owns: when a beginning and a result are reviewed, what follows from each decision. Every form of teamwork uses it,
+ * because all activations begin here. Does not own: calls of tools (tool-gate.ts), the triggers and the question
+ * (../oversight), tasks of a planned team before they begin (../team).
+ * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing more is recorded.
  */
 import {
   failed,
@@ -51,10 +50,10 @@ import { checkOutput } from '../output.ts'
 import { EdgeOverride, WorkCost } from '../edge-override.ts'
 import { assessResult, unknownToolIn } from './report-tool.ts'
 
-/** How often an approver may send work back, by default. */
+/** The default limit of how often an approver may send work back. */
 const defaultRounds = 3
 
-/** The work of an agent, reviewed as its edge says. */
+/** Reviews the work of an agent, as its edge requires. */
 export const reviewLayer =
   (agent: Agent): Layer =>
   (next) =>
@@ -94,15 +93,15 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
   }
 }
 
-/** Whether its result may have to be reviewed. What a router's lead says is only a result once the router has ended. */
+/** Whether its result may need a review. What the lead of a router says is only a result once the router has ended. */
 function reviewsResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
   if (flow?.lead === true) return false
   return assess !== undefined || typeof oversight?.policy.escalate?.decisionMs === 'number'
 }
 
 /**
- * Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the
- * leader of its plan has reviewed; for a router's lead, which is the router.
+ * Whether an approver is asked before the work begins. Not for a root, which the caller started; not for a task, which
+ * the leader of its plan reviewed; not for the lead of a router, which is the router itself.
  */
 function asksToBegin(ctx: Context, { oversight, flow, team }: Edge): boolean {
   const above = parentOf(ctx.place.activation)?.parent
@@ -115,7 +114,7 @@ function asksToBegin(ctx: Context, { oversight, flow, team }: Edge): boolean {
   )
 }
 
-/** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
+/** The edge with the approved brief; an outcome says why the work may not begin. */
 async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
   if (!asksToBegin(ctx, edge)) return edge
   const { name, version, description } = agent
@@ -141,7 +140,7 @@ async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge |
   return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
 }
 
-/** Another brief, also where it stands in a conversation. */
+/** The edge with another brief, also inside its conversation. */
 function withBrief(edge: Edge, input: Json): Edge {
   const { work, flow } = edge
   const brief: Brief = 'input' in work.brief || typeof input !== 'string' ? { input } : { instructions: input }
@@ -159,17 +158,17 @@ function withBrief(edge: Edge, input: Json): Edge {
   }
 }
 
-/** The end of refused work, for the leader who gave it. */
+/** The outcome of refused work, for its leader. */
 const refusedOutcome = (proposal: Proposal, verdict: RefusedVerdict): Outcome =>
   failed(refusalFailure(refusalOf(proposal, verdict), verdict))
 
-/** What work has taken. */
+/** What the work used. */
 interface WorkUse {
   readonly tookMs: number
   readonly costUsd: number | undefined
 }
 
-/** Reviews a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
+/** Reviews a result. Undefined: it stands. An outcome: it replaces the result. Feedback: the work is repeated. */
 async function reviewResult(
   agent: Agent,
   ctx: Context,
@@ -217,8 +216,8 @@ async function reviewResult(
 }
 
 /**
- * What is looked at of a result. A function knows what the result costs; what a model reports never makes the work
- * cheaper than it was.
+ * What the triggers evaluate of a result. A function knows the cost of its result; a model cannot report less than the
+ * work cost.
  */
 function subjectOf(
   { confidence, costUsd, proposedAction, cannotDo }: Assessment = {},
@@ -238,7 +237,7 @@ function subjectOf(
   }
 }
 
-/** The same work again, from where it is, with the approver's comment. */
+/** The edge to repeat the work from its present state, with the approver's comment. */
 function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
   const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
@@ -261,7 +260,7 @@ function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string
   }
 }
 
-/** How it ends, with everything that was said on the way where its leader or session keeps that. */
+/** The final outcome, with everything that was said in all rounds, if its leader or session keeps that. */
 function endOfReview(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
   const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
   if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)

@@ -1,11 +1,11 @@
 /**
- * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its
- * methods.
+ * Agent context: the verbs of code agents and orchestration tools, as functions over the context (DESIGN §3.2) and as
+ * its methods.
  *
- * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight,
- * code-approval.ts). Each function opens operations under fixed names; concurrent uses of `step` under one name, and of
- * `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one each time (K4):
- * `interrupt` and `approve` as names of scopes are persistent format.
+ * Owns: step, sleep, delegate, the context that code receives. Does not own: interrupt and approve (oversight,
+ * code-approval.ts). Each function opens operations under fixed names. Concurrent uses of `step` under one name, and of
+ * `sleep`, need their own `ctx.scope(name)`. The methods `interrupt` and `approve` open a scope each time (K4): the
+ * scope names `interrupt` and `approve` are persistent format.
  */
 import {
   described,
@@ -60,8 +60,8 @@ import type { Agent, InputOf, OutputOf } from '../definition.ts'
 import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'
 
 /**
- * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options`
- * say. Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
+ * Runs a side effect and records its result once. Returns the recorded value, also when live (K10). Retries as
+ * `options` say. Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
  */
 export async function step<T>(
   ctx: Context,
@@ -78,29 +78,26 @@ export async function step<T>(
   )
 }
 
-/** Waits for so many milliseconds, in memory or on disk. Rejects only with `Cancelled`. */
+/** Waits for `ms` milliseconds, durably. Rejects only with `Cancelled`. */
 export async function sleep(ctx: Context, ms: number): Promise<void> {
   await ctx.next(ctx.ask('sleep', { until: new Date(ctx.now().getTime() + Math.max(0, ms)) }))
 }
 
-/**
- * The context as code is given it: what orchestration may do, and the verbs as methods, so that each reads like an
- * ordinary call.
- */
+/** The context that code receives: everything that orchestration may do, with the verbs as methods. */
 export interface AgentContext extends Context {
   /**
-   * Asks outside for a value and waits, as `interrupt(ctx, …)` does, in a scope of its own: several at once need no
-   * thought. Whatever is answered is returned as it is, also `false`, `0`, `''` and `null`. Rejects with `Cancelled`,
-   * and with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`.
+   * Asks a person or another system for a value and waits, as `interrupt(ctx, …)` does. Opens its own scope, so several
+   * may be open at once. Returns any answer as it is, also `false`, `0`, `''` and `null`. Rejects with `Cancelled`, and
+   * with a FailureError (`effect.timed-out`) if the deadline passes without an `otherwise`.
    */
   interrupt<S extends SchemaLike | undefined = undefined>(
     question: Json,
     options?: InterruptOptions<S>,
   ): Promise<S extends undefined ? Json : Infer<S>>
   /**
-   * Asks a human for a yes to an action under these arguments, and waits. A no, also by a deadline, is a value with
-   * `feedback`, and nothing that is thrown. In a scope of its own: several at once need no thought. Rejects only with
-   * `Cancelled`, and with `input.invalid` for options that make no sense.
+   * Asks a human to approve an action with these arguments, and waits. A rejection, also by a deadline, is a value with
+   * `feedback`; nothing is thrown. Opens its own scope, so several may be open at once. Rejects only with `Cancelled`,
+   * and with `input.invalid` for invalid options.
    */
   approve<S extends SchemaLike | undefined = undefined>(
     action: string,
@@ -116,7 +113,7 @@ export interface AgentContext extends Context {
   onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void
 }
 
-/** A context with the verbs as methods. The same one if it has them. */
+/** The context with the verbs as methods. Returns the same context if it has them. */
 export const agentContext = (ctx: Context): AgentContext => (ctx instanceof VerbContext ? ctx : new VerbContext(ctx))
 
 class VerbContext extends ContextView implements AgentContext {
@@ -159,12 +156,12 @@ class VerbContext extends ContextView implements AgentContext {
   }
 }
 
-/** What a worker is given besides the brief. It never gets more than the leader has. */
+/** What a worker gets besides the brief. It never gets more than its leader has. */
 export interface DelegateOptions extends Grant {
   /**
-   * Answers what the worker asks while it works: `ask_supervisor` of a model agent, `askSupervisor` of code. Orchestration, in
-   * a scope of its own: it may do steps, ask a human, delegate. Nothing: the worker is told that there is no answer.
-   * What it throws is told as well. Default: no questions.
+   * Answers the worker's questions while it works: `ask_supervisor` of a model agent, `askSupervisor` of code.
+   * Orchestration in its own scope: it may run steps, ask a human or delegate. Returning nothing tells the worker that
+   * there is no answer; a throw is reported to the worker too. Default: no questions.
    */
   readonly onQuestion?: (
     question: string,
@@ -186,7 +183,7 @@ export const grantNames: NamesOf<DelegateOptions> = {
   onQuestion: true,
 }
 
-/** What is wrong with these options, one sentence each. */
+/** The problems of these options, one sentence each. */
 export function grantProblems(given: DelegateOptions, where: string): string[] {
   const problems = unknownNames(given, grantNames, where)
   if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
@@ -200,17 +197,16 @@ export function grantProblems(given: DelegateOptions, where: string): string[] {
   return problems
 }
 
-/** A grant that says nothing it is understood by would give everything. */
+/** A grant of unknown options only would grant everything. */
 function mustBeGrant(given: DelegateOptions): void {
   const problems = grantProblems(given, 'delegate')
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
 }
 
 /**
- * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The
- * worker must be registered with the runtime. Several at once are fine: `Promise.all([delegate(ctx, a, …),
- * delegate(ctx, b, …)])`; their order in the code is their order in the journal. Rejects with `input.invalid` for
- * invalid options.
+ * Gives a worker a brief and waits for its outcome. A failed worker is an outcome, not a rejection. The worker must be
+ * registered with the runtime. Several may run at once: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`;
+ * their order in the code is their order in the journal. Rejects with `input.invalid` for invalid options.
  */
 export async function delegate<A extends Agent>(
   ctx: Context,
@@ -233,16 +229,13 @@ export async function delegate<A extends Agent>(
   return outcome as Outcome<OutputOf<A>>
 }
 
-/** A name is none: nobody would ever begin, and the run would wait for them. */
+/** A name instead of an agent would start nothing, and the run would wait for ever. */
 function mustBeAgent(worker: unknown): void {
   if (typeof worker === 'object' && worker !== null && 'orchestrate' in worker) return
   throw new ReeveError('agent.invalid', `delegate: the worker is ${described(worker)}, expected an agent`)
 }
 
-/**
- * What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not
- * taken.
- */
+/** The grant of a worker that may ask questions, and how they are answered. Without `onQuestion`: only the options. */
 export function questionGrant(
   ctx: Context,
   options: DelegateOptions | undefined,
@@ -253,7 +246,7 @@ export function questionGrant(
   return { grant, answer: ({ text }) => replyByCode(ctx.scope('question'), text, onQuestion) }
 }
 
-/** What the leader's code says to a question. */
+/** The reply of the leader's code to a question. */
 async function replyByCode(
   ctx: Context,
   question: string,
@@ -270,7 +263,7 @@ async function replyByCode(
   }
 }
 
-/** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
+/** Starts a worker under the edge of its leader. A failure says why it may not start. */
 export function startWorker(
   ctx: Context,
   above: Edge,

@@ -1,10 +1,10 @@
 /**
- * Talk: how code takes part in a conversation of several agents: what was said before it, what it says, and what
- * becomes of control when it ends.
+ * Handoff context: how code takes part in a conversation of several agents: the history, what it says, and where
+ * control goes when it ends.
  *
- * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is
- * next (flow), how a model agent does the same (transfer-tool.ts). Ends are values that are returned, so nothing can follow
- * one.
+ * Owns: the third argument of a code agent's `run`, and the values it may return instead of an output. Does not own:
+ * which agent is next (flow), how a model agent hands control on (transfer-tool.ts). Ends are returned values, so no
+ * code can run after one.
  */
 import {
   asText,
@@ -20,17 +20,17 @@ import {
 import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 
-/** What a code agent may do in a conversation. */
+/** The conversation of a code agent. */
 export interface Talk {
-  /** Everything that was said before, oldest first; entries without `agent` came from outside. */
+  /** Everything said before, oldest first. Entries without `agent` came from outside. */
   readonly history: readonly HistoryEntry[]
-  /** To whom control may be handed from here. */
+  /** The agents that control may be handed to from here. */
   readonly candidates: readonly Candidate[]
-  /** Says something before the answer: whoever comes next is shown it, also if the code fails then. Recorded once. */
+  /** Says something before the answer. The next agents see it, even if the code fails afterwards. Recorded once. */
   say(text: string): void
 }
 
-/** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
+/** An end of a code agent other than a plain output. Made by `transferTo`, `exit` and `breakLoop`. */
 export class CodeEnd<out O = unknown> {
   readonly output: Json
   readonly action:
@@ -38,9 +38,9 @@ export class CodeEnd<out O = unknown> {
     | Extract<Action, { type: 'exit' }>
     | undefined
   readonly breaks: boolean
-  /** A human gave the output: under which name. */
+  /** The name of the human who gave the output. */
   readonly by: string | undefined
-  /** Only for the compiler: what is the answer of the agent. */
+  /** For types only: the output of the agent. */
   readonly answers?: O
 
   constructor(output: Json, action: CodeEnd['action'], breaks = false, by?: string) {
@@ -52,8 +52,8 @@ export class CodeEnd<out O = unknown> {
 }
 
 /**
- * Hands control to another agent of the same router, who is given by name or as the agent itself. `task`: what it is
- * asked to do. An output is said before. Throws `input.invalid` for somebody without a name.
+ * Hands control to another agent of the same router, given by name or as the agent. `task`: its task. `output`: said
+ * before the transfer. Throws `input.invalid` for a missing name or unknown options.
  */
 export function transferTo(
   agent: string | { readonly kind: 'agent'; readonly name: string },
@@ -68,20 +68,20 @@ export function transferTo(
   return new CodeEnd(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
 }
 
-/** Ends with this output, which somebody has given under this name, if they gave one. */
+/** Ends with this output. `by`: the name of the person who gave it, if known. */
 export const answerBy = (output: Json, by: string | undefined): CodeEnd => new CodeEnd(output, undefined, false, by)
 
 /**
- * Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or
- * round table. Never leaves an agent that is called as a tool or by delegation.
+ * Ends the run with this output. With `supervisor`, ends only the work under the nearest router or round table. Never
+ * leaves an agent called as a tool or by delegation.
  */
 export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): CodeEnd<O> =>
   new CodeEnd(output as Json, { type: 'exit', scope })
 
-/** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
+/** Ends with this output and asks the nearest loop to end. Outside a loop only the output counts. */
 export const breakLoop = <O>(output: O): CodeEnd<O> => new CodeEnd(output as Json, undefined, true)
 
-/** The talk of one activation. */
+/** The handoff context of one activation. */
 export class ActivationTalk implements Talk {
   readonly candidates: readonly Candidate[]
   readonly #agent: string
@@ -106,7 +106,7 @@ export class ActivationTalk implements Talk {
     this.#add(text)
   }
 
-  /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
+  /** The handoff record, including the answer. Records an exit or a break in the journal. */
   trail(output: Json, end: CodeEnd | undefined): Trail {
     const action = end?.action
     const text = output === null ? '' : asText(output)

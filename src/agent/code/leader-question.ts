@@ -1,28 +1,27 @@
 /**
- * Question: a worker asks its leader, and waits for the reply.
+ * Leader question: a worker asks its leader and waits for the reply.
  *
- * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (ask-supervisor.ts), how a
- * leader comes by its answer (../supervisor, the code that delegates), whether questions are taken at all: the edge
- * says so.
- * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is
- * refused, and never hangs: a leader that ends ends its workers.
+ * Owns: the channel, asking by code, receiving and answering. Does not own: asking by a model (ask-supervisor.ts), how
+ * a leader finds its answer (../supervisor, the code that delegates), whether questions are accepted: the edge says so.
+ * Holds: K3: both sides wait for messages, so replay receives them in recorded order. A worker whose leader is gone is
+ * refused and never hangs: a leader that ends ends its workers.
  */
 import { asText, type ActivationId, type MessageId } from '../../core/index.ts'
 import { readEdge } from '../../edge/index.ts'
 import { RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
 import { workerEnd, type Listener } from '../../oversight/index.ts'
 
-/** How a question has ended. */
+/** The reply to a question. */
 export interface Reply {
-  /** False: it is not answered, and `text` says why. */
+  /** False: there is no answer, and `text` says why. */
   readonly answered: boolean
   readonly text: string
 }
 
-/** A question as a leader hears it. */
+/** A question as the leader receives it. */
 export interface LeaderQuestion {
   readonly id: MessageId
-  /** The worker, or one below it. */
+  /** The worker, or an agent below it. */
   readonly from: ActivationId
   readonly text: string
 }
@@ -42,9 +41,9 @@ const questions = new RequestChannel<string, Reply, { readonly question: string 
 )
 
 /**
- * Asks whoever gave this agent its work, and waits for the reply. Only where the leader takes questions (`questions`,
- * `onQuestion`); elsewhere, and where there were too many, the reply is not `answered` and says why. Concurrent
- * questions need no scopes of their own. Rejects only with `Cancelled`.
+ * Asks the leader of this agent and waits for the reply. Works only if the leader accepts questions (`questions`,
+ * `onQuestion`). Otherwise, or after too many questions, the reply is not `answered` and says why. Concurrent questions
+ * need no scopes of their own. Rejects only with `Cancelled`.
  */
 export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
   const to = readEdge(ctx.input).leader.questionsTo
@@ -52,7 +51,7 @@ export async function askSupervisor(ctx: Context, question: string): Promise<Rep
   return questions.request(ctx, to, { question })
 }
 
-/** Hears the questions of a worker, or of one below it, and replies to them. */
+/** Receives and answers the questions of a worker, and of the agents below it. */
 export const questionListener = (ctx: Context, worker: ActivationId, answer: QuestionAnswerer): Listener => ({
   hears(arrival: Arrival) {
     const heard = questions.in(arrival, { activation: worker, below: true })
@@ -63,8 +62,8 @@ export const questionListener = (ctx: Context, worker: ActivationId, answer: Que
 })
 
 /**
- * Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer`
- * it only waits.
+ * Waits for the end of a worker and answers its questions meanwhile, one after the other. Without `answer` it only
+ * waits.
  */
 export const awaitWorker = (
   ctx: Context,

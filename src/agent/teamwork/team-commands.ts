@@ -1,34 +1,35 @@
 /**
- * The words between a member of a planned team and whoever leads it: what a member may ask for, and the replies.
+ * Team commands: the messages between a member of a planned team and its leader: the commands of members, and the
+ * replies.
  *
- * Owns: the channels, and what their messages say. Does not own: what the leader does about it (../../team), the verbs
- * of members (teammate.ts, team-tools.ts).
- * Holds: K3: both sides wait for messages, so replay hears them in the recorded order; nobody hangs: who has no leader
- * any more is refused. Persistent: they stand in journals.
+ * Owns: the channels and the form of their messages. Does not own: how the leader handles a command (../../team), the
+ * verbs of members (teammate.ts, team-tools.ts).
+ * Holds: K3: both sides wait for messages, so replay receives them in recorded order. A member whose leader is gone is
+ * refused and never hangs. The messages are persistent format.
  */
 import { isObject, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
 import { TypedChannel, RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
 
-/** Mail to send. `to`: a member, `role:<name>`, or `*` for everybody else. */
+/** Mail to send. `to`: a member, `role:<name>`, or `*` for all other members. */
 export interface MailToSend {
   readonly to: string
   readonly content: Json
-  /** What sort of mail it is: `info`, `request`, `offer`, … */
+  /** The kind of mail: `info`, `request`, `offer`, … */
   readonly kind?: string
   readonly correlationId?: string
 }
 
 /** Mail in an inbox. */
 export interface Mail {
-  /** Strictly increasing in the team. Whoever has seen a number has seen the mail. */
+  /** Strictly increasing in the team. */
   readonly seq: number
   /** A member, `lead`, or `operator`. */
   readonly from: string
   readonly to: string
   /** The role of the member who sent it. */
   readonly role?: string
-  /** Who sent it, as somebody outside says: only with `operator`. */
+  /** The sender's name, only with `operator`. */
   readonly by?: string
   readonly content: Json
   readonly kind?: string
@@ -37,58 +38,58 @@ export interface Mail {
   readonly at: number
 }
 
-/** A wish for another member. */
+/** A request for another member. */
 export interface RecruitWish {
-  /** What they are to do. */
+  /** The task of the new member. */
   readonly description: string
   /** Default `generalist`. */
   readonly role?: string
-  /** The same id twice is one wish. Default: every wish is another. */
+  /** Two requests of one id count once. Default: every request counts. */
   readonly requestId?: string
-  /** The task whose dependents wait for the recruit, too. Default: the task of the member who asks. */
+  /** The task whose dependents also wait for the recruit. Default: the task of the requesting member. */
   readonly parentTask?: string
   /**
-   * Who waits for them. Default `parent` where there is a parent task, else `run`; `none`: nobody, they are called off
-   * when everything else is done.
+   * What waits for the recruit. Default `parent` if there is a parent task, else `run`. `none`: nothing waits, and the
+   * recruit is cancelled when everything else is done.
    */
   readonly join?: 'parent' | 'run' | 'none'
-  /** What it may use, in all likelihood. */
+  /** What it will probably use. */
   readonly estimate?: { readonly tokens?: number; readonly usd?: number }
 }
 
-/** A wish that a member leave. */
+/** A request that a member leave. */
 export interface RetireWish {
   readonly member: string
   /** `graceful` (default): after its task. `force`: now. */
   readonly mode?: 'graceful' | 'force'
-  /** With `force`: its task goes to somebody else. Default true. */
+  /** With `force`: its task goes to another member. Default true. */
   readonly reassign?: boolean
   readonly reason?: string
 }
 
-/** A member asks for its mail. */
+/** A member reads its mail. */
 export interface InboxCommand {
   readonly do: 'inbox'
-  /** Not until there is some. */
+  /** Wait until there is mail. */
   readonly wait: boolean
-  /** Only of this member. */
+  /** Only mail of this member. */
   readonly from?: string
-  /** The wait ends by itself. */
+  /** The wait has a deadline. */
   readonly bounded?: true
-  /** The word whose wait this one ends. The reply says whether it was still waiting: `calledOff`. */
+  /** The command whose wait this one ends. The reply says whether it was still waiting: `calledOff`. */
   readonly instead?: MessageId
 }
 
-/** Somebody outside has the run and edits the plan, or gives the result of a task. */
+/** An operator has taken over the run and edits the plan, or gives the result of a task. */
 export interface EditCommand {
   readonly do: 'edit'
-  /** The fact that says what became of it has this. */
+  /** The id that the fact about the result carries. */
   readonly request: string
   readonly edit: Json
   readonly reason?: string
 }
 
-/** What a member, or somebody outside, may ask of a team's leader. */
+/** The commands that a member or an operator may send to the leader of a team. */
 export type TeamCommand =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
   | InboxCommand
@@ -99,13 +100,13 @@ export type TeamCommand =
   | { readonly do: 'entries'; readonly topic: string }
   | EditCommand
 
-/** A word as a leader hears it. */
+/** A command as the leader receives it. */
 export interface ReceivedCommand {
   readonly id: MessageId
-  /** The member's activation, or one below it; undefined: from outside. */
+  /** The member's activation, or one below it. Undefined: from outside. */
   readonly from: ActivationId | undefined
   readonly word: TeamCommand
-  /** Who says so, from outside. */
+  /** The name of the sender, for commands from outside. */
   readonly by?: string
 }
 
@@ -122,7 +123,7 @@ const teamGone: JsonObject = {
 
 type SentCommand = Pick<ReceivedCommand, 'word' | 'by'>
 
-/** What a word says is not checked here: whoever answers it does. */
+/** Commands are not validated here, but by their handlers. */
 const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand & { readonly by?: string }>(
   '$team',
   (member, { type: _type, by: _by, ...word }) => {
@@ -140,49 +141,49 @@ const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand & { rea
   },
 )
 
-/** Notes to members at work that their inbox is not empty any more. */
+/** Notices to working members that they have new mail. */
 const mailNotes = new TypedChannel<{ readonly seq: number }>('$team.mail', (member) => {
   const seq = member('seq')
   return typeof seq === 'number' ? { seq } : undefined
 })
 
-/** The message of a word. `by`: who says so, from outside. */
+/** The message of a command. `by`: the name of the sender, for commands from outside. */
 export const teamMessage = (word: TeamCommand, by?: string): Json =>
   commands.message({ ...word, ...(by === undefined ? undefined : { by }) })
 
-/** The word to a team's leader in an arrival; undefined if it is none. What it says is not checked. */
+/** The command in an arrival; undefined if there is none. It is not validated. */
 export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
   const heard = commands.in(arrival)
   return heard && { id: heard.id, from: heard.from, ...heard.body }
 }
 
-/** Whether this body is part of a team's own conversation, which a plain message may not be. */
+/** Whether a message body belongs to the protocol of a team. A plain message may not. */
 export const isTeamMessage = (message: Json): boolean =>
   commands.claims(message) || commands.claimsReply(message) || mailNotes.claims(message)
 
-/** Replies to a word. Nothing for those from outside: they read the journal. */
+/** Replies to a command. Commands from outside get no reply: their senders read the journal. */
 export const replyToCommand = (ctx: Context, heard: Pick<ReceivedCommand, 'id' | 'from'>, reply: JsonObject): void =>
   commands.answer(ctx, heard, reply)
 
-/** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
+/** Tells a working member that it has new mail. `seq`: the number of the newest mail. */
 export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId =>
   mailNotes.send(ctx, member, { seq })
 
-/** The number in such a note of this leader; undefined if it is none. */
+/** The number in a mail notice of this leader; undefined if it is no notice. */
 export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefined =>
   mailNotes.in(arrival, { activation: leader })?.body.seq
 
-/** Says something to the leader and goes on. */
+/** Sends a command to the leader without waiting. */
 export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamCommand): MessageId =>
   commands.send(ctx, leader, word)
 
-/** Waits for the reply to a word that was said. */
+/** Waits for the reply to a command. */
 export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> =>
   commands.reply(ctx, leader, id)
 
-/** The reply to this word, if it is one; that the team has ended is a reply, too. */
+/** The reply to this command, if the arrival is one. That the team has ended is a reply, too. */
 export const replyIn = (arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined =>
   commands.replyIn(arrival, leader, id)
 
-/** The names of what a member's model may be offered. */
+/** The verbs that the model of a member may be offered. */
 export const teamVerbs: readonly TeamVerb[] = ['mail', 'recruit', 'publish']

@@ -1,12 +1,12 @@
 /**
- * Teamwork by a model: the tools by which a member of a planned team that is a model agent writes and reads mail, asks for
- * help, publishes; and how it hears that there is mail.
+ * Team tools: the tools by which a model agent in a planned team writes and reads mail, recruits and publishes; and how
+ * it learns of new mail.
  *
- * Owns: their schemas and words, the notes. Does not own: the verbs behind them (teammate.ts), who decides
+ * Owns: their schemas and texts, the notices. Does not own: the verbs behind them (teammate.ts), how the leader decides
  * (../../team).
- * Holds: K3: a note that comes in only sets a number; it is told before a turn, at a point that replay comes by again,
- * and only if the mail was not read meanwhile. What others say is data: it stands in a tool's result, as JSON with its
- * sender, never in a system text; nothing in it can look like a message of somebody else.
+ * Holds: K3: an arriving notice only sets a number. The model is told before a turn, at a point that replay repeats,
+ * and only if the mail was not read meanwhile. What other members write is data: it is JSON with its sender in the
+ * result of a tool, never system text, so it cannot pass for a message of another sender.
  */
 import { failure, FailureError, isObject, parentOf, type Json, type JsonObject } from '../../core/index.ts'
 import type { Assignment } from '../../edge/index.ts'
@@ -28,11 +28,12 @@ const teamTools = [
   'publish_entry',
 ] as const
 
-/** Whether this is the name of one of these tools. A tool of a member's own may not have it. */
+/** Whether this is the name of one of these tools. A member's own tools may not use it. */
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
 
 /**
- * The opening of a model agent that works for a planned team. The same for everybody else, and where its team offers nothing.
+ * Adds the team tools to the opening of a member of a planned team. Otherwise, or if the team offers no tools, the
+ * opening stays as it is.
  */
 export function withTeam(opening: Opening, state: ConversationState): Opening {
   const { assignment } = state.edge.team
@@ -50,31 +51,31 @@ export function withTeam(opening: Opening, state: ConversationState): Opening {
   return { ...opening, toolbox: new MergedToolbox(opening.toolbox, bindings) }
 }
 
-/** What a model agent knows of its inbox. */
+/** What a model agent knows about its inbox. */
 class KnownMail {
-  /** The newest that it was told of. */
+  /** The newest mail it was told of. */
   noted = 0
-  /** What had come when it last looked. */
+  /** The newest mail at its last look. */
   seen = 0
 
-  /** Whether something has come since. */
+  /** Whether mail has arrived since its last look. */
   get isNew(): boolean {
     return this.noted > this.seen
   }
 
-  /** It has read this. */
+  /** It has read this mail. */
   read(mail: readonly Mail[]): void {
     this.seen = Math.max(this.seen, ...mail.map(({ seq }) => seq))
   }
 
-  /** It has looked at everything: what had come by then is no news any more. */
+  /** It has looked at the whole inbox: earlier mail is no longer new. */
   look(mail: readonly Mail[]): void {
     this.read(mail)
     this.seen = Math.max(this.seen, this.noted)
   }
 }
 
-/** Tells the model of mail that was there before it began, and of mail that comes while it works. */
+/** Tells the model of mail that arrived before it began, and of mail that arrives while it works. */
 function listenForMail(
   { ctx, tell, tellIfStill }: ConversationState,
   { leader, unread = 0 }: Assignment,
@@ -186,7 +187,7 @@ const waitForMessageTool = (inbox: KnownMail): Binding => ({
   },
 })
 
-/** A day. */
+/** One day. */
 const mostSeconds = 86_400
 
 const listTeamTool: Binding = {

@@ -1,10 +1,10 @@
 /**
- * Teammate: what a member of a planned team that is code can do besides its work: read and send mail, ask for help,
- * publish.
+ * Teammate: what a code member of a planned team can do besides its work: read and send mail, recruit, publish.
  *
- * Owns: these verbs. Does not own: their words (team-commands.ts), the tools of models (team-tools.ts), who decides (../../team).
- * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with
- * the same numbers, and is taken once.
+ * Owns: these verbs. Does not own: their messages (team-commands.ts), the tools of models (team-tools.ts), how the
+ * leader decides (../../team).
+ * Holds: K3, K6: mail that was read is recorded with the member. After a crash the same mail arrives with the same
+ * numbers, and is taken once.
  */
 import {
   failure,
@@ -30,83 +30,83 @@ import {
   type RetireWish,
 } from './team-commands.ts'
 
-/** What became of mail that was sent. */
+/** The receipt of sent mail. */
 export type Sent =
   | {
       readonly accepted: true
       readonly seq: number
-      /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
+      /** The members whose inboxes hold it. Empty: no member matches (yet). */
       readonly recipients: readonly string[]
-      /** How many messages were given up for it. */
+      /** How many older messages were dropped for it. */
       readonly dropped: number
     }
   | { readonly accepted: false; readonly reason: string; readonly message?: string }
 
-/** What became of a wish for another member. */
+/** The result of a request for another member. */
 export type Recruited =
   | { readonly admitted: true; readonly member: string; /** They do this already. */ readonly duplicate: boolean }
   | { readonly admitted: false; readonly reason: string; readonly message: string }
 
-/** What became of a wish that a member leave. */
+/** The result of a request that a member leave. */
 export type Retired =
   { readonly retired: true } | { readonly retired: false; readonly reason: string; readonly message: string }
 
-/** What became of an entry. */
+/** The result of publishing an entry. */
 export type Published =
   | { readonly published: true; readonly seq: number }
   | { readonly published: false; readonly reason: string; readonly message?: string }
 
-/** Somebody on the team, as members see them. */
+/** A member of the team, as other members see it. */
 export interface TeamEntry {
   readonly member: string
   readonly role: string
   readonly status: 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'retired' | 'cancelled' | 'skipped'
   readonly task: string
   readonly recruited: boolean
-  /** Of recruits: who asked for them: a member, `lead`, or whoever said so from outside. */
+  /** For recruits: who requested it: a member, `lead`, or the operator's name. */
   readonly requestedBy?: string
-  /** Milliseconds since 1970: when it first began, and when it had ended. */
+  /** Milliseconds since 1970: when it first began, and when it ended. */
   readonly startedAt?: number
   readonly endedAt?: number
-  /** Its own tries, those of its steps included. */
+  /** Its own attempts, including those of its steps. */
   readonly attempts: number
-  /** How the last try failed. */
+  /** The failure of its last attempt. */
   readonly lastError?: string
 }
 
-/** How mail is waited for. */
+/** How to wait for mail. */
 export interface MailWait {
-  /** Only mail of this member, `lead` or `operator`. Default: of anybody. */
+  /** Only mail of this member, `lead` or `operator`. Default: of any sender. */
   readonly from?: string
-  /** Milliseconds; then there is none. Default: as long as somebody may still send some. */
+  /** Milliseconds; after that the result is empty. Default: as long as another member may still send mail. */
   readonly withinMs?: number
 }
 
 const waitNames: NamesOf<MailWait> = { from: true, withinMs: true }
 
 /**
- * A member's hold on its team. Several verbs at once need a `ctx.scope` each only where they sleep: a wait with
+ * The team, as a code member uses it. Concurrent verbs need a `ctx.scope` each only if they sleep: a wait with
  * `withinMs`.
  */
 export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>> {
   /**
-   * The unread mail, oldest first. It is read then: a crash gives the same mail with the same numbers again, another
-   * attempt at the task does not.
+   * The unread mail, oldest first, which then counts as read. A crash returns the same mail with the same numbers;
+   * another attempt at the task does not.
    */
   inbox(): Promise<readonly Mail[]>
   /**
-   * The unread mail, as soon as there is some. Empty when the time is up. Whoever waits holds no place among those who
-   * work, and counts as doing nothing else: where other branches of the same member go on, wait with `withinMs`.
-   * Rejects with a FailureError `team.deadlock` where nobody is left who could send any.
+   * Waits for unread mail. Empty after `withinMs`. A waiting member uses no concurrency slot, and counts as idle: if
+   * other branches of the same member continue, set `withinMs`. Rejects with a FailureError `team.deadlock` if no
+   * member is left that could send mail.
    */
   nextMail(wait?: MailWait): Promise<readonly Mail[]>
-  /** Sends mail and does not wait: it leaves with the next commit. Whether it is taken, the journal says. */
+  /** Sends mail without waiting: it leaves with the next commit. The journal says whether it was accepted. */
   post(mail: MailToSend): MessageId
   /** Sends mail and waits for the receipt. */
   send(mail: MailToSend): Promise<Sent>
   recruit(wish: RecruitWish): Promise<Recruited>
   retire(wish: RetireWish): Promise<Retired>
-  /** Who is on the team; those of a role, if one is named. In the order in which they joined. */
+  /** The members of the team, in the order in which they joined; with `role`, only the members of that role. */
   team(role?: string): Promise<readonly TeamEntry[]>
   /** Adds an entry to a topic that the task produces. Default: its output is the entry, once it has succeeded. */
   publish(topic: string, entry: Json): Promise<Published>
@@ -114,7 +114,7 @@ export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>>
   entries(topic: string): Promise<readonly Json[]>
 }
 
-/** The place in the team of whoever works here. Throws `team.not-a-member` where there is none. */
+/** The team of the member that works here. Throws `team.not-a-member` for agents outside a planned team. */
 export function teammate(ctx: Context): Teammate {
   const { assignment } = readEdge(ctx.input).team
   if (assignment === undefined)
@@ -124,7 +124,7 @@ export function teammate(ctx: Context): Teammate {
   return new ActivationTeammate(ctx, assignment)
 }
 
-/** Whether `teammate(ctx)` has an answer. */
+/** Whether `teammate(ctx)` works here. */
 export const isTeammate = (ctx: Context): boolean => readEdge(ctx.input).team.assignment !== undefined
 
 class ActivationTeammate implements Teammate {
@@ -178,7 +178,7 @@ class ActivationTeammate implements Teammate {
     return mailOf(replyIn(first, this.#leader, asked) ?? {})
   }
 
-  /** Ends a wait. The leader may have replied just now: then that reply is on its way, and is the mail. */
+  /** Ends a wait. If the leader has just replied, that reply is on its way and holds the mail. */
   async #callOff(asked: MessageId, word: InboxCommand): Promise<readonly Mail[]> {
     const again = tellLeader(this.#ctx, this.#leader, word)
     let early: readonly Mail[] | undefined
@@ -224,7 +224,7 @@ class ActivationTeammate implements Teammate {
   }
 }
 
-/** The mail in a reply; throws where there can be none any more. */
+/** The mail in a reply. Throws `team.deadlock` if no mail can arrive any more. */
 function mailOf({ mail, deadlock, cycle = [] }: JsonObject): readonly Mail[] {
   if (typeof deadlock === 'string')
     throw new FailureError(failure('team.deadlock', deadlock, 'policy', { details: { cycle } }))
