@@ -1,4 +1,4 @@
-/** One model agent: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
+/** One model agent: agents, tools, the turn loop, the tool gate; and the verbs of code agents. */
 export { DefinedAgent } from './defined-agent.ts'
 export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export type { Assess, Assessment } from './approval/assessment.ts'

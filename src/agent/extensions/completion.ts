@@ -1,9 +1,9 @@
 /**
- * Completion: whether an answer is the end. Scorers measure it; what does not pass goes back to the model.
+ * Completion: whether an answer ends the work. Scorers measure it; an answer that does not pass goes back to the model.
  *
- * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers
- * (scoring.ts), when an answer is measured (../loop/turn-loop.ts), a scorer that is a model (judge.ts: an agent like any other).
- * All of it is pure.
+ * Owns: the options, the input and output of scorers, their checks. Does not own: running the scorers (scoring.ts),
+ * when an answer is measured (../loop/turn-loop.ts), scorers that are models (judge.ts: agents like any other). All of
+ * it is pure.
  */
 import {
   asText,
@@ -28,59 +28,57 @@ import type { Message } from '../../model/index.ts'
 import { isAgent, isName, type Agent } from '../definition.ts'
 import type { HookReply } from './hook-call.ts'
 
-/** An answer that is to be measured, as a scorer is given it. */
+/** An answer to measure, as a scorer receives it. */
 export interface ScorerInput {
-  /** What the agent was asked to do. */
+  /** The agent's brief. */
   readonly brief: Json
   /** The answer as the model wrote it. */
   readonly text: string
-  /** The answer as it would be the output: the value that fits the agent's `output`, else the text. */
+  /** The answer as an output: the value that fits the agent's `output`, else the text. */
   readonly output: Json
-  /** The turn of the agent that brought it, from 1. */
+  /** The turn of the answer, from 1. */
   readonly turn: number
   readonly maxTurns: number
-  /**
-   * The conversation so far without instructions, oldest first, with all calls and their results. Nobody can change it.
-   */
+  /** The conversation so far without instructions, oldest first, with all calls and results. Frozen. */
   readonly messages: readonly Message[]
   readonly agent: string
-  /** Agents' names from the root to the one that answers. */
+  /** Agents' names from the root to the agent that answers. */
   readonly path: readonly string[]
   readonly run: RunId
   readonly caller: Caller
 }
 
-/** A measure. An answer passes with exactly 1, or true; 0.9 does not. */
+/** A score. An answer passes with exactly 1 or true; 0.9 does not pass. */
 export type Score = number | boolean | { readonly score: number | boolean; readonly reason?: string }
 
 /**
- * Measures an answer. It may do as it likes: it runs once per answer, and its result is recorded. What it throws counts
- * as 0: its model is told that its code failed, and the journal has what it threw.
+ * Measures an answer. May do side effects: it runs once per answer, and its result is recorded. A throw counts as 0;
+ * the model is told that the scorer failed, and the journal has the error.
  */
 export type ScorerFunction = (input: ScorerInput, io: StepIO) => Score | Promise<Score>
 
 /**
- * Who measures: a function with a name, `{ name, score }`, or an agent whose output is a `Score`, or a text that is one
- * as JSON (`judge()` makes such an agent). An agent is a worker: its usage counts, its limits hold, it is recorded; it
- * is shown the task and the answer, or, if it has an `input` schema, given `{ brief, text, output, turn }`.
+ * A scorer: a named function, `{ name, score }`, or an agent whose output is a `Score`, also as JSON text (`judge()`
+ * makes one). An agent is a worker: its usage counts, its limits hold and it is recorded. It sees the task and the
+ * answer or, with an `input` schema, receives `{ brief, text, output, turn }`.
  */
 export type Scorer = ScorerFunction | { readonly name: string; readonly score: ScorerFunction } | Agent
 
-/** What one scorer has said. */
+/** The result of one scorer. */
 export type ScorerResult = CompletionScored['results'][number]
 
-/** What came of measuring an answer. */
+/** The result of measuring an answer. */
 export interface Scored {
   readonly passed: boolean
-  /** Of those that were asked, in the order in which they are given. */
+  /** The results of the scorers that ran, in the order of the list. */
   readonly results: readonly ScorerResult[]
-  /** The deadline came before a decision. */
+  /** The deadline passed before a decision. */
   readonly timedOut: boolean
-  /** Who said what, in one line. */
+  /** All results in one line. */
   readonly reason: string
 }
 
-/** What `onScored` is told. */
+/** The argument of `onScored`. */
 export interface ScoredMoment extends Scored {
   readonly turn: number
   readonly agent: string
@@ -88,41 +86,41 @@ export interface ScoredMoment extends Scored {
   readonly durationMs: number
 }
 
-/** When an answer is the end. */
+/** When an answer ends the work. */
 export interface Completion {
-  /** At least one; their names are unique. */
+  /** At least one; names are unique. */
   readonly scorers: readonly Scorer[]
-  /** Whether every scorer must pass, or one is enough. Default `all`. */
+  /** Whether all scorers must pass, or any one. Default `all`. */
   readonly strategy?: 'all' | 'any'
-  /**
-   * Whether they are asked at the same time. One after the other, the first one that decides is the last that is asked.
-   * Default true.
-   */
+  /** Whether scorers run at the same time. If not, the first one that decides is the last that runs. Default true. */
   readonly parallel?: boolean
-  /** Milliseconds for all of them together. Who has not finished then is stopped and has failed. Default 600,000. */
+  /**
+   * Milliseconds for all scorers together. A scorer that has not finished by then is stopped and fails. Default
+   * 600,000.
+   */
   readonly timeoutMs?: number
   /**
-   * After each measuring, once. What it returns is not used; if it throws, the journal has `hook.failed` and the work
-   * goes on.
+   * Called once after each measurement. Its result is ignored; if it throws, the journal has `hook.failed` and the work
+   * continues.
    */
   readonly onScored?: (scored: ScoredMoment, io: StepIO) => HookReply<unknown>
 }
 
-/** How long scorers have if nobody says. Milliseconds. */
+/** The default deadline of scorers in milliseconds. */
 export const defaultTimeoutMs = 600_000
 
-/** A scorer, whatever it was written as. */
+/** A scorer with its name. */
 export type NamedScorer =
   | { readonly name: string; readonly score: ScorerFunction; readonly agent?: undefined }
   | { readonly name: string; readonly agent: Agent; readonly score?: undefined }
 
-/** A scorer as it is asked. */
+/** Gives a scorer its name. */
 export function namedScorer(scorer: Scorer): NamedScorer {
   if (typeof scorer === 'function') return { name: scorer.name, score: scorer }
   return 'kind' in scorer ? { name: scorer.name, agent: scorer } : { name: scorer.name, score: scorer.score }
 }
 
-/** Scorers as they were given, whatever they are. */
+/** The scorers as given, valid or not. */
 const givenScorers = (given: unknown): readonly unknown[] => {
   const scorers = hasNames(given) ? (given as { readonly scorers?: unknown }).scorers : undefined
   return Array.isArray(scorers) ? scorers : []
@@ -131,7 +129,7 @@ const givenScorers = (given: unknown): readonly unknown[] => {
 /** Scorers that are agents. */
 export const scorerAgents = (given: unknown): readonly Agent[] => givenScorers(given).filter(isAgent)
 
-/** The part of it that is data, for the version of its agent. */
+/** The part of the option that is data, for the version of its agent. */
 export function completionData({
   scorers,
   strategy = 'all',
@@ -160,7 +158,7 @@ const completionCheck = object<Completion>({
   onScored: functionCheck,
 })
 
-/** What is wrong with it, one sentence each. */
+/** The problems of the option, one sentence each. */
 export function completionProblems(given: Completion | undefined, where: string): string[] {
   if (given === undefined) return []
   const called = givenScorers(given).map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
@@ -191,7 +189,7 @@ function scorerProblem(given: unknown, where: string): string[] {
   ]
 }
 
-/** The score that a value stands for; a text says why it stands for none. Pure. */
+/** The score in a value; a text says why there is none. Pure. */
 export function scoreOf(value: Json): { readonly score: number; readonly reason?: string } | string {
   const found = typeof value === 'string' ? (jsonIn(value) ?? value) : value
   const { score, reason } = isObject(found) ? found : { score: found, reason: undefined }
@@ -202,6 +200,6 @@ export function scoreOf(value: Json): { readonly score: number; readonly reason?
 
 const short = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
 
-/** What a model scorer is asked. */
+/** The question to a scorer that is a model. */
 export const judgedText = ({ brief, text }: Pick<ScorerInput, 'brief' | 'text'>): string =>
   `The task:\n${asText(brief)}\n\nThe answer to be judged:\n${text}`

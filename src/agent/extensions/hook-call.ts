@@ -1,10 +1,10 @@
 /**
- * Word: what a hook says when it is asked, and what is recorded when it cannot be taken.
+ * Hook call: calls a hook of the user once, validates its reply, and records a failure.
  *
- * Owns: asking users' code once, the check of what it gives back, the fact `hook.failed`. Does not own: when a hook is
- * asked and what becomes of its word.
- * Holds: K3, K10: each question is a step of one attempt, so a hook runs once, also across resume and replay; its word
- * is JSON and recorded. It may wait, and be asynchronous.
+ * Owns: the call, the check of the reply, the fact `hook.failed`. Does not own: when a hook is called and what its
+ * reply does.
+ * Holds: K3, K10: each call is a step with one attempt, so a hook runs once, also across resume and replay. Its reply
+ * is JSON and recorded. It may be asynchronous.
  */
 import {
   described,
@@ -21,22 +21,22 @@ import { failureTold } from '../../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import type { HookFailed } from '../../journal/index.ts'
 
-/** What users' code may give back: a word, nothing, or a promise of either. */
+/** The return type of a hook: a reply, nothing, or a promise of either. */
 export type HookReply<W> = W | undefined | void | Promise<W | undefined | void>
 
-/** What a hook has said: its word, nothing, or why it has failed. */
+/** The result of a hook call: its reply, nothing, or a failure. */
 export type HookResult<W> =
   | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
   | {
       readonly word?: never
-      /** As others may be told it who are models: of an exception only that it was one. */
+      /** The failure as models may see it: of an exception only the fact, not its message. */
       readonly failure: Failure
       readonly why: string
     }
 
 /**
- * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline
- * (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
+ * The options of a step that runs a hook: recorded once, one attempt, with a signal (`io`) and a deadline
+ * (`deadlines.functionMs`). The reply has Reeve's own form and holds JSON of the user.
  */
 export const hookStepOptions = {
   effect: 'read',
@@ -45,10 +45,10 @@ export const hookStepOptions = {
   holds: { type: 'kept', input: 'payload', output: 'payload', metadata: 'payload', result: 'payload' },
 } as const satisfies StepOptions
 
-/** Whose hook it is, for the journal. */
+/** What the hook belongs to, for the journal. */
 export type HookSubject = Pick<HookFailed, 'worker' | 'callId' | 'delegation'>
 
-/** Asks a hook, once. `read` says what is wrong with its word. The fact of a failure is recorded in the same scope. */
+/** Calls a hook once. `read` returns the problem of its reply. A failure is recorded in the same scope. */
 export async function callHook<W>(
   ctx: Context,
   hook: string,
@@ -70,7 +70,7 @@ export async function callHook<W>(
   return { failure: failureOf(hook, told), why }
 }
 
-/** Records that a hook has failed. */
+/** Records the failure of a hook. */
 export function hookFailed(ctx: Context, hook: string, why: string, about?: HookSubject): Failure {
   const what = failureOf(hook, why)
   ctx.emit({ type: 'hook.failed', hook, ...about, failure: what })
@@ -80,7 +80,7 @@ export function hookFailed(ctx: Context, hook: string, why: string, about?: Hook
 const failureOf = (hook: string, why: string): Failure =>
   failure('hook.failed', `${hook} failed: ${why}`, 'internal', { details: { hook } })
 
-/** What came back, as it can be recorded. Throws for what JSON would make something else of. */
+/** The reply as recordable JSON. Throws for values that JSON would change. */
 export function recordableReply(word: unknown): Json {
   const problem = jsonProblem(word ?? null, 'what it returned')
   if (problem !== undefined) throw new FailureError(failure('input.not-json', problem, 'validation'))
@@ -95,7 +95,7 @@ function problemOf(word: Json, read: (word: Json) => string | undefined): string
   }
 }
 
-/** What is wrong with a word as such: it is an object, and has no names that nobody knows. */
+/** The problem of a reply as such: it must be an object with known names only. */
 export const hookReplyProblem = (word: Json, known: Readonly<Record<string, unknown>>): string | undefined =>
   isObject(word)
     ? unknownNames(word, known, 'its word')[0]

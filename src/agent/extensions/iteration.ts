@@ -1,10 +1,10 @@
 /**
- * Iteration: what users' code may say after each turn of a model agent.
+ * Iteration: the hook after each turn of a model agent.
  *
- * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns
- * (../loop/turn-loop.ts), the scorers that are asked before it (completion.ts).
- * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's
- * note, never as its own last words.
+ * Owns: what the hook receives and may answer, and what follows from its reply. Does not own: the turns
+ * (../loop/turn-loop.ts), the scorers that run before it (completion.ts).
+ * Holds: DESIGN §6: turns are counted per activation, from 1. Feedback reaches the model in this run as a user's note,
+ * never as its own words.
  */
 import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
@@ -17,69 +17,69 @@ import { callHook, hookReplyProblem, type HookReply } from './hook-call.ts'
 
 export type { IterationWord } from './extension.ts'
 
-/** A turn that is over, as `onIterationComplete` is told of it. */
+/** A finished turn, as `onIterationComplete` receives it. */
 export interface Iteration {
-  /** The turn of this activation, from 1. The same over resume. */
+  /** The turn of this activation, from 1. Stable across resume. */
   readonly turn: number
-  /** The most turns that it may take. */
+  /** The limit of turns. */
   readonly maxTurns: number
-  /** What the model wrote in this turn. May be empty. */
+  /** The text of the model in this turn. May be empty. */
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: Json }[]
-  /** What came of the calls, in their order, as the model is told. */
+  /** The results of the calls, in order, as the model sees them. */
   readonly results: readonly {
     readonly callId: string
     readonly name: string
     readonly content: Json
     readonly isError?: boolean
   }[]
-  /** Without a word of the hook, the work ends with this turn. */
+  /** Unless the hook decides otherwise, the work ends with this turn. */
   readonly isFinal: boolean
   /**
-   * `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call ends the work: a
-   * forward, an exit, a transfer, the action of a tool.
+   * `answer`: the model made no call. `calls`: it made calls, and would be called again. `finished`: a call ends the
+   * work: a forward, an exit, a transfer or the action of a tool.
    */
   readonly finish: 'answer' | 'calls' | 'finished'
-  /** What the scorers of `isComplete` said of the answer, if they were asked. */
+  /** The scores of `isComplete`, if its scorers ran. */
   readonly scored?: Scored
   readonly agent: string
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
   readonly run: RunId
   readonly caller: Caller
-  /** The conversation so far without instructions, oldest first. Nobody can change it. */
+  /** The conversation so far without instructions, oldest first. Frozen. */
   readonly messages: readonly Message[]
 }
 
 /**
- * The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited
- * for any more.
+ * The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` aborts when its reply is no longer
+ * needed.
  */
 export type OnIterationComplete = (iteration: Iteration, io: StepIO) => HookReply<IterationWord>
 
 const names: NamesOf<IterationWord> = { continue: true, feedback: true }
 
-/** How a turn has gone. */
+/** The result of a turn. */
 export type EndedTurn = Pick<TurnView, 'answer' | 'end' | 'isAnswer' | 'scored'>
 
-/** What follows from a turn. */
+/** What follows a turn. */
 export interface NextStep {
   /** The end of the work; undefined: another turn. */
   readonly end?: Outcome
-  /** What the model is told before. */
+  /** A note to the model before its next turn. */
   readonly note?: string
-  /** That turn is the last, and without tools. */
+  /** The next turn is the last, without tools. */
   readonly last?: true
 }
 
-/** What a model is told that is to go on, though it had answered. */
+/** The message to a model that must go on although it has answered. */
 export const goOn = 'Your work is not done yet. Go on.'
 
 const defaultNextStep = ({ end }: EndedTurn): NextStep => (end === undefined ? {} : { end })
 
 /**
- * A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its
- * question is called in the journal.
+ * A hook called after each turn. Its reply is merged with that of the hook before it. `name`: the name of the call in
+ * the journal.
  */
 export const iteration = (
   hook: OnIterationComplete,
@@ -96,8 +96,8 @@ export const iteration = (
 })
 
 /**
- * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be
- * another turn. Pure. What a call has ended that is no answer, or has failed, has ended whatever the hook says.
+ * What follows the reply of the hook (the full table is at the option `onIterationComplete`). `left`: another turn is
+ * possible. Pure. An end by a call that is no answer, or by a failure, stands whatever the hook says.
  */
 export function nextStep(
   word: IterationWord | undefined,
@@ -115,12 +115,12 @@ export function nextStep(
   return word.continue === true && end !== undefined && left ? { note: goOn } : defaultNextStep(turned)
 }
 
-/** What follows from the last turn that a hook has granted: whatever it brought is the end. */
+/** What follows the last turn that a hook granted: its result is the end. */
 export const nextStepAfterLast = (turned: EndedTurn, state: ConversationState): NextStep => ({
   end: turned.end ?? bailedOutcome(state, turned),
 })
 
-/** The end by a hook, with what there is: the last text, else what the last calls have brought. Never empty. */
+/** The end by a hook, with the last text, else the results of the last calls. Never empty. */
 function bailedOutcome(state: ConversationState, { answer: { calls }, scored }: EndedTurn): Outcome {
   const results = resultsOf(state.messages, calls.length).map(({ content }) => asText(content))
   const why = scored === undefined || scored.passed ? '' : `; isComplete was not satisfied: ${scored.reason}`
@@ -128,7 +128,7 @@ function bailedOutcome(state: ConversationState, { answer: { calls }, scored }: 
   return { status: 'bailed', message: `onIterationComplete ended the work after turn ${state.turn}${why}`, text }
 }
 
-/** What two hooks have said after one turn: of the second, what it says goes before; feedback of both is told. Pure. */
+/** Merges the replies of two hooks: the second takes precedence, the feedback of both is kept. Pure. */
 function mergeWords(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const goes = second.continue ?? first.continue
@@ -181,7 +181,7 @@ function iterationOf(
   }
 }
 
-/** The results of the last calls: they stand at the end, in the order of the calls. */
+/** The results of the last calls, in the order of the calls. */
 const resultsOf = (messages: readonly Message[], count: number): Iteration['results'] =>
   messages.slice(messages.length - count).flatMap((message) => {
     if (message.role !== 'tool') return []

@@ -1,8 +1,8 @@
 /**
- * judge(): a model that measures an answer, as an agent.
+ * judge(): makes an agent whose model scores an answer.
  *
- * Owns: its options, its instructions, the form of its answer. Does not own: when it is asked and what becomes of its
- * score (completion.ts): it is an agent like any other.
+ * Owns: its options, its instructions, the form of its answer. Does not own: when it runs and what its score does
+ * (completion.ts): it is an agent like any other.
  */
 import { described, mustBeOptions, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
@@ -12,16 +12,16 @@ import { agent } from '../agent.ts'
 import { isBlank, type Agent } from '../definition.ts'
 import type { ToolsLike } from '../tool/tool.ts'
 
-/** How a judge is defined. */
+/** The options of a judge. */
 export interface JudgeOptions<Name extends string = string> {
   readonly name: Name
   /** An id, an AI SDK model object, a `Model`, or a function. */
   readonly model: ModelRef
-  /** What an answer must keep: one text, or several points, of which all must be met. */
+  /** The criteria for an answer: one text, or several points that must all be met. */
   readonly criteria: string | readonly string[]
   /** Default: that it judges answers. */
   readonly description?: string
-  /** What it may look up to judge by. Default: nothing. */
+  /** Tools to look things up. Default: none. */
   readonly tools?: ToolsLike
   readonly settings?: ModelSettings
   readonly prices?: Prices
@@ -30,7 +30,7 @@ export interface JudgeOptions<Name extends string = string> {
   readonly version?: string
 }
 
-/** What a judge answers. */
+/** The answer of a judge. */
 export interface Judgement {
   /** From 0 to 1. */
   readonly score: number
@@ -63,8 +63,8 @@ const output = {
 } as const
 
 /**
- * Makes an agent that is given a task and an answer, and answers `{ score, reason }` with a score from 0 to 1. Among
- * the scorers of `isComplete` an answer passes with exactly 1. Throws `agent.invalid` for invalid options, or without
+ * Makes an agent that receives a task and an answer, and returns `{ score, reason }` with a score from 0 to 1. As a
+ * scorer of `isComplete`, an answer passes with exactly 1. Throws `agent.invalid` for invalid options or missing
  * criteria.
  */
 export function judge<const Name extends string>(options: JudgeOptions<Name>): Agent<Name, string, Judgement> {

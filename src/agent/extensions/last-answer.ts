@@ -1,18 +1,18 @@
 /**
- * Last answer: the last turn of an agent is asked without tools, so that it ends with an answer and not at its limit.
+ * Last answer: the last turn of an agent runs without tools, so that it ends with an answer and not at its limit.
  *
- * Owns: what the model is told then, and that a turn for which the tree has no more room becomes that last one. Does
- * not own: the tools (../loop/turn-loop.ts), the turn that the tree keeps for it (the engine).
+ * Owns: the message to the model, and that a turn which exceeds the turns of the tree becomes the last one. Does not
+ * own: the tools (../loop/turn-loop.ts), the turn that the tree reserves (the engine).
  */
 import type { JsonObject, Outcome } from '../../core/index.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import type { Extension } from './extension.ts'
 import type { TurnBudget } from '../loop/turn-budget.ts'
 
-/** What a model is told when it is asked for the last time. */
+/** The message to the model in its last turn. */
 export const lastTurn = 'This is your last turn, and there are no tools any more. Answer now, with what you have.'
 
-/** The limit, and whose it is, that did not let a call be made; undefined if it was something else. */
+/** The details of the limit that refused a call; undefined if the cause was another one. */
 export function exceeded(outcome: Outcome): JsonObject | undefined {
   return outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded'
     ? (outcome.failure.details ?? {})

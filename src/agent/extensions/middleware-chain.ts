@@ -1,12 +1,11 @@
 /**
- * Hooks: the middlewares of one activation at work.
+ * Middleware chain: the middlewares of one activation at work.
  *
- * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that
- * throws.
- * Does not own: the interface (middleware.ts), the loop that asks (../loop/turn-loop.ts). Lives in memory only; replay makes it
- * again from the same calls (K1).
- * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no
- * address of another).
+ * Owns: the order of their hooks, the values they share, the effect of their replies, the failure of a hook that
+ * throws. Does not own: the interface (middleware.ts), the loop that calls (../loop/turn-loop.ts). Lives in memory
+ * only; replay rebuilds it from the same calls (K1).
+ * Holds: K3, K4 (each hook of each middleware has its own scope, so removing one from the list moves no address of
+ * another).
  */
 import {
   copy,
@@ -34,7 +33,7 @@ import type { ModelPrompt, ActivationStart, MiddlewareHooks, Moment, MomentValue
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'
 
-/** What the hooks are shown of the activation they stand around. */
+/** The part of the activation that hooks see. */
 interface MiddlewareActivation {
   readonly agent: string
   readonly ctx: Context
@@ -45,7 +44,7 @@ interface MiddlewareActivation {
   content(sha256: Sha256): string
 }
 
-/** A hook has thrown: the agent fails with this. */
+/** A hook has thrown. The agent fails with this failure. */
 class MiddlewareError extends Error {
   readonly failure: Failure
 
@@ -56,18 +55,18 @@ class MiddlewareError extends Error {
   }
 }
 
-/** The failure of a hook that has thrown; throws on what is none. */
+/** The failure of a hook that threw. Rethrows everything else. */
 export function middlewareFailure(thrown: unknown): Failure {
   if (thrown instanceof MiddlewareError) return thrown.failure
   throw thrown
 }
 
 export class MiddlewareChain implements Extension {
-  /** Whether calls of tools go through somebody. */
+  /** Whether any middleware wraps calls of tools. */
   readonly wrapsTools: boolean
-  /** What may come out otherwise than it is recorded. */
+  /** What hooks may change after it is recorded. */
   readonly changeable: readonly Changeable[]
-  /** Absent where no middleware has such a hook. */
+  /** Absent if no middleware has such a hook. */
   readonly beforeModel?: (turn: TurnView) => Promise<void>
   readonly afterModel?: (turn: TurnView) => Promise<void>
   readonly #list: readonly MiddlewareHooks[]
@@ -96,7 +95,7 @@ export class MiddlewareChain implements Extension {
     if (list.some((each) => each.afterModel !== undefined)) this.afterModel = (turn) => this.#heard(turn)
   }
 
-  /** What the activation begins with. Tools can only be taken away. */
+  /** Runs `before` of each middleware. Tools can only be removed. */
   async begin(own: ActivationStart): Promise<ActivationStart> {
     let begins = own
     for (const middleware of this.#list) {
@@ -118,7 +117,7 @@ export class MiddlewareChain implements Extension {
     return begins
   }
 
-  /** What the model is shown this time; undefined if that is the conversation as it stands. */
+  /** The prompt of this call; undefined if it is the conversation as it stands. */
   async shown(turn: Context, settings: ModelSettings = {}): Promise<Prompt | undefined> {
     const { messages, tokens } = this.#activation
     let asks: ModelPrompt = { messages, settings }
@@ -141,7 +140,7 @@ export class MiddlewareChain implements Extension {
     }
   }
 
-  /** Leaves the model's answer as it holds, or why it is to answer once more. */
+  /** Runs `afterModel`: sets the final answer, or why the model must answer again. */
   async #heard(turn: TurnView): Promise<void> {
     for (const middleware of this.#list.toReversed()) {
       if (middleware.afterModel === undefined) continue
@@ -165,7 +164,10 @@ export class MiddlewareChain implements Extension {
     }
   }
 
-  /** A call through everybody. `run` does it; the result is that object, or what somebody put in its place. */
+  /**
+   * Runs a call through all middlewares. `run` does the call. The result is its object, or what a middleware replaced
+   * it with.
+   */
   around<R extends ToolResult>(
     ctx: Context,
     call: ToolCall,
@@ -219,7 +221,7 @@ export class MiddlewareChain implements Extension {
     return result
   }
 
-  /** The end, as it holds. Of a hook that throws those further out are told. */
+  /** The final outcome. If a hook throws, the outer middlewares receive that failure. */
   async end(given: Outcome): Promise<Outcome> {
     let outcome = given
     for (const middleware of this.#list.toReversed()) {
@@ -284,17 +286,14 @@ const middlewareError = (hook: Hook, { name }: MiddlewareHooks, problem: string)
     }),
   )
 
-/** What a middleware gives back goes on as JSON, or not at all. */
+/** What a middleware returns must be JSON. */
 function mustBeJson(hook: Hook, middleware: MiddlewareHooks, what: string, value: Json): Json {
   const problem = value === undefined ? `${what} is missing` : jsonProblem(value, what)
   if (problem !== undefined) throw middlewareError(hook, middleware, problem)
   return value
 }
 
-/**
- * What a middleware changes is in the journal: what the model and the tools have said stands there otherwise than it
- * went on.
- */
+/** Records a change by a middleware, because the journal holds what the model and the tools said before it. */
 const noteChange = (at: Moment, hook: Hook, { name }: MiddlewareHooks, change: JsonObject): void =>
   at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data: { middleware: name, hook, ...change } })
 

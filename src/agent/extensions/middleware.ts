@@ -1,9 +1,9 @@
 /**
- * Middleware: what stands around the work of a model agent, whatever its model says: it adds, looks on, changes or refuses.
+ * Middleware: hooks around the work of a model agent. They add, observe, change or refuse, whatever its model says.
  *
- * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its
- * word (middleware-chain.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it
- * happens once, also across a crash and on replay (K10).
+ * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what its reply does
+ * (middleware-chain.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. Side effects belong in a `step`,
+ * which runs once, also across a crash and on replay (K10).
  */
 import {
   described,
@@ -19,108 +19,108 @@ import { isName } from '../definition.ts'
 import type { AgentContext } from '../code/agent-context.ts'
 import type { HookReply } from './hook-call.ts'
 
-/** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
+/** Values that the middlewares of one activation share. They are gone when it ends, and rebuilt on replay. */
 export interface MomentValues {
-  /** Undefined if there is none. Read-only: what is kept is a copy of what was given. */
+  /** Undefined if there is none. Read-only: a copy of the value was kept. */
   get(key: string): Json | undefined
-  /** Throws `input.not-json` at once for what JSON cannot hold. */
+  /** Throws `input.not-json` for values that JSON cannot hold. */
   set(key: string, value: Json): void
-  /** True if there was one. */
+  /** True if there was a value. */
   delete(key: string): boolean
 }
 
-/** Where in the work of an agent a hook is called. */
+/** The moment at which a hook is called. */
 export interface Moment {
   readonly agent: string
-  /** Names of this hook alone: two hooks may open the same step. `interrupt` and `approve` simply wait. */
+  /** The scope of this hook alone: two hooks may use the same step names. `interrupt` and `approve` wait as usual. */
   readonly ctx: AgentContext
-  /** What the agent was asked to do. */
+  /** The agent's brief. */
   readonly brief: Json
-  /** The turn under way, from 1; 0 before the first. */
+  /** The current turn, from 1; 0 before the first. */
   readonly turn: number
   /**
-   * The conversation as its model is shown it, the agent's own instructions first. Grows while the agent works; change
-   * nothing in it.
+   * The conversation as the model sees it, the agent's own instructions first. It grows while the agent works; do not
+   * change it.
    */
   readonly messages: readonly Message[]
   readonly values: MomentValues
-  /** What becomes of control when the agent ends, if not by an answer alone. Known in `after`. */
+  /** Where control goes when the agent ends, if not with an answer. Known in `after`. */
   readonly action?: Action
 }
 
 /** What an activation begins with. */
 export interface ActivationStart {
-  /** The agent's own, without what Reeve's verbs add to them. */
+  /** The agent's own instructions, without the texts that Reeve adds. */
   readonly instructions: string | undefined
   /** The names of its tools, without Reeve's own verbs. */
   readonly tools: readonly string[]
 }
 
-/** What a model is asked with. */
+/** The input of a model call. */
 export interface ModelPrompt {
   readonly messages: readonly Message[]
   readonly settings: ModelSettings
 }
 
 /**
- * Does the call, or what the next middleware makes of it. With an input: with that one, checked and approved like any
- * other. May be left out, and repeated one after the other.
+ * Runs the call, through the inner middlewares. With an input: runs with that input, validated and approved as usual.
+ * May be left out, or repeated one after the other.
  */
 export type RunTool = (input?: Json) => Promise<ToolResult>
 
-/** What a model is told of a call. */
+/** The result of a call as the model sees it. */
 export interface ToolResult {
   readonly content: Json
   readonly isError?: boolean
 }
 
 /**
- * What stands around a model agent. Of several the first is outermost: it is asked first on the way in (`before`,
+ * A middleware: hooks around a model agent. The first of a list is outermost: called first on the way in (`before`,
  * `beforeModel`, `wrapTool`) and last on the way out (`afterModel`, `after`). A hook that returns nothing changes
- * nothing. One that throws ends the agent, when calls under way have settled: it fails with `middleware.failed`, or
- * with exactly the failure of a FailureError, labelled with `details.middleware` and `details.hook`. What was said
- * before stays in the journal; of hooks only `after` is still asked. Its name is part of the agent's version, its
- * functions are not: raise `version` when they change their meaning.
+ * nothing. A hook that throws ends the agent once pending calls have settled: it fails with `middleware.failed`, or
+ * with the failure of a FailureError, labelled with `details.middleware` and `details.hook`. The journal keeps what was
+ * said before; of the hooks only `after` still runs. Its name is part of the agent's version, its functions are not:
+ * change `version` when they change their meaning.
  */
 export interface MiddlewareHooks {
   /**
-   * A letter or `_`, then up to 63 letters, digits, `_` or `-`. Unique in its list. Part of the addresses of what its
-   * hooks do.
+   * A letter or `_`, then up to 63 letters, digits, `_` or `-`. Unique in its list. Part of the addresses of its
+   * operations.
    */
   readonly name: string
   /**
-   * Before anything else of an activation: other instructions, or fewer tools. Where control comes back to an agent,
-   * that is another activation.
+   * Before everything else in an activation: changes the instructions, or removes tools. If control returns to an
+   * agent, that is another activation.
    */
   before?(begins: ActivationStart, at: Moment): HookReply<Partial<ActivationStart>>
-  /** Before each call of the model: what it is shown this time. The conversation itself stays as it is recorded. */
+  /** Before each model call: changes the prompt of this call. The recorded conversation stays as it is. */
   beforeModel?(asked: ModelPrompt, at: Moment): HookReply<Partial<ModelPrompt>>
   /**
-   * After each answer of the model: `text` takes the place of its text, in the conversation and as the answer. `again`
-   * rejects it: its calls are refused with these words, or they are said as a user, and the model is asked once more;
-   * that is another turn. Nobody is shown the answer before, not while it is written either, and then as it holds: what
-   * masks a text belongs here.
+   * After each answer of the model: `text` replaces its text, in the conversation and as the answer. `again` rejects
+   * it: its calls are refused with this text, or the text is sent as a user's message, and the model is called in
+   * another turn. The answer is not streamed or shown before this hook, and then only as changed, so hooks that mask
+   * text belong here.
    */
   afterModel?(answer: ModelAnswer, at: Moment): HookReply<{ readonly text: string } | { readonly again: string }>
   /**
-   * Around each call that is known and permitted, of a tool or an agent as a tool; Reeve's own verbs are not wrapped.
-   * Its approval is asked for inside. The tool's `action` follows from what is returned here. What agents said
-   * (`run.messages()`) has this result, once all calls of the turn have ended.
+   * Around each known and permitted call of a tool, or of an agent as a tool. Reeve's own verbs are not wrapped.
+   * Approvals are asked inside. The tool's `action` follows from the result returned here. `run.messages()` shows this
+   * result once all calls of the turn have ended.
    */
   wrapTool?(call: ToolCall, run: RunTool, at: Moment): ToolResult | Promise<ToolResult>
   /**
-   * When the agent has ended in whatever way but by a cancel, also by a hook that threw. Another outcome is that of the
-   * agent, and what `outputKey` keeps. If it completed with another output, checked against `output`, that is the
-   * answer: whoever comes after the agent is shown it in the place of the last words (files go with them) or of the
-   * result that ended the agent, and an agent that answers hands no control on: its transfer is refused. An exit stays
-   * one, with that output. An output equal to the one given changes nothing. The journal keeps what the model and the
-   * tools said; `run.messages()` has the answer that was left, live parts what is written; what was said on the way to
-   * the answer is passed on as it is: `afterModel` and `wrapTool` see to that.
+   * After the agent has ended in any way but by a cancel, also by a hook that threw. Another outcome replaces that of
+   * the agent, also for `outputKey`. If it completes with another output, which is checked against `output`, that
+   * output is the answer: later agents see it instead of the last message (and its files), or of the result that ended
+   * the agent. An agent that answers hands no control on, so its transfer is refused. An exit stays an exit, with that
+   * output. An equal output changes nothing. The journal keeps what the model and the tools said, `run.messages()`
+   * shows the final answer, and live parts show the text as it is written. Messages before the answer are passed on
+   * unchanged: use `afterModel` and `wrapTool` for those.
    */
   after?(outcome: Outcome, at: Moment): HookReply<Outcome>
 }
 
-/** What may be wrong with the middlewares of one agent. `known`: the names of what one may have. */
+/** The check of the middlewares of one agent. `known`: the names of their options. */
 export const middlewareCheck =
   (known: Readonly<Record<string, unknown>>): Check =>
   (given, where) => {

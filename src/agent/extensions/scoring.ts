@@ -1,10 +1,11 @@
 /**
- * Scoring: the scorers of one activation at work.
+ * Scoring: runs the scorers of one activation.
  *
- * Owns: asking several under one deadline, what their ends count, the words of a refusal. Does not own: the options
- * (completion.ts), when an answer is measured (../loop/turn-loop.ts).
+ * Owns: running several scorers under one deadline, what their outcomes count, the texts of a refusal. Does not own:
+ * the options (completion.ts), when an answer is measured (../loop/turn-loop.ts).
  * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one
- * step of one attempt, an agent is a worker over the edge).
+ * step with one attempt, an agent is a worker over the edge). It has a wait of its own, because one deadline covers
+ * steps and workers alike; a worker task (../../supervisor/worker) has one each.
  */
 import {
   copy,
@@ -34,17 +35,17 @@ import type { Extension, AnswerRefusal, TurnView } from './extension.ts'
 import { startWorker } from '../code/agent-context.ts'
 import { callHook, hookStepOptions, recordableReply } from './hook-call.ts'
 
-/** Their deadline is that of all of them. */
+/** All scorers share one deadline. */
 const scorerStep = { ...hookStepOptions, timeoutMs: Infinity }
 
-/** The scorers of one activation at work. */
+/** The scorers of one activation. */
 export class Scoring implements Extension {
   readonly #completion: Completion
   readonly #measures: readonly NamedScorer[]
   readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #scope: string
-  /** What was said of the last answer that did not pass. */
+  /** The scores of the last answer that did not pass. */
   #unmet: string | undefined
 
   constructor(completion: Completion, state: ConversationState, maxTurns: number, scope = 'isComplete') {
@@ -55,7 +56,7 @@ export class Scoring implements Extension {
     this.#scope = scope
   }
 
-  /** What a limit says besides, if an answer was there and did not pass. */
+  /** The addition to the message of a limit, if an answer did not pass. */
   unmet(): string {
     return this.#unmet === undefined ? '' : `; isComplete was never satisfied: ${this.#unmet}`
   }
@@ -66,7 +67,7 @@ export class Scoring implements Extension {
     return scored.passed ? undefined : { told: refusedText(scored), toWorkers: refusedAnswerText(scored) }
   }
 
-  /** Measures an answer and records what came of it. */
+  /** Measures an answer and records the result. */
   async #measure(turn: Context, text: string, output: Json): Promise<Scored> {
     const { strategy = 'all', onScored } = this.#completion
     const ctx = turn.scope(this.#scope)
@@ -90,7 +91,7 @@ export class Scoring implements Extension {
     return scored
   }
 
-  /** Asks until it is decided, everybody has answered, or the time is over. */
+  /** Runs the scorers until the result is decided, all have answered, or the deadline passes. */
   async #asked(
     ctx: Context,
     input: () => ScorerInput,
@@ -149,7 +150,7 @@ export class Scoring implements Extension {
     }
   }
 
-  /** Begins a scorer: what its end will arrive under, or why it cannot begin. */
+  /** Starts a scorer. Returns the id of its arrival, or its result if it cannot start. */
   #begun(ctx: Context, measure: NamedScorer, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
     const { name, score, agent } = measure
     if (score !== undefined)
@@ -161,7 +162,7 @@ export class Scoring implements Extension {
     return typeof started === 'string' ? started : failedResult(name, started.message)
   }
 
-  /** Made when it is asked for: on replay nobody does. */
+  /** Builds the input on demand: a replay does not need it. */
   #input({ place }: Context, text: string, output: Json): () => ScorerInput {
     const { turn, agent, edge } = this.#state
     const { path, run, caller } = place
@@ -180,7 +181,7 @@ export class Scoring implements Extension {
   }
 }
 
-/** What two have said whom an answer has passed. */
+/** Merges two results of an answer that passed both. */
 const mergeScored = (first: Scored, second: Scored): Scored => ({
   passed: true,
   results: [...first.results, ...second.results],
@@ -205,9 +206,9 @@ const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string 
 
 const linesOf = ({ results }: Scored): string => results.map((result) => `- ${lineOf(result)}`).join('\n')
 
-/** What the model is told whose answer did not pass. */
+/** The message to a model whose answer did not pass. */
 const refusedText = (scored: Scored): string =>
   `Your answer is not accepted yet.\n${linesOf(scored)}\nGo on with your work, and answer again when it is done.`
 
-/** What workers are shown of that who are asked again. */
+/** What the workers of that model see of it. */
 const refusedAnswerText = (scored: Scored): string => `The answer so far was not accepted.\n${linesOf(scored)}`

@@ -1,10 +1,9 @@
 /**
- * Started: what the hooks of a start become in the activation that asks them.
+ * Start hooks: the hooks of a start, found by name in the activation that calls them.
  *
  * Owns: finding the functions by their names. Does not own: the names (../../edge/hooks.ts), the functions
- * (../../runtime), those around delegations (../../supervisor).
- * Holds: a name that this process does not know is a hook that fails, so that nothing that one might forbid goes on
- * unlooked at.
+ * (../../runtime), the hooks around delegations (../../supervisor).
+ * Holds: a name that this process does not know is a hook that fails, so no check is skipped.
  */
 import { ReeveError } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
@@ -13,7 +12,7 @@ import { isAgent } from '../definition.ts'
 import type { Completion, Scorer, ScorerFunction } from './completion.ts'
 import type { OnIterationComplete } from './iteration.ts'
 
-/** The function that was registered under this name; in its place one that throws. Undefined for no name. */
+/** The function registered under this name, or one that throws if there is none. Undefined without a name. */
 export function hookNamed<F>(ctx: Context, name: string | undefined): F | undefined {
   if (name === undefined) return undefined
   const found = ctx.hook?.(name)
@@ -25,11 +24,11 @@ const unknownHook = (name: string): ReeveError =>
     hint: 'Give it to createRuntime({ hooks: { … } }) in every process that drives the run.',
   })
 
-/** The hook of a start after each turn. */
+/** The hook of the start after each turn. */
 export const iterationHookOfStart = (ctx: Context, { run: { hooks } }: Edge): OnIterationComplete | undefined =>
   hookNamed<OnIterationComplete>(ctx, hooks?.onIterationComplete)
 
-/** When a start takes an answer for the end. */
+/** The completion check of the start. */
 export function completionOfStart(ctx: Context, { run: { hooks } }: Edge): Completion | undefined {
   const given = hooks?.isComplete
   if (given === undefined) return undefined

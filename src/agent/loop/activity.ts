@@ -1,9 +1,9 @@
 /**
- * Activity: whether the code of an agent has done anything. A router has to know that of a member that said nothing.
+ * Activity: whether the code of an agent has done anything. A router needs to know that of a member that said nothing.
  *
- * Owns: the view of a context that sees it: effects, workers, questions, messages and written values; not what only
- * looks or waits. Does not own: what follows (../flow).
- * Holds: K3: what the code asks for is the same on replay, so this is.
+ * Owns: the view of a context that notices effects, workers, questions, messages and written values, but not reads and
+ * waits. Does not own: what follows (../flow).
+ * Holds: K3: code does the same on replay, so the result is the same.
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
 import {
@@ -16,12 +16,12 @@ import {
   type StepOptions,
 } from '../../engine/index.ts'
 
-/** Whether something was done so far. */
+/** Whether anything was done so far. */
 export interface Activity {
   done: boolean
 }
 
-/** The same context, which notes what is done in it. */
+/** The same context, noting activity. */
 export class ActivityContext extends ContextView {
   readonly #activity: Activity
 

@@ -1,14 +1,13 @@
 /**
- * Background: work that goes on while the model agent that asked for it does something else, and how its model hears of the
- * ends: delegations, and calls of tools.
+ * Background: delegations and calls of tools that continue while the model agent does something else, and how its model
+ * learns of their ends.
  *
- * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result
- * there, when a model agent that has nothing else to do is asked again.
- * Does not own: the work (tool-gate.ts, ../supervisor/delegation), who may work in the background (the tool,
- * ../supervisor/delegation/dispatch.ts), the loop that asks (turn-loop.ts).
- * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7:
- * nobody is left behind: a model agent that ends stops them. The result of a call is told once, where the call stands: a
- * prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
+ * Owns: the extension of the turn loop, the placeholder of a pending result, replacing it, when an idle model agent is
+ * called again. Does not own: the work (tool-gate.ts, ../supervisor/delegation), what may work in the background (the
+ * tool, ../supervisor/delegation/dispatch.ts), the loop (turn-loop.ts).
+ * Holds: K3: an arriving end only sets state; the model is told before a turn, at a point that replay repeats. K7: no
+ * work is left behind: a model agent that ends stops it. A result is told once, in the place of its call. So a prompt
+ * never shows the placeholder of ended work, and never ends with an assistant's message.
  */
 import { asText, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -19,10 +18,7 @@ import type { ConversationState } from './conversation-state.ts'
 import type { Extension } from '../extensions/extension.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
-/**
- * When a model agent that has nothing else to do is asked again, and what becomes of what is still at work when it has its
- * answer.
- */
+/** When an idle model agent is called again, and what happens to pending work once it has its answer. */
 export interface BackgroundRules {
   readonly react?: 'each' | 'all'
   readonly whenDone?: 'wait' | 'stop'
@@ -33,20 +29,20 @@ interface DeferredWork {
   readonly what: DeferrableWork
   readonly placeholder: string
   readonly work: Promise<CallResult>
-  /** What its model agent is to be told. Undefined while it works. */
+  /** The result to tell. Undefined while it works. */
   result: CallResult | undefined
 }
 
 export class BackgroundWork implements Background {
   readonly #rules: BackgroundRules
-  /** What has not been told, in the order of the calls. */
+  /** Work whose end was not told, in the order of the calls. */
   readonly #untold = new Set<DeferredWork>()
-  /** How its model agent ends before it is asked again. */
+  /** How its model agent ends instead of being called again. */
   #ending: ConversationState['ending']
-  /** Why nothing more can come. */
+  /** Why no more ends can arrive. */
   #thrown: { readonly why: unknown } | undefined
   #waiting: (() => void) | undefined
-  /** Calls of tools so far. */
+  /** The number of tool calls so far. */
   #calls = 0
 
   constructor(rules: BackgroundRules = {}) {
@@ -93,7 +89,7 @@ export class BackgroundWork implements Background {
     this.#waiting?.()
   }
 
-  /** Waits until those with one of these labels have ended. */
+  /** Waits until the work with these labels has ended. */
   async settled(labels: ReadonlySet<string>): Promise<void> {
     for (const { what, work } of this.#untold) if (labels.has(what.label)) await work
   }
@@ -105,7 +101,7 @@ export class BackgroundWork implements Background {
     state.note(`Ended since you were last asked: ${ended.map((each) => this.#told(state, each)).join('; ')}.`)
   }
 
-  /** Puts the result in the place of what was said for it. Says where it stands. */
+  /** Replaces the placeholder by the result. Returns where the result is. */
   #told(state: ConversationState, deferred: EndedWork): string {
     const { what, result } = deferred
     this.#untold.delete(deferred)
@@ -142,7 +138,7 @@ export class BackgroundWork implements Background {
     return answered ? (this.#ending ?? outcome) : outcome
   }
 
-  /** Stops what is still at work, and waits until it has ended. What ended before is told. */
+  /** Stops pending work and waits for its end. Work that ended before is told. */
   async #leave(): Promise<boolean> {
     if ([...this.#untold].some(hasEnded)) return true
     this.#stopAll()
@@ -158,7 +154,7 @@ export class BackgroundWork implements Background {
     while (![...this.#untold].every(hasEnded)) await this.#news()
   }
 
-  /** Resolves when one has ended; rejects if the leader has to leave. */
+  /** Resolves when some work has ended; rejects if the leader must leave. */
   async #news(): Promise<void> {
     if (this.#thrown === undefined) await new Promise<void>((resolve) => (this.#waiting = resolve))
     this.#waiting = undefined
@@ -172,7 +168,7 @@ export class BackgroundWork implements Background {
   }
 }
 
-/** What goes on in the background, at the moments of the turn loop. */
+/** Background work at the moments of the turn loop. */
 export const backgroundTurns = (background: Background, state: ConversationState, turns: TurnBudget): Extension => ({
   beforeTurn: () => background.deliver(state),
   beforeModel: () => (turns.isLast(state.asked) ? restBeforeLast(background, state) : undefined),
@@ -190,7 +186,7 @@ type EndedWork = DeferredWork & { readonly result: CallResult }
 
 const hasEnded = (deferred: DeferredWork): deferred is EndedWork => deferred.result !== undefined
 
-/** Puts the result where its call stands. False: the model is not shown that call any more. */
+/** Replaces the placeholder of a call. False: the model no longer sees that call. */
 function placeResult(state: ConversationState, { what, placeholder, result }: EndedWork): boolean {
   const message = state.whole.findLast(
     (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,

@@ -1,11 +1,11 @@
 /**
- * The conversation state: what one activation of a model agent has in front of it. Lives in memory only; on resume the
- * loop makes it again from the journal (K1).
+ * Conversation state: the conversation of one activation of a model agent. Lives in memory only; on resume the loop
+ * rebuilds it from the journal (K1).
  *
- * Owns: the growing list of messages, what they put into content keys, its size, the text so far. Everything here is
- * incremental: a turn costs what it adds, never what was there before. What is left out of the prompt (`leaveOut`)
- * stays said: others are shown it as if it were still there.
- * Does not own: when something is left out, and what stands in its place (compaction.ts).
+ * Owns: the growing list of messages, their content for content keys, their size, the last text. Everything is
+ * incremental: the cost of a turn depends on what it adds. Messages removed from the prompt (`leaveOut`) remain part of
+ * the conversation that other agents see.
+ * Does not own: when messages are removed, and what replaces them (compaction.ts).
  */
 import {
   asText,
@@ -30,51 +30,51 @@ export class ConversationState {
   readonly agent: string
   readonly ctx: Context
   readonly edge: Edge
-  /** What the model is shown; grows in place and is never copied, so whoever keeps a reference sees it grow. */
+  /** The prompt. It grows in place and is never copied, so every holder of a reference sees it grow. */
   readonly messages: Message[] = []
-  /** What stands around the work; undefined if nothing does. */
+  /** The middlewares around the work, if any. */
   hooks: MiddlewareChain | undefined
-  /** What goes on while its model does something else; undefined where nothing may. */
+  /** Takes work into the background; undefined where that is not allowed. */
   background: WorkDeferrer | undefined
-  /** Turns begun so far; the number of the one under way, counted from 1. */
+  /** The number of turns begun, which is the number of the current turn. */
   turn = 0
-  /** Calls of the model besides those of turns: they count as turns where turns are limited. */
+  /** Model calls besides those of turns. They count as turns against limits. */
   besides = 0
-  /** Corrections of the output that were asked for so far. */
+  /** Corrections of the output so far. */
   repairs = 0
-  /** Tokens of all messages that the model is shown, estimated; counted only if somebody needs it. */
+  /** Estimated tokens of the prompt; counted only if needed. */
   tokens = 0
-  /** What becomes of control when it ends. */
+  /** Where control goes when it ends. */
   action: Action | undefined
   /** A call has asked the nearest loop to end. */
   breaks = false
-  /** The message that is its answer. */
+  /** The message that holds its answer. */
   answer: Message | undefined
-  /** How it ends in place of asking its model once more. */
+  /** How it ends instead of calling its model again. */
   ending: Exclude<Outcome, { readonly status: 'completed' }> | undefined
-  /** Notes that later runs of the session are shown, too. */
+  /** Notes that later runs of the session see, too. */
   readonly feedback: string[] = []
-  /** The last text the model wrote: the partial answer if a limit ends the work. */
+  /** The last text of the model: the partial answer if a limit ends the work. */
   text = ''
-  /** The scopes of the calls of the turn under way that may be stopped. */
+  /** The scopes of calls of the current turn that may be stopped. */
   readonly calls = new Set<Context>()
   #content = new MessagesContent()
-  /** What others are shown in the place of a message; the conversation itself stays as it was said. */
+  /** What other agents see in place of a message; the conversation itself keeps the original. */
   readonly #instead = new Map<Message, Message>()
   readonly #notes = new WeakSet<Message>()
-  /** What of a note crosses to workers. */
+  /** The part of a note that crosses to workers. */
   readonly #forWorkers = new WeakMap<Message, string>()
   readonly #later: (string | (() => string | undefined))[] = []
   /** Where its own part begins. */
   #begun = 0
-  /** Everything that was said, once something of it is left out of the prompt. */
+  /** The full conversation, once some of it has left the prompt. */
   #whole: Message[] | undefined
-  /** What stands in the prompt for what was left out. */
+  /** The notes in the prompt that replace removed messages. */
   #stand: readonly Message[] = []
   readonly #counts: boolean
   readonly #measures: boolean
 
-  /** `measures`: somebody wants to know its size, even if no limit does. */
+  /** `measures`: count tokens even without a limit. */
   constructor(agent: string, ctx: Context, edge: Edge, measures = false) {
     this.agent = agent
     this.ctx = ctx
@@ -84,27 +84,27 @@ export class ConversationState {
     this.#measures = this.#counts || measures
   }
 
-  /** Everything that was said, whether the model is still shown it or not. */
+  /** The full conversation, whether still in the prompt or not. */
   get whole(): readonly Message[] {
     return this.#whole ?? this.messages
   }
 
-  /** What was said apart from instructions, for users' code: a list of its own, of messages that nobody can change. */
+  /** The conversation without instructions, for users' code: a new list of frozen messages. */
   conversation(): readonly Message[] {
     return this.whole.filter(({ role }) => role !== 'system').map(deepFreeze)
   }
 
-  /** Calls of the model so far, the one under way included. */
+  /** Model calls so far, including the current one. */
   get asked(): number {
     return this.turn + this.besides
   }
 
-  /** Whether a limit on tokens or US dollars holds here, so that calls reserve them. */
+  /** Whether a limit on tokens or US dollars holds, so that calls reserve them. */
   get counts(): boolean {
     return this.#counts
   }
 
-  /** What all messages that the model is shown put into its content key. */
+  /** The content of the prompt for its content key. */
   content(sha256: Sha256): string {
     return this.#content.of(this.messages, sha256)
   }
@@ -117,9 +117,8 @@ export class ConversationState {
   }
 
   /**
-   * Tells the model something that nobody said: as a user, so that it answers to it, and never seen by others. An
-   * answer without a word before it is not shown any more. `workers`: what its workers are shown of it, whose context
-   * has the conversation. Default: nothing.
+   * Adds a user's note of Reeve itself. The model answers to it; other agents never see it. A blank answer before it is
+   * removed. `workers`: the part that workers see whose context has the conversation. Default: nothing.
    */
   note(content: string, workers?: string): void {
     this.#forgetNothing()
@@ -129,7 +128,7 @@ export class ConversationState {
     this.say(message)
   }
 
-  /** Takes an answer without a word back, which providers refuse to be shown again. */
+  /** Removes a blank last answer, which providers refuse in a prompt. */
   #forgetNothing(): void {
     const last = this.messages.at(-1)
     if (last?.role !== 'assistant' || !saysNothing(last)) return
@@ -139,31 +138,25 @@ export class ConversationState {
   }
 
   /**
-   * What the model is to be told before it is asked again, as a note. After the results of the turn under way: those
-   * must stand next to their calls. `kept`: later runs of the session are shown it, too.
+   * Adds a note before the next model call. Not before: the results of the current turn must follow their calls
+   * directly. `kept`: later runs of the session see it, too.
    */
   readonly tell = (content: string, kept?: 'kept'): void => {
     if (kept !== undefined) this.feedback.push(content)
     this.#later.push(content)
   }
 
-  /**
-   * The same for what may be no news any more by then: it is asked for only before the model is asked again, and may be
-   * nothing.
-   */
+  /** The same for a note that may be obsolete by then: it is made just before the model call, and may be nothing. */
   readonly tellIfStill = (content: () => string | undefined): void => {
     this.#later.push(content)
   }
 
-  /**
-   * Stops what users' tools are doing, and withdraws what their approvals ask: one of the calls of this turn ends the
-   * work.
-   */
+  /** Stops pending calls of users' tools and withdraws their approvals, because a call of this turn ends the work. */
   stopCalls(why: string): void {
     for (const ctx of this.calls) ctx.stopAll(why)
   }
 
-  /** Says what was to be told. Called before each turn. */
+  /** Adds the pending notes. Called before each turn. */
   sayLater(): void {
     for (const later of this.#later.splice(0)) {
       const content = typeof later === 'string' ? later : later()
@@ -172,8 +165,8 @@ export class ConversationState {
   }
 
   /**
-   * Puts another message in the place of one that was said, for good: the prompts from now on have it there. False: the
-   * model is not shown that one any more, and so is to be told.
+   * Replaces a message for good: later prompts have the other one. False: the message is no longer in the prompt, so
+   * the model must be told otherwise.
    */
   replace(message: Message, instead: Message): boolean {
     const said = this.#whole?.lastIndexOf(message) ?? -1
@@ -186,8 +179,8 @@ export class ConversationState {
   }
 
   /**
-   * Where the prompt may be cut so that about the last `keep` messages stay: not between a call and its results, nor
-   * before a note on what stands before it. Undefined if nothing would be left out.
+   * Where to cut the prompt so that about the last `keep` messages stay: not between a call and its results, and not
+   * before a note about earlier messages. Undefined if the cut would remove nothing.
    */
   cut(keep: number): number | undefined {
     let at = Math.max(0, this.messages.length - keep)
@@ -198,15 +191,15 @@ export class ConversationState {
     return this.before(at).length === 0 ? undefined : at
   }
 
-  /** What would be left out by a cut there. */
+  /** The messages that a cut there would remove. */
   before(cut: number): readonly Message[] {
     const stays = this.#staying()
     return this.messages.slice(0, cut).filter((message) => !stays(message) && !this.#stand.includes(message))
   }
 
   /**
-   * Leaves everything before the cut out of the prompt, but for instructions and what it was asked to do, and puts
-   * notes there in its place.
+   * Removes all messages before the cut from the prompt, except instructions and the brief, and puts notes in their
+   * place.
    */
   leaveOut(cut: number, notes: readonly string[]): void {
     const { messages } = this
@@ -221,13 +214,13 @@ export class ConversationState {
     this.#measure()
   }
 
-  /** Puts other notes in the place of those that stand for what was left out. */
+  /** Replaces the notes that stand for removed messages. */
   restate(notes: readonly string[]): void {
     const last = this.#stand.at(-1)
     if (last !== undefined) this.leaveOut(this.messages.lastIndexOf(last) + 1, notes)
   }
 
-  /** Instructions, and what it was asked to do: the brief, or what comes nearest to it, and the task of a flow. */
+  /** The messages that always stay: instructions, the brief (or the closest to it) and the task of a flow. */
   #staying(): (message: Message) => boolean {
     const before = this.whole.slice(0, this.#begun)
     const brief = briefText(this.edge.work.brief)
@@ -244,8 +237,7 @@ export class ConversationState {
   }
 
   /**
-   * The beginning of the conversation: own instructions, what was said before, what is to be done. Nobody is asked to
-   * go on from words of its own: they are followed by a note.
+   * Begins the conversation: instructions, history, task. If its own words are the last message, a note follows them.
    */
   begin(system: string | undefined): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
@@ -262,7 +254,7 @@ export class ConversationState {
     this.#begun = this.messages.length
   }
 
-  /** Others are shown this output as its answer, in the place of the message that was it; a call keeps a result. */
+  /** Other agents see this output as the answer, in place of the message that was the answer; a call keeps a result. */
   leave(output: Json): void {
     const content = output === null ? '' : asText(output)
     const words: Message = { role: 'assistant', content }
@@ -272,12 +264,12 @@ export class ConversationState {
     else if (content !== '') this.say((this.answer = words))
   }
 
-  /** Others are shown `instead` where it said `message`. */
+  /** Other agents see `instead` in place of `message`. */
   passOn(message: Message, instead: Message): void {
     this.#instead.set(message, instead)
   }
 
-  /** Last words that were meant as an answer and are none: those that did not have the required form. */
+  /** A last message meant as an answer that did not have the required form. */
   #unaccepted(): Message | undefined {
     const { whole } = this
     const last = whole.at(-1)
@@ -285,7 +277,7 @@ export class ConversationState {
     return isIt ? last : undefined
   }
 
-  /** What it leaves to those who come after it. */
+  /** The handoff record for the next agents. */
   trail(): Trail {
     return {
       said: this.#said(),
@@ -295,7 +287,7 @@ export class ConversationState {
     }
   }
 
-  /** Its own words and deeds; without answers that it had to correct. */
+  /** Its own messages and calls, without corrected answers. */
   #said(): readonly HistoryEntry[] {
     const { agent, whole } = this
     return whole.slice(this.#begun).flatMap((message, i, all) => {
@@ -307,8 +299,8 @@ export class ConversationState {
   }
 
   /**
-   * What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. `answerTo`
-   * may put words in the place of a result: those of a worker who was called.
+   * The conversation as a view that may cross an edge: without system text, calls and results. `answerTo` may replace a
+   * result by the words of the worker that was called.
    */
   view(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
@@ -328,7 +320,7 @@ export class ConversationState {
     return view
   }
 
-  /** The end by a limit, with the text so far. `account`: the leader's, where the limit is not its own. */
+  /** The end by a limit, with the last text. `account`: that of the leader whose limit it is, if it is not its own. */
   limited(limit: LimitName, message: string, account?: LimitedAccount): Outcome<never> {
     return {
       status: 'limited',
@@ -341,7 +333,7 @@ export class ConversationState {
 }
 
 /**
- * What a model is told that spoke last: many providers refuse a prompt that ends with its own words, or take them for
- * the beginning of its answer.
+ * The note to a model that spoke last. Many providers refuse a prompt that ends with the model's own words, or continue
+ * them as its answer.
  */
 const yourTurn = 'It is your turn again. Go on from here.'

@@ -1,14 +1,13 @@
 /**
- * Activation: one model agent at work once, put together from what its definition, its edge and its start say.
+ * Model activation: one activation of a model agent, assembled from its definition, its edge and its start.
  *
- * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop
- * (turn-loop.ts), an extension (extensions/, background.ts), what stands around agents of every kind
- * (../runtime/layers.ts).
- * Holds: K4: the order below decides which scopes are opened in which order.
+ * Owns: the layers around the turn loop and the list of its extensions, both in order. Does not own: the loop
+ * (turn-loop.ts), the extensions (../extensions, background.ts), the layers around agents of every kind
+ * (../../runtime/layers.ts).
+ * Holds: K4: the order below decides the order of scopes.
  *
- * From the outside in: the handoff record, which says everything that was said; the instructions, filled in before a
- * middleware sees them; the middlewares, which may change what the activation begins with and how it ends, whatever
- * happens inside; the tools of Reeve's own; the loop.
+ * From outside to inside: the handoff record; the instructions, filled in before middlewares see them; the middlewares,
+ * which may change the beginning and the outcome; Reeve's own tools; the loop.
  */
 import {
   canonical,
@@ -51,13 +50,13 @@ interface ExtensionInput {
 }
 
 /**
- * The extensions of the turn loop, in the order in which they are asked at each moment. Undefined: the activation does
- * not use it. An option more is a line more.
+ * The extensions of the turn loop, in the order in which they are called at each moment. Undefined: the activation does
+ * not use it. A new option is one more line.
  *
- * Compaction comes first, so that what the others say to the model is not summarized at once. Background work is told
- * before the last turn is announced, since nothing can be told after that. Middlewares are shown what was said before
- * them. Scorers measure what middlewares have left of an answer. Hooks after a turn hear what scorers said. Of two of a
- * kind, that of the definition comes before that of the start.
+ * Compaction comes first, so that messages of the others are not summarized at once. Background work is told before the
+ * last turn is announced, since nothing can be told after it. Middlewares see what was said before them. Scorers
+ * measure the answer as middlewares left it. Hooks after a turn receive the scores. Extensions of the definition
+ * precede those of the start.
  */
 const extensions: readonly ((activation: ExtensionInput) => Extension | undefined)[] = [
   ({ setup, state, turns, background }) =>
@@ -82,8 +81,8 @@ function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extens
 }
 
 /**
- * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the
- * code.
+ * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled`, or for a defect in
+ * the code.
  */
 export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
   const state = new ConversationState(setup.agent, ctx, edge, setup.compaction !== undefined)
@@ -96,11 +95,11 @@ export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge)
   return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
 }
 
-/** A leader may add to what its worker is told by its definition. */
+/** The instructions with what a leader or a hook adds to them. */
 const appended = (own: string | undefined, more: string | undefined): string | undefined =>
   more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
 
-/** The work with its instructions filled in, and middlewares around it. */
+/** Runs the work with its template filled in and its middlewares around it. */
 async function runWithMiddleware(setup: ModelSetup, state: ConversationState): Promise<Outcome> {
   const own = setup.instructions
   const instructions = appended(
@@ -123,17 +122,14 @@ async function runWithMiddleware(setup: ModelSetup, state: ConversationState): P
     : withoutAnswer(state, failed(outputMisfit(setup.agent, `as a middleware left it: ${fits.problem}`)))
 }
 
-/** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
+/** Other agents see the output that a middleware left. An agent that answers hands no control on. */
 function acceptAnswer(state: ConversationState, output: Json): Outcome {
   if (state.action?.type === 'transfer') refuseTransfer(state, state.action)
   state.leave(output)
   return completed(output)
 }
 
-/**
- * Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has
- * none yet.
- */
+/** Refuses a transfer. A tool that did more than transfer keeps its result; the transfer tool gets a refusal. */
 function refuseTransfer(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
   state.action = undefined
   const given = state.messages.findLast((message) => message.role === 'tool' && message.callId === id)
@@ -156,13 +152,13 @@ async function beginWithHooks(
   return runTurns(setup, state, begins.instructions, missing)
 }
 
-/** Whoever does not complete has given no answer and decides nothing. */
+/** An agent that does not complete has no answer and transfers no control. */
 function withoutAnswer(state: ConversationState, outcome: Outcome): Outcome {
   state.action = state.answer = undefined
   return outcome
 }
 
-/** The loop with its tools and its extensions, and what they make of its end. */
+/** Runs the loop with its tools and extensions, and lets the extensions change its outcome. */
 async function runTurns(
   setup: ModelSetup,
   state: ConversationState,
@@ -180,7 +176,7 @@ async function runTurns(
   return left === ended ? ended : withoutAnswer(state, left)
 }
 
-/** The tools of the agent, and those of Reeve's own. */
+/** The tools of the agent, and Reeve's own. */
 function openingOf(
   setup: ModelSetup,
   state: ConversationState,
@@ -201,7 +197,7 @@ function budgetOf(setup: ModelSetup, { work: { turns: given }, bounds: { limits 
 
 const noExtensions: readonly Extension[] = []
 
-/** The extensions that an activation uses. */
+/** The extensions that this activation uses. */
 function usedExtensions(activation: ExtensionInput): readonly Extension[] {
   let all: Extension[] | undefined
   for (const make of extensions) {
@@ -211,6 +207,6 @@ function usedExtensions(activation: ExtensionInput): readonly Extension[] {
   return all ?? noExtensions
 }
 
-/** Whether some of its tools go on while its model does something else. */
+/** Whether some of its tools work in the background. */
 export const worksInBackground = ({ tools }: Pick<ModelSetup, 'tools'>): boolean =>
   tools.some(({ background }) => background === true)

@@ -1,10 +1,10 @@
 /**
- * Side query: a question to a model that is nobody's turn at the work: who speaks next, what a worker wants to know,
- * how far things are.
+ * Side query: a question to a model outside the turns of an agent: which member speaks next, what to answer a worker,
+ * how far the work is.
  *
- * Owns: how such a question is put. Does not own: who asks and what becomes of the answer (../supervisor), the loop
- * that asks and corrects (turn-loop.ts): it is the same one.
- * Holds: K4 (whoever asks gives it a scope of its own), K11 (it counts like every call of a model).
+ * Owns: how the question is asked. Does not own: what the answer is used for (../supervisor), the loop that asks and
+ * corrects: it is the same (turn-loop.ts).
+ * Holds: K4 (each caller gives it its own scope), K11 (it counts like every model call).
  */
 import type { HistoryEntry, Outcome } from '../../core/index.ts'
 import { toolEdge, type Edge, type Schema } from '../../edge/index.ts'
@@ -14,27 +14,27 @@ import { runModelAgent } from './model-activation.ts'
 import { outputRepairs, type ModelSetup } from './turn-loop.ts'
 import { modelSetup } from '../model-agent.ts'
 
-/** Who is asked: as whom the words of the conversation are its own, and what it thinks with. */
+/** The model to ask, and the agent in whose name it answers. */
 export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry'>
 
-/** What is asked. */
+/** A question to a model. */
 export interface SideQuery {
   readonly system?: string | undefined
-  /** What was said so far. */
+  /** The conversation so far. */
   readonly said: readonly HistoryEntry[]
   readonly question: string
-  /** What the answer must look like; one that does not is corrected twice. Default: text. */
+  /** The schema of the answer. An invalid answer is corrected up to twice. Default: text. */
   readonly output?: Schema | undefined
-  /** `choice`: the answer decides something, and is not said to anybody. Default: it is said like every other. */
+  /** `choice`: the answer only decides something and is not part of the conversation. Default: it is. */
   readonly purpose?: 'choice' | undefined
 }
 
-/** One call that a model made though there are no tools is forgiven. */
+/** One call by the model is tolerated although it has no tools. */
 const strayCalls = 1
 
 /**
- * Asks without tools, and without what stands around the asked one's own work. Resolves to its answer, or to why there
- * is none.
+ * Asks without tools, and without the middlewares of the agent. Resolves to the answer, or to the reason why there is
+ * none.
  */
 export function askSideQuery(
   { agent, model, settings, retry }: ModelAccess,

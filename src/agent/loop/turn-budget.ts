@@ -1,14 +1,14 @@
 /**
  * Turn budget: how many turns one activation may take, and which one is the last.
  *
- * Owns: the number, and whether the turns of the whole tree are used up. Does not own: counting calls of the model
+ * Owns: the number, and whether the turns of the whole tree are used up. Does not own: counting model calls
  * (conversation-state.ts), the account of the tree (the engine).
  */
 
 export class TurnBudget {
   readonly max: number
   readonly #keepsLast: boolean
-  /** The turns of the tree are used up, but for the one that is kept for the last answer. */
+  /** The turns of the tree are used up, except the one reserved for the last answer. */
   treeIsUsedUp = false
 
   /** `keepsLast`: the last turn is for an answer only. */
@@ -17,7 +17,7 @@ export class TurnBudget {
     this.#keepsLast = keepsLast
   }
 
-  /** Whether the call of the model under way, the `asked`th, is the one that is kept for the last answer. */
+  /** Whether the current model call, the `asked`th, is the one reserved for the last answer. */
   isLast(asked: number): boolean {
     return this.#keepsLast && (this.treeIsUsedUp || asked === this.max)
   }

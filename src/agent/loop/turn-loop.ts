@@ -1,12 +1,12 @@
 /**
- * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and
- * supervisors, for live and replayed work, with and without somebody watching.
+ * Turn loop: calls the model, runs the calls of its answer, and repeats until an answer has no calls. One loop for
+ * agents and supervisors, live and replayed, streamed or not.
  *
- * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn
- * (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does at a moment
- * (extension.ts), what stands around the loop (model-activation.ts).
- * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for
- * calls).
+ * Owns: when another turn follows, how the work ends, when each moment of an extension comes. Does not own: a turn
+ * (turn.ts), what is callable (../tool/binding.ts), the conversation (conversation-state.ts), what an option does at a
+ * moment (../extensions/extension.ts), what runs around the loop (model-activation.ts).
+ * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it continues if and only if the model
+ * made calls).
  */
 import {
   asText,
@@ -41,42 +41,39 @@ export const outputRepairs = 2
 
 const noTools = fixedToolbox([])
 
-/** A model agent: what the loop needs of a definition. */
+/** What the loop needs of a model agent. */
 export interface ModelSetup {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
   readonly retry: RetryPolicy | undefined
   readonly outputSchema: Schema | undefined
-  /** Turns of one activation; those of the whole tree are the engine's account. */
+  /** The limit of turns of one activation. The engine's account limits those of the whole tree. */
   readonly maxTurns: number
-  /** Its own, with what middlewares add. */
+  /** Its own instructions with those of its middlewares. */
   readonly instructions: string | undefined
-  /** Users' tools; with those of middlewares. */
+  /** The user's tools, including those of middlewares. */
   readonly tools: readonly Tool[]
   readonly middleware: readonly MiddlewareHooks[]
-  /** Whether its instructions have places to be filled. */
+  /** Whether its instructions are a template. */
   readonly templating: boolean
   /** Whether its last turn is for an answer only. */
   readonly lastAnswer: boolean
-  /** What it is asked for, if that is not its work. */
+  /** What it is called for, if not for its work. */
   readonly purpose?: 'choice'
-  /** Asked after each turn. */
+  /** Called after each turn. */
   readonly onIterationComplete: OnIterationComplete | undefined
-  /** What an answer must pass to be the end. */
+  /** What an answer must pass to end the work. */
   readonly isComplete: Completion | undefined
-  /** What becomes of a conversation that grows too long. */
+  /** How a long conversation is compacted. */
   readonly compaction: Compaction | undefined
-  /** It has the tool by which it says how good its result is. */
+  /** It has the tool `report`. */
   readonly reports?: boolean
-  /**
-   * Called once per activation, with the instructions that hold in it: the whole system text and what is callable.
-   * Pure.
-   */
+  /** Called once per activation with its instructions: returns the system text and the toolbox. Pure. */
   open(state: ConversationState, instructions: string | undefined): Opening
 }
 
-/** Turn after turn until the work has ended. */
+/** Runs turns until the work has ended. */
 export async function turnLoop(
   setup: ModelSetup,
   state: ConversationState,
@@ -155,16 +152,16 @@ export async function turnLoop(
   }
 }
 
-/** What the end by a limit says besides: the first that has something to say. */
+/** The addition to the message of a limit: that of the first extension that has one. */
 const unmetText = ({ unmet }: Moments): string => unmet.map((each) => each.unmet()).find((said) => said !== '') ?? ''
 
-/** Whether there is more to tell the model that has called nothing. */
+/** Whether there is more to tell a model that made no call. */
 async function hasMore({ beforeAnswer }: Moments): Promise<boolean> {
   for (const each of beforeAnswer) if (await each.beforeAnswer()) return true
   return false
 }
 
-/** The first refusal of an answer: the others are not asked. */
+/** The first refusal of an answer. Later extensions are not asked. */
 async function refusedBy(
   { onAnswer }: Moments,
   turn: TurnView,
@@ -178,14 +175,14 @@ async function refusedBy(
   return undefined
 }
 
-/** What the model may call, turn by turn. The same list again while nothing changes. */
+/** The tools offered in each turn. The same list again while nothing changes. */
 class OfferedTools {
   toolbox: Toolbox
   readonly #state: ConversationState
   #known: Toolbox['specs'] | undefined
   #specs: Toolbox['specs'] = []
 
-  /** Whether this is a verb of Reeve's own. */
+  /** Whether this is one of Reeve's own verbs. */
   readonly isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
 
   constructor(state: ConversationState, toolbox: Toolbox) {
@@ -202,30 +199,30 @@ class OfferedTools {
     return this.#specs
   }
 
-  /** From now on there is nothing to call. */
+  /** Offers no tools from now on. */
   nothing(): void {
     this.toolbox = noTools
   }
 }
 
-/** How a call ends the work. */
+/** A call that ends the work. */
 interface FinishingCall {
   readonly end: Outcome
-  /** The model answers by it. */
+  /** The call is an answer. */
   readonly answers: boolean
-  /** It is the end: what follows from it holds. */
+  /** Accepts the end: its effects hold. */
   take(): void
-  /** It is not: the model is told so. */
+  /** Refuses the end: the model is told so. */
   refuse(): void
 }
 
-/** More was wanted than there is: what was there is the end. */
+/** No further turn is possible: the earlier answer is the end. */
 function settleFor(stood: FinishingCall): Outcome {
   stood.take()
   return stood.end
 }
 
-/** An answer from which the work goes on, should it turn out to be the last. */
+/** An answer that becomes the end if no better one follows. */
 function standingAnswer(state: ConversationState, end: Outcome, decided: FinishingCall | undefined): FinishingCall {
   const { answer } = state
   const take = (): void => {
@@ -236,7 +233,7 @@ function standingAnswer(state: ConversationState, end: Outcome, decided: Finishi
   return { end, answers: true, take, refuse: () => undefined }
 }
 
-/** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
+/** Why none of the calls of an answer run; undefined if there are not too many of them. */
 function callLimitProblem(
   { agent }: ModelSetup,
   { bounds: { limits } }: Edge,
@@ -247,7 +244,7 @@ function callLimitProblem(
   return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`
 }
 
-/** How a model agent ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
+/** How the agent ends if its model did not answer: a used-up budget is a limit, everything else stays as it is. */
 function modelFailure(
   state: ConversationState,
   own: ActivationId,
@@ -263,7 +260,7 @@ function modelFailure(
   return state.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet, account)
 }
 
-/** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
+/** The model must answer again: its calls are refused, or the reason is sent as a user's note. */
 function rejectAnswer(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
   for (const call of calls) {
     const content = `[not done: ${why}]`
@@ -317,7 +314,7 @@ async function runAnswerCalls(
   }
 }
 
-/** The call by which the agent ends: of several the last, but nothing ends well what has failed. */
+/** The call that ends the agent: the last of several, but a failed one takes precedence. */
 function decisiveCall(results: readonly CallResult[]): number {
   const last = results.findLastIndex(({ finish }) => finish !== undefined)
   const bad =
@@ -327,7 +324,7 @@ function decisiveCall(results: readonly CallResult[]): number {
   return bad === -1 ? last : bad
 }
 
-/** The answer as output; undefined if the model is to correct it. */
+/** The answer as output; undefined if the model must correct it. */
 function outputAnswer(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
   const output = outputOf(text, setup.outputSchema)
   if (output.ok) {

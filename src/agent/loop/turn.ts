@@ -1,14 +1,13 @@
 /**
- * Turn: one model call plus the calls it asked for (DESIGN §2). There is one loop for everything; streaming is the sink
- * that the model step writes to.
+ * Turn: one model call and the calls of its answer (DESIGN §2). There is one loop for everything; streaming is only the
+ * sink of the model step.
  *
- * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope
- * of its own, told in call order.
- * Does not own: when there is another turn (turn-loop.ts), what a call does (binding.ts). A call for which there is
- * room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others
- * hold ends by itself: nobody waits for ever.
- * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a
- * call used is recorded with its end).
+ * Owns: the model step (its reserve, record and charge) and the calls of a turn: started together, each in its own
+ * scope, told in call order. Does not own: when another turn follows (turn-loop.ts), what a call does
+ * (../tool/binding.ts). A call without room in a budget waits until other calls have used less than they reserved. It
+ * holds nothing meanwhile, and reserves end by themselves, so it does not wait for ever.
+ * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (the
+ * usage of a call is recorded with its end).
  */
 import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { denies, permits } from '../../edge/index.ts'
@@ -33,29 +32,29 @@ import type { Prompt } from '../extensions/extension.ts'
 import { earlierQuestion, approvalRefusal, passGate } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
-/** What asks a model agent's model. Made once per definition. */
+/** The caller of a model. Made once per definition. */
 export interface ModelCaller {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
   readonly retry: RetryPolicy | undefined
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
-  /** What for, if not for a turn. Nobody sees such an answer in the making. */
+  /** The purpose, if it is not a turn. Such an answer is not streamed. */
   readonly purpose?: 'summary' | 'choice'
 }
 
-/** How the call counts. `last`: it may take the turn that is kept for the last answer. */
+/** How the call counts. `last`: it may use the turn reserved for the last answer. */
 export interface ModelCallOptions {
   readonly last?: boolean
-  /** Whether what it may call is a verb of Reeve's own, whose arguments are structure. Default: nothing is. */
+  /** Whether a name is one of Reeve's own verbs, whose arguments are structure. Default: none is. */
   readonly isVerb?: (name: string) => boolean
 }
 
-/** The most tokens an answer may have where tokens or dollars are limited and nobody has set `maxOutputTokens`. */
+/** The default `maxOutputTokens` where tokens or dollars are limited. */
 const defaultOutputCap = 4_096
 const oneTurn: Charge = { turns: 1 }
 
-/** Asks the model once. The step's own retries are the only ones. */
+/** Calls the model once. Only the step itself retries. */
 export async function askModel(
   asking: ModelCaller,
   state: ConversationState,
@@ -115,13 +114,10 @@ export async function askModel(
   }
 }
 
-/** How long a call waits before it is looked at again whether there is room for it, each time longer. */
+/** The delays before a call checks for room in its budget again. */
 const roomWaits = { backoffMs: 500, maxBackoffMs: 60_000 } as const
 
-/**
- * Waits for a while: what is under way may end and use less than was set aside for it. In a pause, which lets nothing
- * out, nobody looks.
- */
+/** Waits a while: pending calls may end and use less than they reserved. During a pause, nothing is checked. */
 async function waitForRoom(ctx: Context, waited: number): Promise<void> {
   const ms = backoff(roomWaits, waited, undefined, () => ctx.random())
   await ctx.next(ctx.ask('until', { until: new Date(ctx.now().getTime() + ms) }))
@@ -149,8 +145,8 @@ function modelCharge(
 }
 
 /**
- * Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of
- * the estimate.
+ * The estimated input plus an output cap sent with the call, so that the reserve is an upper bound except for the error
+ * of the estimate.
  */
 function budgetOf(
   asking: ModelCaller,
@@ -171,8 +167,8 @@ function budgetOf(
 }
 
 /**
- * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled.
- * The results are in call order.
+ * Runs the calls of one answer. All start at once; those marked `last` follow one by one when the others have settled.
+ * Results are in call order.
  */
 export async function runCalls(
   state: ConversationState,
@@ -231,8 +227,8 @@ function runCall(
 }
 
 /**
- * May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a
- * failure.
+ * Runs a call that another call of the turn may stop. Not used with middlewares around calls, which would see the stop
+ * as a failure.
  */
 async function runStoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
   state.calls.add(ctx)
@@ -243,7 +239,7 @@ async function runStoppable<T>(state: ConversationState, ctx: Context, work: () 
   }
 }
 
-/** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
+/** Reeve's own verbs need an approval only if the edge names them; `all` means all tools. */
 async function gatedVerb(
   state: ConversationState,
   ctx: Context,
@@ -296,7 +292,7 @@ async function unknownTool(
 }
 
 /**
- * The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes.
+ * The tools that the model is offered, without those that the edge forbids. The same list again while nothing changes.
  */
 export function offeredTools(
   specs: readonly ToolSpec[],

@@ -1,7 +1,8 @@
 /**
- * Ask supervisor: the tool by which a model asks its leader a question, where the leader takes questions.
+ * Ask supervisor: the tool by which a model asks its leader a question, if the leader accepts questions.
  *
- * Owns: its schema and words. Does not own: how a question travels (../code/leader-question.ts), how it is answered (../supervisor).
+ * Owns: its schema and texts. Does not own: how a question travels (../code/leader-question.ts), how it is answered
+ * (../../supervisor).
  */
 import { askTool, failure, isObject } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
@@ -11,7 +12,7 @@ import { MergedToolbox, refuse, type Binding, type CallResult, type Opening } fr
 import { invalidInput } from '../approval/tool-gate.ts'
 import { askSupervisor } from '../code/leader-question.ts'
 
-/** The opening of a model agent that may ask its leader. The same where questions are not taken. */
+/** Adds the tool to the opening of a model agent whose leader accepts questions. */
 export function withQuestions(opening: Opening, { leader: { questionsTo: to } }: Edge): Opening {
   return to === undefined ? opening : { ...opening, toolbox: new MergedToolbox(opening.toolbox, [askSupervisorTool]) }
 }

@@ -1,9 +1,9 @@
 /**
- * Binding: what the turn loop knows of anything a model may call. Tools, delegation, forwarding and recruiting all look
- * the same to it.
+ * Binding: anything a model may call, as the turn loop sees it. Tools, delegation, forwarding and recruiting all look
+ * the same.
  *
- * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (tool-gate.ts for
- * tools, ../supervisor).
+ * Owns: the interfaces between the loop and the providers of calls. Does not own: any such provider
+ * (../approval/tool-gate.ts for tools, ../../supervisor).
  */
 import { asText, type Failure, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -17,53 +17,52 @@ export type { CallResult } from './call-result.ts'
 export interface Binding {
   readonly spec: ToolSpec
   /**
-   * A verb of Reeve's own: permissions name the tools of users, so of them only an explicit `deny` or `approval` holds
-   * for it.
+   * One of Reeve's own verbs. Permissions name users' tools, so for a verb only an explicit `deny` or `approval` holds.
    */
   readonly verb?: boolean
   /** Runs after all other calls of its turn have settled. */
   readonly last?: boolean
   /**
-   * Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a
-   * defect in the code.
+   * Runs the call in its own scope. Resolves to what the model is told. Rejects only with `Cancelled`, or for a defect
+   * in the code.
    */
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult>
   /**
-   * Takes the call's place among others before somebody decides whether it may run: decisions come in any order, calls
-   * count in theirs.
+   * Takes the position of the call before its approval is decided: decisions arrive in any order, but calls count in
+   * theirs.
    */
   placed?(call: ToolCall): Pick<Binding, 'run'>
 }
 
 /**
- * What a model may call in the next turn. `specs` may be another list after each turn; while nothing changes it is the
- * same object.
+ * What a model may call in the next turn. `specs` may change after each turn; while nothing changes it is the same
+ * object.
  */
 export interface Toolbox {
   readonly specs: readonly ToolSpec[]
   find(name: string): Binding | undefined
 }
 
-/** Work that goes on while the model agent that asked for it does something else. */
+/** Work that continues while the model agent does something else. */
 export interface Background extends WorkDeferrer {
-  /** Tells the model what has ended since it was asked last. Called before each turn. */
+  /** Tells the model what has ended since its last call. Called before each turn. */
   deliver(state: ConversationState): void
   /**
-   * Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an
+   * Resolves to true when there is something to deliver, and to false at once if nothing is pending. Called where an
    * answer would end the work.
    */
   more(): Promise<boolean>
   /**
-   * Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last,
-   * because nothing can be told after it.
+   * Resolves when all work has ended that an answer must wait for. Called before the last turn, because nothing can be
+   * told after it.
    */
   rest(): Promise<void>
   /**
-   * How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered,
-   * else stopped, and has ended before it does. Their results stand in its conversation then.
+   * The final outcome of the leader. If it has answered, pending work is awaited; otherwise it is stopped. All work has
+   * ended before the leader does, and its results are in the conversation.
    */
   end(outcome: Outcome, state: ConversationState): Promise<Outcome>
-  /** What is under way, one line each, for a model that is not shown any more how it began. */
+  /** The pending work, one line each, for a model whose prompt no longer shows how it began. */
   lines(): readonly string[]
 }
 
@@ -80,7 +79,7 @@ export function fixedToolbox(bindings: readonly Binding[]): Toolbox {
   return { specs: bindings.map((binding) => binding.spec), find: (name) => byName.get(name) }
 }
 
-/** Another toolbox without some of its tools: they are neither offered nor found. */
+/** A toolbox without some tools of another: they are neither offered nor found. */
 export class FilteredToolbox implements Toolbox {
   readonly #inner: Toolbox
   readonly #missing: ReadonlySet<string>
@@ -106,7 +105,7 @@ export class FilteredToolbox implements Toolbox {
   }
 }
 
-/** Another toolbox with more tools. One of its own under the same name stays what it is. */
+/** A toolbox with further tools. A tool of the inner toolbox takes precedence over one of the same name. */
 export class MergedToolbox implements Toolbox {
   readonly #inner: Toolbox
   readonly #more: readonly Binding[]
@@ -133,15 +132,15 @@ export class MergedToolbox implements Toolbox {
   }
 }
 
-/** Refuses a call: a fact for the journal, and for the model a text that says why. */
+/** Refuses a call: records a fact, and tells the model why. */
 export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
   return { content: told, isError: true }
 }
 
 /**
- * A tool has done its work, and what was to follow from its result does not: a fact for the journal, and for the model
- * the result with `why`. No error, or it would call the tool again.
+ * A tool has run, but its action is not applied: records a fact, and tells the model the result with `why`. Not an
+ * error, or the model would call the tool again.
  */
 export function withoutAction(
   ctx: Context,

@@ -1,22 +1,22 @@
 /**
- * Final arguments: what a tool will really run with, as JSON: after validation, with defaults and transforms applied,
- * without what its schema leaves out.
+ * Final arguments: what a tool actually runs with, as JSON: validated, with defaults and transforms applied, without
+ * members that its schema drops.
  *
- * Owns: that value, and what becomes of arguments that a human has edited. Pure as long as the schema is. Does not own:
- * asking (tool-gate.ts, code-approval.ts).
- * Holds: an approver is shown this value and nothing else, and its digest is what an approval holds for.
+ * Owns: that value, and the check of arguments that a human edited. Pure if the schema is. Does not own: asking
+ * (../approval/tool-gate.ts, ../approval/code-approval.ts).
+ * Holds: an approver sees exactly this value, and an approval holds for its digest.
  */
 import { canonical, isObject, jsonProblem, type Json } from '../../core/index.ts'
 import type { Checked, Schema } from '../../edge/index.ts'
 import type { Agent } from '../definition.ts'
 
 /**
- * What becomes of arguments that a human has edited: a text says why they do not fit; `runs` is what the tool would run
- * with, where that is something else; undefined: exactly this.
+ * The check of edited arguments. A text says why they do not fit. `runs`: what the tool would run with, if that
+ * differs. Undefined: exactly these.
  */
 export type Fit = string | undefined | { readonly runs: Json }
 
-/** As much of a tool as says what it runs with. */
+/** The part of a tool that decides its final arguments. */
 interface RunnableTool {
   readonly input: Schema
   readonly work:
@@ -25,31 +25,29 @@ interface RunnableTool {
 }
 
 /**
- * The arguments as they run. Where they hold what JSON cannot (a Map, a class of the user's), those that were given:
- * the same ones make the same value.
+ * The arguments as they run. If they hold values that JSON cannot (a Map, a user's class), the given ones, which always
+ * parse to the same value.
  */
 export function finalArguments(value: unknown, given: Json): Json {
   const final = asJson(value)
   return final === undefined || canonical(final) === canonical(given) ? given : final
 }
 
-/** What becomes of arguments under a schema. */
+/** Checks arguments against a schema. */
 export function fitUnderSchema(checked: Checked<unknown>, given: Json): Fit {
   if (!checked.ok) return checked.problem
   const runs = finalArguments(checked.value, given)
   return runs === given ? undefined : { runs }
 }
 
-/**
- * What a tool runs with, of a value that its schema has made: an agent as a tool makes of it what its own schema says.
- */
+/** The final arguments of a parsed value. An agent as a tool also applies its own schema. */
 export function runArguments(tool: RunnableTool, value: unknown, given: Json): Json {
   const final = finalArguments(value, given)
   const own = ownSchema(tool)?.check(final)
   return own?.ok === true ? finalArguments(own.value, final) : final
 }
 
-/** What becomes of arguments for a tool that a human has edited. */
+/** Checks edited arguments of a tool. */
 export function fitOfTool(tool: RunnableTool, checked: Checked<unknown>, given: Json): Fit {
   const own = checked.ok ? ownSchema(tool)?.check(finalArguments(checked.value, given)) : undefined
   return own?.ok === false
@@ -58,9 +56,8 @@ export function fitOfTool(tool: RunnableTool, checked: Checked<unknown>, given: 
 }
 
 /**
- * What crosses to work that is begun as a worker, which validates by its own schema: the arguments as they were
- * approved, where that changes nothing of them, else what it makes them of. `from`: what was validated, `value`: what
- * that made of it.
+ * The input of work that runs as a worker and validates by its own schema: the approved arguments if validation does
+ * not change them, else the validated ones. `from`: what was validated; `value`: the result.
  */
 export function crossingArguments(tool: RunnableTool, approved: Json, from: Json, value: unknown): Json {
   const isAgent = tool.work.kind === 'agent'
@@ -71,7 +68,7 @@ export function crossingArguments(tool: RunnableTool, approved: Json, from: Json
     : given
 }
 
-/** A brief as its agent works on it: what an approver is shown of work that has not begun. */
+/** A brief as its agent will receive it. An approver sees this before the work begins. */
 export function finalBrief(
   { inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>,
   given: Json,
@@ -80,18 +77,18 @@ export function finalBrief(
   return checked?.ok === true ? finalArguments(checked.value, given) : given
 }
 
-/** What becomes of a brief that a human has edited. */
+/** Checks a brief that a human edited. */
 export function fitOfBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>, given: Json): Fit {
   const checked = inputSchema?.check(given)
   if (checked === undefined || (checked.ok && parsesInput !== true)) return undefined
   return fitUnderSchema(checked, given)
 }
 
-/** What an agent as a tool validates by. */
+/** The schema by which an agent as a tool validates. */
 const ownSchema = ({ work }: RunnableTool): Schema | undefined =>
   work.kind === 'agent' ? work.agent.inputSchema : undefined
 
-/** Dates and big integers as text, absent members left out; undefined for everything that would lose something. */
+/** Dates and big integers as text, without undefined members. Undefined for values that would lose something. */
 function asJson(value: unknown): Json | undefined {
   if (jsonProblem(value) === undefined) return JSON.parse(JSON.stringify(value)) as Json
   if (typeof value === 'bigint') return String(value)

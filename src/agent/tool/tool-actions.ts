@@ -1,9 +1,9 @@
 /**
- * Tool actions: what follows from a tool's result for the agent that called it: break, return, exit, transfer.
+ * Tool actions: what the result of a tool does to its agent: break, return, exit, transfer.
  *
- * Owns: reading a tool's action rule. Does not own: the ends themselves (turn-loop.ts), running the tool
- * (tool-gate.ts). Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the
- * call has ended, and takes effect when the turn has.
+ * Owns: applying a tool's action rule. Does not own: the ends themselves (../loop/turn-loop.ts), running the tool
+ * (../approval/tool-gate.ts). Each action belongs to one call, so concurrent calls of one tool do not mix. It is
+ * decided when the call has ended, and takes effect when the turn has.
  */
 import { completed, failure, FailureError, messageOf } from '../../core/index.ts'
 import { thrownTold, type Schema } from '../../edge/index.ts'
@@ -15,16 +15,16 @@ import { checkOutput, outputOf } from '../output.ts'
 import type { ActionRule, ToolAction } from './tool.ts'
 import { transferResult } from './transfer-tool.ts'
 
-/** Where a call was made. */
+/** The call that an action belongs to. */
 interface ActionCall {
   readonly ctx: Context
   readonly call: ToolCall
   readonly state: ConversationState
-  /** What a result must fit that becomes the agent's answer. */
+  /** The schema of the agent's answer, for results that become the answer. */
   readonly answer: Schema | undefined
 }
 
-/** A result with what follows from it. */
+/** The result with its actions applied. */
 export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: ActionCall): CallResult {
   try {
     const given = typeof rule === 'function' ? rule(told.content, input) : rule

@@ -1,10 +1,10 @@
 /**
- * Tool: something an agent can do. An *effect* (`execute`: one step, recorded once, may not wait for the inbox) or an
+ * Tool: something an agent can do. An *effect* (`execute`: one recorded step that cannot wait for the inbox) or an
  * *orchestration* (`run`: a child activation with the whole context).
  *
- * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and
- * running a call (tool-gate.ts).
- * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
+ * Owns: the definition, its defaults and checks, the adoption of AI SDK tools. Does not own: gating and running a call
+ * (../approval/tool-gate.ts).
+ * Holds: its part of K6: a tool is `idempotent` by default, a sensitive one `once`.
  */
 import {
   choice,
@@ -46,22 +46,19 @@ import type { ConversationState } from '../loop/conversation-state.ts'
 import { retryCheck } from '../retry-check.ts'
 import type { AgentContext } from '../code/agent-context.ts'
 
-/** What `execute` gets besides the input. */
+/** The second argument of `execute`. */
 export interface ToolIO extends StepIO {
   /** The model's id of the call. */
   readonly callId: string
-  /** Who asked for the run. A copy, read-only. */
+  /** The caller of the run. A read-only copy. */
   readonly caller: Caller
-  /**
-   * What this very call was approved with, where it needed an approval. For a service that is to check it:
-   * `signCapability`.
-   */
+  /** The approval of this call, if it needed one. To let a service verify it, use `signCapability`. */
   readonly capability?: UsedCapability | undefined
 }
 
 /** When and how a call needs a human's approval. */
 export interface ApprovalRule<I = unknown> {
-  /** Pure; default: always. If it throws, the approval is asked for. */
+  /** Pure. Default: always. If it throws, an approval is asked for. */
   readonly when?: (input: I) => boolean
   /** Default `high` for a sensitive tool, else `medium`. */
   readonly risk?: Risk
@@ -69,16 +66,16 @@ export interface ApprovalRule<I = unknown> {
   readonly timeoutMs?: ApprovalTimeout
   /** Default `reject`. `approve` is refused for sensitive tools and for high and critical risk. */
   readonly onTimeout?: 'reject' | 'approve'
-  /** Why it is asked, for the one who decides. */
+  /** The reason shown to the approver. */
   readonly reason?: string
   /**
-   * Milliseconds after the decision in which the call must have begun, each of its tries too; then it is not done and
-   * has to be approved again. Default: a day.
+   * Milliseconds after the decision within which the call, and each of its attempts, must begin. Later it does not run
+   * and must be approved again. Default: a day.
    */
   readonly validForMs?: number
 }
 
-/** A tool, compiled. Immutable; may be given to any number of agents. */
+/** A compiled tool. Immutable; any number of agents may use it. */
 export interface Tool<Name extends string = string> {
   readonly kind: 'tool'
   readonly name: Name
@@ -88,24 +85,24 @@ export interface Tool<Name extends string = string> {
   readonly input: Schema
   readonly sensitive: boolean
   readonly approval: ApprovalRule | undefined
-  /** What a call costs, in US dollars, as far as it is known. */
+  /** The cost of a call in US dollars, if known. */
   readonly costUsd?: number | ((input: unknown) => number)
   readonly work: EffectWork | OrchestrationWork | AgentWork
-  /** What a result makes of the work of whoever called. */
+  /** What a result does to the calling agent. */
   readonly action: ActionRule | undefined
-  /** Whoever calls does not wait for it. */
+  /** The caller does not wait for it. */
   readonly background?: true
 }
 
 /**
- * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the
+ * What follows a result. `return`: it is the answer, and the model is not called again. `exit`: it is the answer of the
  * whole run (`{ exit: 'supervisor' }`: of the work under the nearest router or round table). `break`: the nearest loop
- * ends, the agent goes on. `{ transfer }`: control is handed to that agent.
+ * ends, the agent continues. `{ transfer }`: control goes to that agent.
  */
 export type ToolAction =
   'return' | 'exit' | 'break' | { readonly exit: 'supervisor' } | { readonly transfer: string; readonly task?: string }
 
-/** An action, several, or what a pure function makes of the result and the input. A call that failed has none. */
+/** An action, several, or a pure function of the result and the input. A failed call has none. */
 export type ActionRule<I = unknown> =
   ToolAction | readonly ToolAction[] | ((output: Json, input: I) => ToolAction | readonly ToolAction[] | undefined)
 
@@ -124,7 +121,7 @@ interface OrchestrationWork {
   readonly run: (ctx: AgentContext, input: unknown) => Promise<unknown>
 }
 
-/** Another agent, called and answering. */
+/** Another agent as a tool. */
 export interface AgentWork {
   readonly kind: 'agent'
   readonly agent: Agent
@@ -132,7 +129,7 @@ export interface AgentWork {
   readonly limits?: Limits
   /** What crosses to it. */
   readonly crossing: (input: Json, call: ToolCall, state: ConversationState) => { readonly brief: Brief } & Grant
-  /** What becomes of whoever called when it does not complete: it is told, or ends in the same way. */
+  /** What happens to the caller if it does not complete: the caller is told, or ends in the same way. */
   readonly onFailure: 'tell' | 'fail'
 }
 
@@ -141,30 +138,30 @@ type ToolInput<S> = [S] extends [undefined] ? { readonly [name: string]: Json } 
 interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
   readonly name: Name
-  /** What it does and when to use it, for the model. */
+  /** What it does and when to use it. The model reads this. */
   readonly description?: string
   /**
    * Standard Schema (zod, valibot, arktype, …), an AI SDK schema, or plain JSON Schema. Default: an object with
    * anything in it.
    */
   readonly input?: S
-  /** The arguments as JSON Schema, for schema libraries that cannot say it themselves. */
+  /** The arguments as JSON Schema, for schema libraries that cannot produce it. */
   readonly parameters?: JsonSchema
-  /** Every call needs an approval, and nothing repeats it without somebody's word. Default false. */
+  /** Every call needs an approval, and after a crash it is repeated only if a human says so. Default false. */
   readonly sensitive?: boolean
   /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
   readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
   /**
-   * What a call costs, in US dollars: an amount, or a pure function of the input. Where humans oversee the work, they
-   * see what costs too much. Default: unknown. If it throws, they are asked.
+   * The cost of a call in US dollars: an amount, or a pure function of the input. With oversight, humans review calls
+   * that cost too much. Default: unknown. If it throws, they are asked.
    */
   readonly costUsd?: number | ((input: ToolInput<S>) => number)
-  /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
+  /** What a result does to the calling agent. Default: nothing, and its model is called again. */
   readonly action?: ActionRule<ToolInput<S>>
   /**
-   * Whoever calls does not wait: the call is answered at once with a placeholder, the agent goes on, and the result
-   * takes its place once it is there. An answer that the agent gives meanwhile ends nothing before that. An approval is
-   * waited for in the background, too. Default false. Not with an `action`.
+   * The caller does not wait: the call returns a placeholder, the agent continues, and the result replaces the
+   * placeholder later. An answer given before that does not end the work. An approval is awaited in the background,
+   * too. Default false. Not with an `action`.
    */
   readonly background?: boolean
   readonly version?: string
@@ -173,8 +170,8 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
 /** A tool that is one effect. */
 export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
   /**
-   * How it behaves when it must be run again after a crash: `read` changes nothing, `idempotent` (default) may be
-   * repeated with the same `io.key`, `once` (default if sensitive) is never repeated without somebody's word.
+   * How it behaves when it must run again after a crash: `read` changes nothing, `idempotent` (default) may be repeated
+   * with the same `io.key`, `once` (default if sensitive) is repeated only if a human says so.
    */
   readonly effect?: 'read' | 'idempotent' | 'once'
   /** For one attempt. Default: no limit. */
@@ -182,8 +179,8 @@ export interface EffectToolOptions<Name extends string, S extends SchemaLike | u
   /** Default: 3 attempts in all, with backoff; `once` has one. */
   readonly retry?: RetryPolicy
   /**
-   * Does it. Returns JSON (nothing is `null`). What it throws is told to the model; a FailureError or ReeveError says
-   * whether trying again may help.
+   * Runs the tool. Returns JSON (nothing is `null`). The model sees the message of a throw; a FailureError or
+   * ReeveError says whether a retry may help.
    */
   readonly execute: (input: ToolInput<S>, io: ToolIO) => unknown
 }
@@ -229,7 +226,7 @@ const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
 }
 const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
 
-/** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
+/** Defines a tool. Throws `tool.invalid` with all of its problems. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
   options: EffectToolOptions<Name, S>,
 ): Tool<Name>
@@ -295,7 +292,7 @@ export function tool(
   }
 }
 
-/** What is wrong with an action that stands fixed; what a function makes of a result is seen when it is called. */
+/** The problems of a fixed action. The result of a function is checked when it is called. */
 function actionProblems(rule: unknown, where: string): string[] {
   if (typeof rule === 'function') return []
   return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
@@ -356,7 +353,7 @@ function approvalRule(
   return always
 }
 
-/** A tool of the AI SDK (`tool()` of package `ai`, versions 5 to 7), as far as Reeve uses it. */
+/** A tool of the AI SDK (`tool()` of package `ai`, versions 5 to 7), with the members that Reeve uses. */
 export interface AiSdkTool {
   readonly description?: unknown
   readonly inputSchema?: unknown
@@ -366,12 +363,11 @@ export interface AiSdkTool {
   readonly [other: string]: unknown
 }
 
-/** What may stand behind `tools:`: Reeve's tools in a list, or a record of those and of AI SDK tools by name. */
+/** The option `tools`: a list of Reeve's tools, or a record of Reeve and AI SDK tools by name. */
 export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSdkTool }
 
 /**
- * Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's
- * own tools.
+ * The option `tools` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also for Reeve's tools.
  */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
@@ -385,7 +381,7 @@ export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   )
 }
 
-/** Tools of the AI SDK have no names of their own. */
+/** AI SDK tools have no names of their own, so a list cannot hold them. */
 function toolInList(given: unknown, i: number): Tool {
   if (hasNames(given) && isTool(mustBeToolLike(given, 'name' in given ? String(given.name) : ''))) return given as Tool
   throw new ReeveError('tool.invalid', `tools[${i}] is not a tool, but ${described(given)}`, {
@@ -393,7 +389,7 @@ function toolInList(given: unknown, i: number): Tool {
   })
 }
 
-/** An agent is the most likely thing to be taken for a tool. */
+/** An agent among the tools is the most likely mistake. */
 function mustBeToolLike<T>(given: T, name: string): T {
   if (!hasNames(given))
     throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, {
@@ -411,7 +407,7 @@ const isTool = (given: object): given is Tool => 'kind' in given && given.kind =
 const renamed = (given: Tool, name: string): Tool =>
   given.name === name ? given : { ...given, name, spec: { ...given.spec, name } }
 
-/** An AI SDK tool as it is. It says nothing about its effect, so it is `idempotent`. */
+/** Adopts an AI SDK tool. It declares no effect, so it is `idempotent`. */
 function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
   const { execute, needsApproval } = given
   if (typeof execute !== 'function') {
@@ -433,7 +429,7 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
   })
 }
 
-/** The AI SDK allows an asynchronous answer; a question that may not wait is answered with yes. */
+/** The AI SDK allows an asynchronous answer. A question that cannot wait is answered with yes. */
 function asksForApproval(needsApproval: unknown, input: unknown): boolean {
   return (
     typeof needsApproval !== 'function' ||
@@ -449,7 +445,7 @@ function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO
   })
 }
 
-/** A tool that yields shows its work in progress; the last thing it yields is the result. */
+/** A tool that yields shows its progress; the last value it yields is the result. */
 async function lastYielded(returned: unknown, io: ToolIO): Promise<unknown> {
   const result = await returned
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result

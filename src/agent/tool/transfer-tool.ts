@@ -1,10 +1,8 @@
 /**
- * Transfer by a model: the tool by which a model agent hands control to another, where whoever it works for lets it.
+ * Transfer tool: the tool by which a model agent hands control to another agent, where its flow allows it.
  *
- * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before
- * anything is claimed.
- * Does not own: who is offered and what becomes of the control (flow), how it is told apart in a history
- * (edge/history.ts).
+ * Owns: its schema and texts, the list of agents for the model, the check of its arguments. Does not own: which agents
+ * are offered and where control goes (../../flow), how a transfer appears in a history (../../edge/history.ts).
  */
 import { completed, failure, isObject, transferred, transferTool } from '../../core/index.ts'
 import type { Candidate } from '../../edge/index.ts'
@@ -13,7 +11,7 @@ import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { MergedToolbox, refuse, withoutAction, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 
-/** The opening of a model agent that may hand control on. The same if there is nobody to hand it to. */
+/** Adds the tool and the list of agents to the opening. Without candidates the opening stays as it is. */
 export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
   if (candidates.length === 0) return opening
   const { system, toolbox } = opening
@@ -26,8 +24,8 @@ export function withTransfer(opening: Opening, candidates: readonly Candidate[] 
 }
 
 /**
- * The list has the form of the spec (collaboration 1.3), so that models trained on it know it. Braces in descriptions
- * are only text.
+ * The list has the form of the spec (collaboration 1.3), which some models were trained on. Braces in descriptions are
+ * plain text.
  */
 function candidatesText(candidates: readonly Candidate[]): string {
   const list = candidates
@@ -85,7 +83,7 @@ class TransferBinding implements Binding {
   }
 }
 
-/** The end of an agent that hands control on by a call. */
+/** The result of a call that hands control on. */
 export function transferResult(
   to: string,
   ctx: Context,
@@ -102,8 +100,8 @@ export function transferResult(
 }
 
 /**
- * What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that
- * did something besides keeps its result.
+ * The result of a transfer that a later call of the same turn overrides. A tool that did more than transfer keeps its
+ * result.
  */
 export function supersededTransfer(told: CallResult, ctx: Context, call: ToolCall): CallResult {
   const action = told.finish?.action
