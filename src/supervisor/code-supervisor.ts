@@ -1,10 +1,11 @@
 /**
- * Leading by code: a supervisor led by a function. The leader's code receives its team as an object; a model
- * has verbs.
+ * Code supervisor: a supervisor led by a function. The leader's code receives its team as an object, where a model has
+ * verbs.
  *
- * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts):
- * hooks, filters and slots are the same for both, nor how code runs as an agent (../agent).
- * Holds: K3: the order of the calls in the code is the order of the delegations, so replay gives them the same names.
+ * Owns: that object, the agent made of the function. Does not own: the steps of a delegation
+ * (delegation/delegations.ts): hooks, filters and slots are the same for code and models; how code runs as an agent
+ * (../agent).
+ * Holds: K3: delegations are numbered in the order of the calls in the code, so replay gives them the same labels.
  */
 import {
   asText,
@@ -42,24 +43,24 @@ import { emptyRefusal, type Roster } from './roster.ts'
 import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
 import { isForwardable, nothingToForward } from './leader-tools.ts'
 
-/** How a delegation by code has come back. */
+/** The result of a delegation by code. */
 export interface DelegationResult<O = Json> {
   readonly worker: string
   /** `d1` for the first, `d2` for the second, … in the order of the calls. */
   readonly delegation: string
-  /** How the worker ended. One that never began has failed, and the failure says why. */
+  /** The worker's outcome. A worker that never began has failed, and the failure says why. */
   readonly outcome: Outcome<O>
-  /** What a model in the leader's place would be told: `onComplete` may have put it in other words. Never empty. */
-  readonly text: string
   /**
-   * What a model in the leader's place would be told besides: what `onComplete` has to say, what the worker has asked.
+   * The result as text, as a model in the leader's place would see it; `onComplete` may have replaced it. Never empty.
    */
+  readonly text: string
+  /** What a model in the leader's place would see besides: feedback of `onComplete`, questions of the worker. */
   readonly feedback?: string
 }
 
-/** What code may say about one delegation. */
+/** Options of one delegation. */
 export interface TeamDelegateOptions {
-  /** The most turns the worker may take. Never more than its definition allows. */
+  /** The limit of turns for the worker. Never more than its definition allows. */
   readonly turns?: number
 }
 
@@ -67,14 +68,14 @@ type WorkerNamed<Worker extends Agent, Name> = Extract<Worker, { readonly name: 
 
 /** The team of a leader that is code. */
 export interface OwnTeam<Worker extends Agent = Agent> {
-  /** Who is on the team, in the order in which they joined. */
+  /** The members of the team, in the order in which they joined. */
   readonly names: readonly NameOf<Worker>[]
   /**
-   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, slots.
-   * Several at once are fine. A worker that fails, or is refused, is an outcome; only `Cancelled` rejects. Await it:
-   * one that is still at work when the code ends is stopped, has ended `cancelled` before the leader has, `onComplete`
-   * hears of it, and the journal names it (`fact.noted`, `delegations.left`). When `onComplete` bails it resolves as
-   * ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
+   * Gives a worker a brief and waits for its outcome, under everything that `delegation` says: hooks, filters, slots.
+   * Several may run at once. A worker that fails or is refused is an outcome; only `Cancelled` rejects. Await every
+   * call: work still pending when the code ends is stopped and ends `cancelled` before the leader does, `onComplete`
+   * receives its end, and the journal names it (`fact.noted`, `delegations.left`). If `onComplete` bails, the call
+   * still resolves, later delegations are refused, and the supervisor ends `bailed`, whatever the code returns.
    */
   delegate<const Name extends NameOf<Worker>>(
     worker: Name,
@@ -82,28 +83,29 @@ export interface OwnTeam<Worker extends Agent = Agent> {
     options?: TeamDelegateOptions,
   ): Promise<DelegationResult<OutputOf<WorkerNamed<Worker, Name>>>>
   /**
-   * The output of a worker, to be returned word for word, and the fact that it was forwarded. By name the last in the
-   * order of the calls; or a delegation, `d1`. Throws `work.rejected` if there is none.
+   * The output of a worker, to be returned unchanged; records that it was forwarded. A worker's name means its last
+   * output in the order of the calls; a label such as `d1` means one delegation. Throws `work.rejected` if there is no
+   * output.
    */
   forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<WorkerNamed<Worker, Name>>
   forward(delegation: `d${number}`): Json
-  /** Takes a specialist in, for the rest of this run. A failure says why not. */
+  /** Adds a specialist to the team for the rest of this run. A failure says why not. */
   recruit(worker: NameOf<Worker>, reason: string): Failure | undefined
 }
 
-/** The team, with what only Reeve's own leaders are told: that a hook has ended the work. */
+/** The team for Reeve's own leaders, which also need to know whether a hook has ended the work. */
 export interface LeaderTeam extends OwnTeam {
   readonly bailed: Outcome | undefined
 }
 
-/** The work of a leader that is code. */
+/** The function of a leader that is code. */
 export type LeaderFunction = (ctx: AgentContext, brief: unknown, team: LeaderTeam, talk: Talk) => unknown
 
 /** The team of one activation. */
 class CodeTeam implements LeaderTeam {
-  /** What each call and each result would look like, for those who want to see how the answer came about. */
+  /** The calls and results as messages, for readers of the handoff record. */
   readonly said: HistoryEntry[] = []
-  /** How a hook has ended the work. */
+  /** The outcome with which a hook ended the work. */
   bailed: Outcome | undefined
   readonly #leader: string
   readonly #ctx: Context
@@ -113,7 +115,7 @@ class CodeTeam implements LeaderTeam {
   readonly #verb: string
   readonly #talk: Talk
   #calls: ToolCall[] = []
-  /** What was delegated and has not ended. */
+  /** Pending delegations. */
   readonly #open = new Set<Promise<unknown>>()
 
   constructor(policy: LeaderPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
@@ -143,8 +145,8 @@ class CodeTeam implements LeaderTeam {
   }
 
   /**
-   * The code has ended. What it did not wait for is stopped, `onComplete` hears of each end, and the journal says which
-   * they were.
+   * Ends the team with the code. Pending delegations are stopped, `onComplete` receives each end, and the journal names
+   * them.
    */
   async close(): Promise<void> {
     if (this.#open.size === 0) return
@@ -228,7 +230,7 @@ class CodeTeam implements LeaderTeam {
     this.said.push({ agent, message: { role: 'assistant', content: '', calls: [call] } }, { agent, message: result })
   }
 
-  /** What a delegation needs of its leader: what was said, and a place for what is to be told. */
+  /** What a delegation needs of its leader: the conversation, and a place for notes. */
   #shown(notes: string[]): LeaderState {
     return {
       edge: this.#edge,
@@ -248,13 +250,13 @@ class CodeTeam implements LeaderTeam {
 
 const unendedFailure = (why: string): Failure => failure('delegation.refused', why, 'internal')
 
-/** What a leader that is code is made of. */
+/** The parts of a code supervisor. */
 export interface CodeSupervisorParts {
   readonly name: string
   readonly description: string
   readonly version: () => string
   readonly run: LeaderFunction
-  /** What another leader takes over whose base it is. */
+  /** The definition, for a leader with this one as its base. */
   readonly definition: () => object
   readonly policy: LeaderPolicy
   readonly inputSchema: Schema | undefined
@@ -340,7 +342,7 @@ export class CodeSupervisor extends DefinedAgent {
   }
 }
 
-/** To whom was delegated, as a trail tells it: everybody of whose work something came, once. */
+/** The workers in a handoff record that returned a result, each once. */
 export function delegatedWorkers(said: readonly HistoryEntry[], verbs: VerbNames): readonly string[] {
   const good = new Set(
     said.flatMap(({ message }) => (message.role === 'tool' && message.isError !== true ? [message.callId] : [])),
@@ -349,7 +351,7 @@ export function delegatedWorkers(said: readonly HistoryEntry[], verbs: VerbNames
   return [...new Set(calls.flatMap((call) => (good.has(call.id) ? workersOfCall(call, verbs) : [])))]
 }
 
-/** Whom a call gives work to. */
+/** The workers that a call delegates to. */
 function workersOfCall({ name, input }: ToolCall, verbs: VerbNames): readonly string[] {
   const { worker, workers } = isObject(input) ? input : {}
   if (name === verbs.several) return Array.isArray(workers) ? workers.filter((each) => typeof each === 'string') : []

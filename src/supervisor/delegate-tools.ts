@@ -1,9 +1,9 @@
 /**
- * Verbs of a supervisor's model that give work: delegate, delegate_<name>, delegate_to_several.
+ * Delegate tools: the verbs by which a supervisor's model delegates: delegate, delegate_<name>, delegate_to_several.
  *
- * Owns: their schemas (what models see), what is checked before somebody is asked to work. Does not own: how a worker
- * is started (delegation/), the other verbs (leader-tools.ts). Arguments that a model invents besides are ignored: nothing
- * that it writes can resume, approve or widen anything.
+ * Owns: their schemas (what models see), the checks before a worker starts. Does not own: how a worker is started
+ * (delegation/), the other verbs (leader-tools.ts). Unknown arguments are ignored: nothing that a model writes can
+ * resume, approve or widen anything.
  */
 import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
 import { invalidInput, type Agent, type Binding, type CallResult, type ConversationState } from '../agent/index.ts'
@@ -23,9 +23,7 @@ import { keepProblem, type Keep } from './worker/race.ts'
 import { describeWorker } from './roster.ts'
 import { objectSchema, textSchema, type TeamAccess } from './leader-tools.ts'
 
-/**
- * What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs.
- */
+/** A verb that delegates. Its position among the delegations is taken when the call arrives, not when it runs. */
 abstract class DelegationBinding implements Binding {
   readonly verb = true
   abstract readonly spec: ToolSpec
@@ -52,7 +50,7 @@ abstract class DelegationBinding implements Binding {
   ): Promise<CallResult>
 }
 
-/** `delegate`: gives work to a worker that takes text. */
+/** `delegate`: delegates to a worker that takes text. */
 export class DelegateBinding extends DelegationBinding {
   readonly spec: ToolSpec
   readonly #names: readonly string[]
@@ -100,11 +98,11 @@ export class DelegateBinding extends DelegationBinding {
   }
 }
 
-/** Models put numbers in quotes. */
+/** Models sometimes write numbers as text. */
 const unquoted = (given: Json): Json =>
   typeof given === 'string' && /^\d+$/.test(given.trim()) ? Number(given) : given
 
-/** A number of turns as models give it; left out or null: as many as the worker has. */
+/** The limit of turns as models give it. Absent or null: that of the worker. */
 function turnsOf(given: Json | undefined): number | undefined | 'invalid' {
   if (given === undefined || given === null) return undefined
   const turns = unquoted(given)
@@ -138,7 +136,7 @@ function unknownWorker(
   return refuseDelegation(ctx, call, worker, what, label)
 }
 
-/** `delegate_<name>`: gives work to the one worker that takes this input. */
+/** `delegate_<name>`: delegates to the one worker that takes this input. */
 export class TypedDelegateBinding extends DelegationBinding {
   readonly spec: ToolSpec
   readonly #worker: string
@@ -181,7 +179,7 @@ export class TypedDelegateBinding extends DelegationBinding {
   }
 }
 
-/** What a model may say about waiting, where somebody may work in the background. */
+/** The parameter `background`, if any of these workers may work in the background. */
 function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonObject {
   const may = names.filter((name) => team.disposition(name) !== undefined)
   if (may.length === 0) return {}
@@ -201,7 +199,7 @@ function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonOb
   }
 }
 
-/** Whether its leader goes on at once. What a model says counts only where there is a choice. */
+/** Whether the leader continues at once. The model's wish counts only if there is a choice. */
 const isDeferred = (usual: Disposition | undefined, wish: Json | undefined): boolean =>
   usual !== undefined && (typeof wish === 'boolean' ? wish : usual === 'deferred')
 
@@ -212,13 +210,13 @@ const withBackground = (json: JsonObject, more: JsonObject): JsonObject => {
     : { ...json, properties: { ...properties, ...more } }
 }
 
-/** Whether `background` belongs to what the worker takes, and is no word on waiting. */
+/** Whether `background` is a parameter of the worker itself. */
 const takesBackground = (json: JsonObject | undefined, mayDefer: boolean): boolean => {
   const properties = json?.['properties']
   return isObject(properties) ? 'background' in properties : !mayDefer
 }
 
-/** The input without the word on waiting. A worker may take an `input` of that name. */
+/** The input without the `background` parameter of the verb. A worker may have a member named `input`. */
 const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject =>
   input === undefined ? rest : { input, ...rest }
 

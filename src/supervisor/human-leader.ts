@@ -1,10 +1,10 @@
 /**
- * human(): a person as an agent: somebody who does the work, or who leads those that do.
+ * human(): a person as an agent, who does the work or leads a team.
  *
- * Owns: the public constructor, and how a person leads: what they are shown, what they may say. Does not own: how a
- * person is asked (agent/human.ts), the way of a delegation (code-supervisor.ts): a person who leads is a leader that is code,
- * and the code asks.
- * Holds: K3: whatever is done follows from recorded answers, in their order.
+ * Owns: the public constructor, and how a person leads: what they see and may answer. Does not own: how a person is
+ * asked (../agent/human.ts), the steps of a delegation (code-supervisor.ts): a person who leads is a code leader whose
+ * code asks the person.
+ * Holds: K3: everything follows from recorded answers, in their order.
  */
 import {
   described,
@@ -44,7 +44,7 @@ import { codeSupervisor, type Supervisor, type TeamFacts } from './supervisor.ts
 
 /**
  * A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes
- * one; a list: at once), `{ forward: 'd1' }` or `{ answer }`.
+ * one; a list runs at once), `{ forward: 'd1' }` or `{ answer }`.
  */
 export interface LeadingHumanOptions<
   Name extends string,
@@ -56,7 +56,7 @@ export interface LeadingHumanOptions<
     HumanFacts<Name, In, Out>,
     Pick<TeamFacts<Workers, readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'> {}
 
-/** What a person answers: what their schema says, else any JSON value. */
+/** The output type of a person: the type of their schema, else any JSON value. */
 type HumanAnswer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
 type AnyLeader = AnyHuman &
@@ -65,14 +65,14 @@ type AnyLeader = AnyHuman &
 const leaderNames: NamesOf<AnyLeader> = { ...humanNames, workers: true, delegation: true, concurrency: true }
 
 /**
- * A person as an agent, wherever an agent may stand: a worker, a speaker at a round table, a step of a flow, a task of
- * a plan, an agent as a tool, a root; with `workers` a leader. They are asked by an interrupt, and answer with
- * `run.answer`; an answer that does not fit is asked for again, with what is wrong with it. While they think, they hold
- * no permit and no memory.
+ * Makes an agent of a person. It works wherever agents do: as a worker, a speaker at a round table, a step of a flow, a
+ * task of a plan, a tool, a root; with `workers` as a leader. The person is asked by an interrupt and answers with
+ * `run.answer`; an invalid answer is asked for again, with the problem. While the person thinks, the agent holds no
+ * slot and no memory.
  *
- * Where control may be handed on, `{ transfer: 'name', task? }` hands it on. A name that is given with the answer
- * (`by`) stands on the outcome. Throws `agent.invalid` for what are no options, and for a leader `team.empty` and
- * `team.invalid`; everything else that is wrong is found together when a runtime is made.
+ * Where control may be handed on, `{ transfer: 'name', task? }` hands it on. The name given with the answer (`by`) is
+ * kept in the outcome. Throws `agent.invalid` for invalid options, and for a leader `team.empty` and `team.invalid`.
+ * All other problems are reported together when a runtime is made.
  */
 export function human<
   const Name extends string,
@@ -109,21 +109,21 @@ function makeHumanLeader(options: AnyLeader): Agent {
   return Object.assign(made, { channels: channelsOf(options) })
 }
 
-/** Somebody is to work. */
+/** A delegation that the person orders. */
 interface DelegationOrder {
   readonly worker: string
   readonly brief: Json
   readonly turns?: number
 }
 
-/** What a person who leads has said. */
+/** The decision of a person who leads. */
 type LeaderDecision =
   | { readonly type: 'delegate'; readonly orders: readonly DelegationOrder[] }
   | { readonly type: 'forward'; readonly what: string }
   | { readonly type: 'answer'; readonly answer: Json }
   | { readonly type: 'transfer'; readonly end: CodeEnd }
 
-/** One person at the head of a team, for one piece of work. */
+/** A person leading a team, for one activation. */
 class HumanLeader {
   readonly #options: AnyLeader
   readonly #output: Schema | undefined
@@ -190,7 +190,7 @@ class HumanLeader {
     return { word: value as LeaderDecision, by }
   }
 
-  /** The team, and what has come of it so far. */
+  /** The team and the results so far. */
   #more(problem: string | undefined): JsonObject {
     return {
       workers: this.#team.names.map((name) => {
@@ -212,7 +212,7 @@ class HumanLeader {
     }
   }
 
-  /** Pure. */
+  /** Validates an answer. Pure. */
   #read(answer: Json): Checked<LeaderDecision> {
     const handed = transferAnswer(answer, this.#talk.candidates)
     if (handed !== undefined) return handed.ok ? { ok: true, value: { type: 'transfer', end: handed.value } } : handed

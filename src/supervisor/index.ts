@@ -1,4 +1,4 @@
-/** Many model agents led by one: delegate, forward, recruit; and conversations that somebody leads. */
+/** Agents led by one leader: delegate, forward, recruit; and conversations with a chair. */
 export { ledger, type LedgerOptions } from './conversation/ledger.ts'
 export { human, type LeadingHumanOptions } from './human-leader.ts'
 export { roundtable, type RoundtableOptions } from './conversation/roundtable.ts'

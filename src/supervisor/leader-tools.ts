@@ -1,10 +1,10 @@
 /**
- * Verbs of a supervisor's model that begin no delegation: forward_message, stop_delegation, recruit; and the team, as
- * all its verbs see it.
+ * Leader tools: the verbs of a supervisor's model that do not delegate (forward_message, stop_delegation, recruit), and
+ * the team as all verbs see it.
  *
- * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work
- * (delegate-tools.ts). Arguments that a model invents besides are ignored: nothing that it writes can resume, approve
- * or widen anything.
+ * Owns: their schemas (what models see), their checks and replies. Does not own: the verbs that delegate
+ * (delegate-tools.ts). Unknown arguments are ignored: nothing that a model writes can resume, approve or widen
+ * anything.
  */
 import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
 import { checkOutput, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
@@ -41,9 +41,9 @@ export interface TeamAccess {
     shared: Omit<SharedDelegation, 'workers'>,
     place: DelegationPosition,
   ): Promise<CallResult>
-  /** What becomes of a call to this worker that says nothing about it; undefined if its leader always waits. */
+  /** The disposition of a call to this worker without a wish of the model. Undefined: the leader always waits. */
   disposition(worker: string): Disposition | undefined
-  /** Takes a specialist in, from the next turn on; a failure says why not. */
+  /** Adds a specialist from the next turn on. A failure says why not. */
   recruit(name: string): Failure | undefined
   describe(name: string): string
 }
@@ -57,8 +57,8 @@ export const objectSchema = (properties: JsonObject, required: readonly string[]
 })
 
 /**
- * `forward_message`: the leader answers with a worker's output, verbatim, and is done. Runs after the delegations of
- * its turn.
+ * `forward_message`: the leader answers with a worker's unchanged output and ends. Runs after the delegations of its
+ * turn.
  */
 export class ForwardBinding implements Binding {
   readonly verb = true
@@ -172,7 +172,7 @@ export class RecruitBinding implements Binding {
   }
 }
 
-/** `stop_delegation`: ends one delegation, and the leader goes on. */
+/** `stop_delegation`: ends one delegation; the leader continues. */
 export class StopBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec

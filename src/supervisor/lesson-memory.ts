@@ -1,38 +1,38 @@
 /**
- * Lessons: what reflect() keeps of each attempt, how what is like a new request is found again, and what is made of it
- * for the next leader.
+ * Lesson memory: what reflect() keeps of each attempt, how lessons of similar requests are found, and the advice made
+ * of them.
  *
- * Owns: the lesson, the memory it is kept in if nobody gives another, likeness, the words of the advice. Does not own:
- * when lessons are made and recalled (reflect.ts).
+ * Owns: the form of a lesson, the default memory, similarity, the wording of the advice. Does not own: when lessons are
+ * saved and recalled (reflect.ts).
  * Holds: K3, K10: what a memory recalls is recorded, so replay gives the same advice. A memory that fails is a fact
- * (`hook.failed`) and never the failure of the work. Advice for the system text is made of names and numbers only: what
- * users and judges wrote is told as a user's note, so nobody writes instructions by it.
+ * (`hook.failed`) and never a failure of the work. Advice in the system text holds names and numbers only. Texts of
+ * users and judges are sent as a user's note, so they cannot become instructions.
  */
 import { isObject, messageOf, type Json } from '../core/index.ts'
 import { isName } from '../agent/index.ts'
 import { isLeaving, type Context, type SessionValues, type StepIO } from '../engine/index.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
 
-/** What one attempt has taught. */
+/** The lesson of one attempt. */
 export interface Lesson {
-  /** What was asked for, shortened to 300 characters. */
+  /** The request, cut to 300 characters. */
   readonly intent: string
-  /** To whom the leader delegated. */
+  /** The workers that the leader delegated to. */
   readonly workers: readonly string[]
   readonly score: number
-  /** What the judge had to say. */
+  /** The reason of the judge. */
   readonly reason?: string
 }
 
-/** Where lessons are kept. Both may be asynchronous; each call is a recorded step, tried once. */
+/** A store of lessons. Both methods may be asynchronous; each call is a recorded step with one attempt. */
 export interface LessonMemory {
-  /** Lessons of requests like this one; the most useful first. */
+  /** Lessons of similar requests, the most useful first. */
   recall(intent: string, io: StepIO): readonly Lesson[] | Promise<readonly Lesson[]>
-  /** Keeps a lesson. After a crash it may be asked again with the same `io.key`. */
+  /** Saves a lesson. After a crash it may be called again with the same `io.key`. */
   save(lesson: Lesson, io: StepIO): unknown
 }
 
-/** How much alike two requests are, from 0 to 1. */
+/** The similarity of two requests, from 0 to 1. */
 export type Similarity = (one: string, other: string) => number | Promise<number>
 
 /** How lessons are kept and found. */
@@ -42,7 +42,7 @@ export interface LessonScope {
   readonly similarity: Similarity | undefined
 }
 
-/** How many lessons a memory keeps, how many are recalled, and how much they must be like the request. */
+/** How many lessons are kept, how many are recalled, and the least similarity. */
 const lessonsKept = 100
 const lessonsRecalled = 8
 const similarFrom = 0.3
@@ -50,7 +50,7 @@ const similarFrom = 0.3
 /** The request as a lesson keeps it. */
 export const intentOf = (brief: string): string => (brief.length > 300 ? `${brief.slice(0, 299)}…` : brief)
 
-/** Words that two requests have in common, twice, by all words of both. The same for the same texts, always. */
+/** The share of common words in two requests, from 0 to 1. Deterministic. */
 export function wordsInCommon(one: string, other: string): number {
   const [a, b] = [wordsOf(one), wordsOf(other)]
   if (a.size === 0 || b.size === 0) return 0
@@ -59,7 +59,7 @@ export function wordsInCommon(one: string, other: string): number {
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
 
-/** Lessons like this request. None if the memory fails. */
+/** Lessons of similar requests; empty if the memory fails. */
 export async function recallLessons(
   ctx: Context,
   { name, memory, similarity }: LessonScope,
@@ -100,7 +100,7 @@ async function similaritiesOf(
   return word ?? []
 }
 
-/** Keeps a lesson. A memory that fails has learned nothing. */
+/** Saves a lesson. If the memory fails, the lesson is lost. */
 export async function saveLesson(ctx: Context, { name, memory }: LessonScope, lesson: Lesson): Promise<void> {
   if (memory !== undefined) {
     await askHook(
@@ -117,12 +117,12 @@ export async function saveLesson(ctx: Context, { name, memory }: LessonScope, le
   await orHookFailed(ctx, 'memory.save', () => lastingValues(ctx, name).update(keyOf(ctx), keep))
 }
 
-/** They outlive the run and the session. */
+/** A stream that outlives the run and the session. */
 const lastingValues = (ctx: Context, name: string): SessionValues => ctx.stream(`mem_reflect.${name}`)
-/** Nobody learns from what another user has asked for. */
+/** Each user has lessons of their own. */
 const keyOf = (ctx: Context): string => `lessons/${ctx.place.caller.user ?? ''}`
 
-/** What fails here is told to the journal only. */
+/** Runs work whose failure is only recorded in the journal. */
 async function orHookFailed<T>(ctx: Context, hook: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -156,8 +156,8 @@ function lessonsProblem(word: Json): string | undefined {
 }
 
 /**
- * What the leader's system text says of its workers; undefined if there is nothing to say. `team`: who works for it
- * now, where that is known.
+ * The advice on workers for the leader's system text; undefined if there is none. `team`: its present workers, if
+ * known.
  */
 export function adviceOf(
   lessons: readonly Lesson[],
@@ -186,10 +186,7 @@ const performance = (mean: number, passAt: number): string =>
   mean >= passAt * 0.75 ? 'well' : mean <= passAt * 0.4 ? 'badly' : 'middling'
 const rounded = (score: number): string => String(Math.round(score * 100) / 100)
 
-/**
- * What judges had to say of earlier answers that were not good enough, as a user's note; undefined if they had nothing
- * to say.
- */
+/** The reasons of judges for low scores, as a user's note; undefined if there are none. */
 export function criticismOf(lessons: readonly Lesson[], passAt: number): string | undefined {
   const said = lessons.flatMap(({ score, reason }) =>
     score < passAt && reason !== undefined && reason !== '' ? [reason] : [],

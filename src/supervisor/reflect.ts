@@ -1,11 +1,11 @@
 /**
- * reflect(): an agent around an agent. It lets somebody judge the answer, tries again with what was said, gives the
- * best answer, and learns over runs which worker suits which request.
+ * reflect(): wraps an agent. A judge scores its answer, the agent tries again with the feedback, the best answer
+ * counts, and over runs it learns which worker suits which request.
  *
  * Owns: the public constructor, its options and checks, the attempts. Does not own: what is learned and how it is found
- * again (lesson-memory.ts), the agent inside, the judge.
+ * (lesson-memory.ts), the wrapped agent, the judge.
  * Holds: K7 (one outcome; never an empty success), K10: a judge that is a function is a step, one that is an agent is a
- * worker, so what it uses is accounted for.
+ * worker, so its usage is counted.
  */
 import {
   asText,
@@ -72,52 +72,51 @@ import {
   type Similarity,
 } from './lesson-memory.ts'
 
-/** What a judge that is a function is told. */
+/** The argument of a judge that is a function. */
 export interface Judged {
-  /** What was asked for. */
+  /** The brief. */
   readonly brief: Json
   readonly output: Json
   /** The output as text. */
   readonly text: string
   /** From 1. */
   readonly attempt: number
-  /** To whom it was delegated. */
+  /** The workers that were delegated to. */
   readonly workers: readonly string[]
 }
 
-/** How an agent is made to reflect. */
+/** The options of reflect(). */
 export interface ReflectOptions<Name extends string = string> {
   /** Default: `<agent>_reflected`. */
   readonly name?: Name
-  /** Default: that of the agent. */
+  /** Default: the description of the agent. */
   readonly description?: string
   /**
-   * Says how good an answer is: a function, recorded as a step; or an agent that answers with a number, true or false,
-   * or `{ score, reason }`, also as JSON text. A judge that fails has said nothing: the answer stands, and the journal
-   * has `hook.failed`.
+   * Scores an answer: a function, recorded as a step; or an agent that answers with a number, true, false or `{ score,
+   * reason }`, also as JSON text. If the judge fails, the answer stands and the journal has `hook.failed`.
    */
   readonly judge: ((given: Judged, io: StepIO) => Score | Promise<Score>) | Agent
-  /** The most attempts in one run. Default 2. */
+  /** The largest number of attempts in one run. Default 2. */
   readonly attempts?: number
-  /** The score with which an answer is good enough. Default 1. */
+  /** The score from which an answer passes. Default 1. */
   readonly passAt?: number
   /**
-   * Where lessons are kept. Default: a stream of its own that outlives runs and sessions, the newest 100 lessons of
-   * each user. `false`: nothing is learned.
+   * Where lessons are kept. Default: a stream that outlives runs and sessions, with the newest 100 lessons of each
+   * user. `false`: no lessons.
    */
   readonly memory?: LessonMemory | false
   /**
-   * How much alike two requests are, from 0 to 1; from 0.3 on, a lesson is recalled. Only for the default memory.
-   * Default: the words that they have in common.
+   * The similarity of two requests, from 0 to 1; lessons are recalled from 0.3 on. Only for the default memory.
+   * Default: the share of common words.
    */
   readonly similarity?: Similarity
   /** Hard limits of all attempts and the judge together. Default: 100 turns where it is a root. */
   readonly limits?: Limits
-  /** How closely humans look at all attempts and the judge. Default: as those of whom it wraps. */
+  /** How closely humans oversee all attempts and the judge. Default: as for the wrapped agent. */
   readonly oversight?: Oversight
-  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  /** Assesses its results: a function of the output and the brief. Default: no assessment. */
   readonly assess?: Exclude<Assess, 'report'>
-  /** The session value under which the best answer is kept. */
+  /** The session value that keeps the best answer. */
   readonly outputKey?: string
   readonly version?: string
 }
@@ -137,13 +136,13 @@ const reflectNames: NamesOf<ReflectOptions> = {
   version: true,
 }
 
-/** Turns of all attempts as a root, if nobody says. */
+/** The default limit of turns of all attempts as a root. */
 const defaultTurns = 100
 
 /**
- * Makes an agent reflect on its answers. Each attempt is a worker of its own; one that did not pass is shown its answer
- * and the judge's reason and tries again, and the best-scored answer is the output. Before the first attempt a leader
- * is told how its workers did for requests like this one. Where control is handed on, it does not leave it. Throws
+ * Makes an agent that improves its answer over several attempts. Each attempt is a worker. After an answer that did not
+ * pass, the next attempt sees that answer and the judge's reason. The answer with the best score is the output. Before
+ * the first attempt, a leader is told how its workers scored on similar requests. Handoffs stay inside. Throws
  * `team.invalid`.
  */
 export function reflect<A extends Agent, const Name extends string = `${NameOf<A>}_reflected`>(
@@ -161,7 +160,7 @@ export function reflect<A extends Agent, const Name extends string = `${NameOf<A
   >
 }
 
-/** One attempt that has ended. */
+/** A finished attempt. */
 interface Attempt {
   readonly outcome: Outcome
   readonly said: readonly HistoryEntry[]
@@ -169,7 +168,7 @@ interface Attempt {
   readonly reason?: string
 }
 
-/** An agent that reflects. */
+/** The agent that reflects. */
 export class Reflection extends DefinedAgent {
   readonly agent: Agent
   readonly #options: ReflectOptions
@@ -237,7 +236,7 @@ export class Reflection extends DefinedAgent {
     return endWith(edge, bestAttempt(made) ?? made.at(-1)!)
   }
 
-  /** What an attempt is given: how workers did before in its system text, what judges said as notes. */
+  /** The grant of an attempt: advice on workers in its system text, the judge's reasons as notes. */
   #grant(edge: Edge, lessons: readonly Lesson[], last: Attempt | undefined): LeaderGrant {
     const { passAt = 1 } = this.#options
     const advice = adviceOf(lessons, passAt, this.agent.team?.())
@@ -258,7 +257,7 @@ export class Reflection extends DefinedAgent {
     }
   }
 
-  /** An answer that did not pass, and why. */
+  /** An answer that did not pass, and the reason. */
   #again({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
     const why = reason === undefined || reason === '' ? '' : ` Feedback: ${reason}`
     if (outcome.status !== 'completed') return [note(`An earlier attempt failed. Try again and improve it.${why}`)]
@@ -273,7 +272,7 @@ export class Reflection extends DefinedAgent {
     ]
   }
 
-  /** How good an attempt is; undefined if that is not for a judge to say, or the judge has not said it. */
+  /** The score of an attempt; undefined if the attempt cannot be scored, or the judge gave no score. */
   async #judged(
     ctx: Context,
     edge: Edge,
@@ -351,11 +350,11 @@ const isMemory = (given: unknown): boolean =>
 
 const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
 
-/** Failures that would come again. */
+/** Failures that another attempt would repeat. */
 const isFinal = ({ class: of }: Failure): boolean =>
   of === 'validation' || of === 'policy' || of === 'budget' || of === 'rejected'
 
-/** The best-scored of those that have answered something; of equals the last. */
+/** The attempt with the best score that has an answer; of equal ones the last. */
 const bestAttempt = (made: readonly Attempt[]): Attempt | undefined =>
   made
     .filter(
@@ -364,7 +363,7 @@ const bestAttempt = (made: readonly Attempt[]): Attempt | undefined =>
     )
     .reduce<Attempt | undefined>((top, each) => (top === undefined || each.score >= top.score ? each : top), undefined)
 
-/** How the whole ends with this attempt. */
+/** The outcome of the whole with this attempt. */
 function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'>): Outcome {
   const isNothing = outcome.status === 'completed' && (outcome.output === null || asText(outcome.output).trim() === '')
   const ended = isNothing
@@ -373,7 +372,7 @@ function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'
   return leavesTrail(edge) ? withTrail(ended, { said }) : ended
 }
 
-/** To whom it was delegated, or control was handed on, in an attempt. */
+/** The workers that an attempt delegated to, or handed control to. */
 function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string[] {
   let inner = agent
   while (inner instanceof Reflection) inner = inner.agent
@@ -389,7 +388,7 @@ function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string
   return [...new Set([...delegated, ...spoke])]
 }
 
-/** What a judge that says nothing has said: no score. */
+/** The reply of a judge without a score. */
 const noScore: Json = {}
 
 const judgementProblem = (word: Json): string | undefined => {
@@ -397,7 +396,7 @@ const judgementProblem = (word: Json): string | undefined => {
   return typeof found === 'string' ? found : undefined
 }
 
-/** Asks a judge that is an agent; undefined if it says nothing that could be used. */
+/** Asks a judge that is an agent; undefined without a usable score. */
 async function askJudge(ctx: Context, edge: Edge, judge: Agent, given: Judged): Promise<Json | undefined> {
   const { attempt, brief, text, output } = given
   const work: Brief =

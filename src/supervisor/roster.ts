@@ -1,13 +1,14 @@
 /**
- * Roster: who works for a leader. The definition's roster may change between runs; a run keeps the names it began with.
+ * Roster: the workers of a leader. The roster of a definition may change between runs; a run keeps the names it began
+ * with.
  *
- * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited
- * in one run (team-toolbox.ts).
+ * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: recruits of one
+ * run (team-toolbox.ts).
  *
- * Why names are in the edge: replay must offer and accept the same workers as before, or a recorded delegation would be
- * told to the model as a mistake. The edge is the recorded input of the leader's activation, so putting the names there
- * costs no step and no commit, and neither `add`, `remove` nor a `workers: () => …` that answers differently after a
- * restart changes a run that has begun.
+ * Why names are in the edge: replay must offer and accept the same workers as before, or the model would see a recorded
+ * delegation as a mistake. The edge is the recorded input of the leader's activation, so names there cost no step and
+ * no commit. And no `add`, no `remove` and no `workers: () => …` with another result after a restart changes a run that
+ * has begun.
  */
 import { failure, type Failure } from '../core/index.ts'
 import {
@@ -25,15 +26,15 @@ import {
 
 /** The workers of one leader's definition. */
 export class Roster {
-  /** The workers as they were given. */
+  /** The workers as given. */
   readonly reaches: unknown
   readonly #leader: string
   readonly #given: () => readonly Agent[]
   readonly #specialists: readonly Agent[]
-  /** The lists as they were given, for what is wrong with them. */
+  /** The lists as given, for their checks. */
   readonly #lists: () => { readonly workers: unknown; readonly specialists: unknown }
   readonly #added = new Map<string, Agent>()
-  /** Of those given with the definition. */
+  /** Names removed from the given workers. */
   readonly #removed = new Set<string>()
 
   constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
@@ -45,7 +46,7 @@ export class Roster {
     this.#lists = () => ({ workers: typeof given === 'function' ? given() : given, specialists })
   }
 
-  /** The workers as they are now, in the order in which they joined. */
+  /** The current workers, in the order in which they joined. */
   workers(): readonly Agent[] {
     const given = this.#given()
     if (this.#added.size === 0 && this.#removed.size === 0) return given
@@ -53,8 +54,8 @@ export class Roster {
   }
 
   /**
-   * Everybody who may ever work for this leader, also those who must be recruited first and those who were removed:
-   * runs that began before may still need them.
+   * All agents that may ever work for this leader, including specialists not yet recruited and removed workers: earlier
+   * runs may still need them.
    */
   everybody(): readonly Agent[] {
     const given = this.#given()
@@ -79,7 +80,7 @@ export class Roster {
     return this.#specialists
   }
 
-  /** Adds a worker for runs that begin later. Throws `team.invalid`. */
+  /** Adds a worker for later runs. Throws `team.invalid`. */
   add(worker: Agent): void {
     throwTeamProblems(isAgent(worker) ? [] : listProblems([worker], `${leaderLabel(this.#leader)}: add`))
     const problems = workerProblems(this.#leader, [worker])
@@ -91,7 +92,7 @@ export class Roster {
     this.#added.set(worker.name, worker)
   }
 
-  /** Removes a worker for runs that begin later; returns it, or undefined if there is none of that name. */
+  /** Removes a worker for later runs; returns it, or undefined if there is none of that name. */
   remove(name: string): Agent | undefined {
     const worker = this.workers().find((each) => each.name === name)
     if (worker === undefined) return undefined
@@ -100,7 +101,7 @@ export class Roster {
     return worker
   }
 
-  /** What is wrong with the roster as it is now, one sentence each. */
+  /** The problems of the current roster, one sentence each. */
   problems(): readonly string[] {
     const workers = this.workers()
     const wrong = Object.entries(this.#lists()).flatMap(([name, list]) =>
@@ -125,7 +126,7 @@ export const emptyRefusal = (leader: string): Failure =>
 const emptyTeam = (leader: string): string => `${leaderLabel(leader)} ${noWorkers}`
 const leaderLabel = (leader: string): string => `supervisor "${leader}"`
 
-/** What is wrong with workers as such: bad names, the same name twice, no description to choose by. */
+/** The problems of the workers as such: bad names, one name twice, no description. */
 function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   const where = leaderLabel(leader)
   const problems: string[] = []
@@ -143,7 +144,7 @@ function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   return problems
 }
 
-/** What a leader is told of a worker. Never empty. */
+/** The description of a worker for its leader. Never empty. */
 export const describeWorker = (name: string, worker: Agent | undefined): string => {
   const said = worker?.description.trim() ?? ''
   return said === '' ? `An agent called ${name}.` : said

@@ -1,15 +1,14 @@
 /**
- * Base: the agent that leads a team.
+ * Supervisor base: the agent whose definition a supervisor builds on.
  *
- * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base
- * that cannot lead.
- * Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
+ * Owns: what a supervisor takes over from its base, how that is merged with its own options, the error for a base that
+ * cannot lead. Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
  */
 import { described, hasNames, present } from '../core/index.ts'
 import { isAgent, listOf, throwTeamProblems, type Agent } from '../agent/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
 
-/** What of a definition is put together with care; everything else is taken or left as a whole. */
+/** The options that are merged; all others are taken from one side. */
 interface BaseOptions {
   readonly base?: unknown
   readonly run?: unknown
@@ -20,8 +19,8 @@ interface BaseOptions {
 }
 
 /**
- * Options with everything that the definition of their base says and they do not; the same options if they have no
- * base. Undefined if the base has no model that could lead a team.
+ * The options, completed with those of the base's definition; the same options without a base. Undefined if the base
+ * has no model that could lead a team.
  */
 export function basedOn<Options extends BaseOptions>(options: Options): Options | undefined {
   const { base, ...own } = options
@@ -50,7 +49,7 @@ export function basedOn<Options extends BaseOptions>(options: Options): Options 
   } as unknown as Options
 }
 
-/** The workers of a base, then one's own, each once. What is no list is left for the checks of lists. */
+/** The workers of the base, then the own ones, each once. A value that is not a list is left for the list checks. */
 function mergedWorkers(base: BaseOptions['workers'], own: BaseOptions['workers']): BaseOptions['workers'] {
   if (base === undefined || (own !== undefined && typeof own !== 'function' && !Array.isArray(own))) return own
   if (typeof base !== 'function' && typeof own !== 'function') return [...new Set([...listOf(base), ...listOf(own)])]
@@ -58,15 +57,15 @@ function mergedWorkers(base: BaseOptions['workers'], own: BaseOptions['workers']
   return () => [...new Set([...all(base), ...all(own)])]
 }
 
-/** What is said for the whole team and for each worker: one's own where one says something. */
+/** The options of the team and of each worker; own ones take precedence. */
 const mergedDelegation = (base: Delegation | undefined, own: Delegation | undefined): unknown =>
   own !== undefined && !hasNames(own) ? own : { ...base, ...own, workers: mergedObjects(base?.workers, own?.workers) }
 
-/** Names that are no names are left for the checks. */
+/** Merges two objects. A value that is not an object is left for the checks. */
 const mergedObjects = (base: object | undefined, own: object | undefined): object | undefined =>
   own !== undefined && !hasNames(own) ? own : { ...base, ...own }
 
-/** Throws `team.invalid`: this cannot lead. */
+/** Throws `team.invalid`: this agent cannot lead a team. */
 export function throwBaseProblem(where: string, base: unknown, others: readonly string[]): never {
   const why = isAgent(base)
     ? `its base "${base.name}" has no model that could lead a team; a base is an agent with a model, a supervisor or a reflect() of one. Code leads by run`

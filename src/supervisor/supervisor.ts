@@ -1,11 +1,10 @@
 /**
- * supervisor(): whoever leads others. A model agent in the same turn loop as every other, with verbs to delegate, forward and
- * recruit; or code, with its team in its hand.
+ * supervisor(): defines a leader of workers: a model agent with verbs to delegate, forward and recruit, or code that
+ * receives its team as an object.
  *
- * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the
- * model.
- * Does not own: the verbs (leader-tools.ts), one delegation (delegation/), how code leads (code-supervisor.ts), what is taken over
- * from a base (supervisor-base.ts), the loop (../agent).
+ * Owns: the public constructor, its options, their types and checks, the text that introduces the team to the model.
+ * Does not own: the verbs (delegate-tools.ts, leader-tools.ts), one delegation (delegation/), leaders that are code
+ * (code-supervisor.ts), what is taken over from a base (supervisor-base.ts), the loop (../agent).
  */
 import {
   described,
@@ -67,50 +66,50 @@ export interface Supervisor<
   O = unknown,
   Workers extends string = string,
 > extends Agent<Name, I, O> {
-  /** The names of its workers as they are now. */
+  /** The names of its current workers. */
   team(): readonly Workers[]
   /**
-   * Adds a worker for runs that begin later. One that takes the place of a removed one of its name is the one that
-   * works then, whatever differs. Throws `team.invalid`.
+   * Adds a worker for later runs. A worker that replaces a removed one of the same name works in its place. Throws
+   * `team.invalid`.
    */
   add(worker: Agent): void
   /**
-   * Removes a worker for runs that begin later; returns it, or undefined if there is none. Removing the last one makes
-   * later runs fail with `team.empty`.
+   * Removes a worker for later runs; returns it, or undefined if there is none. After the last one is removed, later
+   * runs fail with `team.empty`.
    */
   remove(name: string): Agent | undefined
 }
 
-/** What every supervisor is told of its team. */
+/** The options of every supervisor about its team. */
 export interface TeamFacts<Workers extends readonly Agent[], Specialists extends readonly Agent[]> {
-  /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
+  /** Its workers. A function is called when a run begins, so it may name agents that are defined later. */
   readonly workers: Workers | (() => Workers)
-  /** What crosses to the workers. Default: the brief only, with the leader's own permissions and limits. */
+  /** What crosses to the workers. Default: only the brief, with the leader's own permissions and limits. */
   readonly delegation?: Delegation<NameOf<Workers[number]>>
-  /** Who may be recruited while a run goes on. Default: nobody. */
+  /** Agents that may be recruited during a run. Default: none. */
   readonly specialists?: Specialists
-  /** The most workers there may be, recruits included. A team that begins larger is not cut. Default 10. */
+  /** The largest number of workers, recruits included. A team that starts larger is not cut. Default 10. */
   readonly maxTeamSize?: number
   /** How many workers may work at once. Default: all. */
   readonly concurrency?: number
 }
 
-/** How the team is put to a model that leads it. */
+/** How the team is introduced to a model that leads it. */
 interface LeadFacts {
   /**
-   * The text after the instructions that introduces the team. The list of workers, by their descriptions, stands where
-   * it says `{workers}`, and at its end if it does not; all other braces are only text. Default: two sentences on
-   * delegating.
+   * The text that introduces the team, after the instructions. `{workers}` is replaced by the list of workers with
+   * their descriptions; without it the list follows the text. All other braces are plain text. Default: two sentences
+   * on delegating.
    */
   readonly guidance?: string
   /**
-   * What its verbs are called, in place of `delegate` (and with it `delegate_<worker>`), `forward_message`, `recruit`
-   * and the others. Its own tools may not take whatever names hold.
+   * Other names for its verbs `delegate` (and with it `delegate_<worker>`), `forward_message`, `recruit` and so on. Its
+   * own tools may not use these names.
    */
   readonly verbs?: Partial<VerbNames>
 }
 
-/** How a supervisor is defined that thinks with a model. */
+/** The options of a supervisor with a model. */
 export interface SupervisorOptions<
   Name extends string,
   Workers extends readonly Agent[],
@@ -122,7 +121,7 @@ export interface SupervisorOptions<
   readonly run?: never
 }
 
-/** How a supervisor is defined that thinks as another agent does. */
+/** The options of a supervisor that builds on another agent. */
 export interface BasedSupervisorOptions<
   Name extends string,
   Workers extends readonly Agent[],
@@ -132,17 +131,17 @@ export interface BasedSupervisorOptions<
 >
   extends AgentFacts<Name, In, Out>, Partial<ModelAgentFacts>, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
   /**
-   * The agent that leads: one with a model, another supervisor, or a `reflect()` of one. Everything that its
-   * definition says holds, but for its name, and for what is said here. The workers of a supervisor stay, with those
-   * given here after them; of its `delegation`, `verbs` and `limits` whatever is not said here. A `reflect()` goes on
-   * reflecting: whom it wraps leads the team, under the name `<name>_lead`. Throws `team.invalid` for agents that have
-   * no model agent: flows, routers, and code, which leads by `run`.
+   * The agent to build on: one with a model, another supervisor, or a `reflect()` of one. Its definition holds except
+   * for its name and the options given here. The workers of a supervisor are kept, followed by those given here; its
+   * `delegation`, `verbs` and `limits` are merged with those given here. A `reflect()` keeps reflecting, and its
+   * wrapped agent leads the team as `<name>_lead`. Throws `team.invalid` for agents without a model: flows, routers and
+   * code (code leads by `run`).
    */
   readonly base: Base
   readonly run?: never
 }
 
-/** How a supervisor is defined that is code. */
+/** The options of a supervisor that is code. */
 export interface CodeSupervisorOptions<
   Name extends string,
   Workers extends readonly Agent[],
@@ -152,10 +151,7 @@ export interface CodeSupervisorOptions<
   Specialists extends readonly Agent[],
 >
   extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists> {
-  /**
-   * The work: orchestration, as that of a code agent (`agent({ run })`), with a team to delegate to. Returns the
-   * output.
-   */
+  /** The work. It is orchestration, as in `agent({ run })`, with a team to delegate to. Returns the output. */
   readonly run: (
     ctx: AgentContext,
     brief: Infer<In>,
@@ -170,9 +166,9 @@ const defaultGuidance =
   'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:'
 
 /**
- * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` with everything else that is wrong with
- * its team: names, two workers of one name, missing descriptions, tools that are called like Reeve's own verbs. With
- * `workers: () => …` the team is checked when a runtime is made.
+ * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` for all other problems of its team:
+ * invalid names, two workers of one name, missing descriptions, tools named like Reeve's verbs. With `workers: () => …`
+ * the team is checked when a runtime is made.
  */
 export function supervisor<
   const Name extends string,
@@ -214,7 +210,7 @@ export function supervisor(given: object): Supervisor {
   )
 }
 
-/** Everything that may be said of a supervisor, whether a model or code leads it. */
+/** All options of a supervisor, whether a model or code leads it. */
 type AnySupervisorOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> &
   Partial<ModelAgentFacts> &
   TeamFacts<readonly Agent[], readonly Agent[]> &
@@ -245,7 +241,7 @@ function makeLeader(options: AnySupervisorOptions): Supervisor {
   return made as unknown as Supervisor
 }
 
-/** A reflection goes on as it is; whom it wraps has the team. What is said of the whole holds for the whole. */
+/** A reflection stays as it is, and its wrapped agent gets the team. Options of the whole hold for the whole. */
 function makeReflectingLeader(base: Reflection, options: AnySupervisorOptions): Supervisor {
   const { name, description, outputKey, limits, oversight, version, ...own } = options
   const inner = makeLeader({ ...own, name: `${name}_lead`, base: base.agent })
@@ -274,8 +270,8 @@ function policyOf(options: AnySupervisorOptions): LeaderPolicy {
 }
 
 /**
- * What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the
- * version that it had.
+ * The data of its version, besides that of every agent. Options that are not given add nothing, so that such
+ * definitions keep their version.
  */
 const versionData = (data: Json, { verbs, delegation }: AnySupervisorOptions): Json => ({
   ...(data as JsonObject),
@@ -283,7 +279,7 @@ const versionData = (data: Json, { verbs, delegation }: AnySupervisorOptions): J
   ...present({ delegation: dataIn(delegation) }),
 })
 
-/** The whole definition, with the workers as they are now, for a leader whose base it is. */
+/** The whole definition with the current workers, for a leader with this one as its base. */
 const definitionOf = (options: AnySupervisorOptions, roster: Roster): AnySupervisorOptions => ({
   ...options,
   workers: typeof options.workers === 'function' ? () => roster.workers() : roster.workers(),
@@ -291,10 +287,7 @@ const definitionOf = (options: AnySupervisorOptions, roster: Roster): AnySupervi
 
 const workersMarker = '{workers}'
 
-/**
- * The system text: instructions, guidance, and the workers where it wants them. Plain concatenation: braces and dollars
- * are only text.
- */
+/** The system text: instructions, guidance and workers. Plain concatenation: braces and dollars are plain text. */
 function systemText(instructions: string, guidance: string, workers: string): string {
   const at = guidance.indexOf(workersMarker)
   const introduced =
@@ -402,17 +395,17 @@ class SupervisorAgent extends ModelAgent {
   }
 }
 
-/** What a leader is told that is code, besides what all are told. */
+/** What a particular kind of code leader adds. */
 export interface LeaderKind {
-  /** How sentences about it begin. */
+  /** The beginning of sentences about it. */
   readonly where: string
   readonly names: Readonly<Record<string, unknown>>
   readonly problems: () => readonly string[]
-  /** What of it is data. */
+  /** Its data for the version. */
   readonly data: JsonObject
 }
 
-/** A leader that is code. `lead`: its work, with everybody on the team in hand. */
+/** Makes a leader that is code. `lead`: makes its function from the roster. */
 export function codeSupervisor(
   options: AnySupervisorOptions,
   lead: (roster: Roster) => LeaderFunction,
@@ -446,7 +439,7 @@ export function codeSupervisor(
   })
 }
 
-/** What is wrong with a supervisor, whether a model or code leads it. */
+/** The problems of a supervisor, whether a model or code leads it. */
 function problemsOf(
   options: AnySupervisorOptions,
   known: Readonly<Record<string, unknown>>,

@@ -1,10 +1,9 @@
 /**
- * Team toolbox: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model
- * may call in the next turn.
+ * Team toolbox: the team of one activation of a supervisor: its members, its delegations, the tools of the next turn.
  *
  * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the
- * definition (roster.ts). Lives in memory; replay makes it again from the same calls (K3). Specs are made again only
- * when somebody joins, never per turn.
+ * definition (roster.ts). Lives in memory; replay rebuilds it from the same calls (K3). Specs change only when a member
+ * joins, never per turn.
  */
 import { failure, own, type Failure } from '../core/index.ts'
 import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '../agent/index.ts'
@@ -35,7 +34,7 @@ export interface LeaderPolicy {
   readonly concurrency: number | undefined
   readonly maxTeamSize: number
   readonly output: Schema | undefined
-  /** What answers its workers' questions, if that is a model. */
+  /** The model that answers questions of workers, if there is one. */
   readonly access?: ModelAccess
   /** The user's own tools. */
   readonly tools: readonly Binding[]
@@ -50,7 +49,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   #specs: readonly ToolSpec[] = []
   #stale = true
 
-  /** `defers`: its leader lets the background tell of what has ended. */
+  /** `defers`: its leader can be told of the ends of background work. */
   constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
     this.#policy = policy
     this.#defers = defers
@@ -68,7 +67,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#policy.verbs
   }
 
-  /** Everybody on the team, in the order in which they joined. */
+  /** The members of the team, in the order in which they joined. */
   get names(): readonly string[] {
     return this.#names
   }
@@ -77,7 +76,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#names.filter((name) => this.#policy.roster.find(name)?.inputSchema !== undefined)
   }
 
-  /** What may be called. The same list while nobody joins. */
+  /** The tools. The same list until a member joins. */
   get specs(): readonly ToolSpec[] {
     if (this.#stale) this.#make()
     return this.#specs
@@ -131,7 +130,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.delegations.several({ ...shared, workers: names.map((name) => this.#worker(name)) }, place)
   }
 
-  /** What tells its leader of ends; undefined if nobody may work in the background. */
+  /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
     const { background, workers = {} } = this.#policy.delegation
     const inherits = this.#policy.roster.everybody().some((worker) => worker.background === true)
@@ -171,8 +170,8 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   }
 
   /**
-   * The team as the leader's model reads it, one line each. Plain concatenation: braces and dollars in descriptions are
-   * only text.
+   * The team for the leader's model, one line each. Plain concatenation: braces and dollars in descriptions are plain
+   * text.
    */
   lines(): string {
     return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')

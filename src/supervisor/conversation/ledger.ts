@@ -1,12 +1,12 @@
 /**
- * Ledger: leads a conversation by what is known, a plan, and a look at the progress after every round; when the work
- * stands still, both are made anew.
+ * Ledger: leads a conversation by facts, a plan, and a progress check before every round. When the work makes no
+ * progress, facts and plan are renewed.
  *
  * Owns: the questions to its model, the count of stalls and of new plans, the facts that record them. Does not own: the
- * rounds (rounds.ts), who is asked what (speaker-choice.ts).
- * Holds: K3, K4 (a scope for every question). Lives in memory; replay makes it again from the recorded answers (K1).
+ * rounds (rounds.ts), what a speaker is asked (speaker-choice.ts).
+ * Holds: K3, K4 (a scope for every question). Lives in memory; replay rebuilds it from the recorded answers (K1).
  *
- * The form of the look is that of AutoGen's Magentic teams, so models that know it know this one.
+ * The progress check has the form of AutoGen's Magentic teams, which some models know.
  */
 import {
   mustBeOptions,
@@ -30,28 +30,30 @@ import {
   type Table,
 } from './speaker-choice.ts'
 
-/** How a ledger leads. */
+/** The options of a ledger. */
 export interface LedgerOptions {
-  /** Thinks about what is known, the plan and the progress. */
+  /** The model that collects facts, plans and checks progress. */
   readonly model: ModelRef
   /**
-   * A round without progress, or in a loop, is a stall; one with progress takes one back. At so many there is a new
-   * plan. Default 3.
+   * A round without progress, or in a loop, adds a stall; a round with progress removes one. At this number there is a
+   * new plan. Default 3.
    */
   readonly maxStalls?: number
-  /** How many new plans there may be; then it ends `limited` by `resets`, with the best answer so far. Default 2. */
+  /**
+   * How many new plans there may be. After that it ends `limited` by `resets`, with the best answer so far. Default 2.
+   */
   readonly maxResets?: number
 }
 
 const names: NamesOf<LedgerOptions> = { model: true, maxStalls: true, maxResets: true }
 
 /**
- * A way to choose who speaks in a `roundtable`: a model surveys what is known, makes a plan, and after each round fills
- * in a ledger: is the request satisfied, do we go in circles, is there progress, who is next and to do what. Facts and
- * plan are shown to everybody; each is recorded as `fact.noted` (`ledger.facts`, `ledger.plan`, `ledger.progress`).
- * When it is satisfied the model makes the answer from the conversation. When the rounds (default 30) or the new plans
- * are used up, it ends `limited` with the best answer so far. A ledger that has not the required form is corrected
- * twice, then the table fails with `output.invalid`. Throws `team.invalid` for options that make no sense.
+ * Makes a speaker for `roundtable`. Its model collects facts and makes a plan. Before each round it checks: is the
+ * request satisfied, is the work in a loop, is there progress, which member speaks next and with which task. All
+ * members see facts and plan; each is recorded as `fact.noted` (`ledger.facts`, `ledger.plan`, `ledger.progress`). When
+ * the request is satisfied, the model writes the answer from the conversation. When the rounds (default 30) or the new
+ * plans are used up, it ends `limited` with the best answer so far. An invalid progress check is corrected up to twice,
+ * then the table fails with `output.invalid`. Throws `team.invalid` for invalid options.
  */
 export function ledger(options: LedgerOptions): Speaker {
   mustBeOptions(options, 'ledger', 'team.invalid')
@@ -77,7 +79,7 @@ export function ledger(options: LedgerOptions): Speaker {
   }
 }
 
-/** One look at the progress. */
+/** One progress check. */
 interface LedgerProgress {
   readonly satisfied: boolean
   readonly stalls: boolean
@@ -95,7 +97,7 @@ class Ledger implements Chair {
   #facts: string | undefined
   #stalls = 0
   #resets = 0
-  /** Somebody has spoken since the plan was made. */
+  /** A member has spoken since the plan was made. */
   #isUnderWay = false
 
   constructor(floor: Floor, model: Model, maxStalls: number, maxResets: number) {
@@ -124,7 +126,7 @@ class Ledger implements Chair {
     }
   }
 
-  /** What was said last may be what was asked for. */
+  /** The last message may satisfy the request. */
   async over(ctx: Context, table: Table): Promise<SpeakerWord> {
     const progress = await this.#look(ctx.scope('progress'), table)
     if ('type' in progress) return progress
@@ -137,8 +139,7 @@ class Ledger implements Chair {
   }
 
   /**
-   * Surveys what is known and plans; what was said before a new plan is not shown any more. What ends the work, if the
-   * model cannot answer.
+   * Collects facts and plans. After a new plan, earlier messages are hidden. Returns an end if the model cannot answer.
    */
   async #plan(ctx: Context): Promise<LedgerEnd | undefined> {
     const before = this.#facts
@@ -249,7 +250,7 @@ const withReason = (answer: JsonObject): JsonObject => ({
 })
 const yesOrNo = withReason({ type: 'boolean' })
 
-/** Who is next must be somebody, unless nobody has to be. */
+/** The next speaker must be a member, unless the request is satisfied. */
 function progressSchema({ members }: Floor): Schema {
   const people = [...new Set(members.map(({ name }) => name))]
   const form = (speaker: JsonObject): JsonObject => ({

@@ -1,10 +1,11 @@
 /**
- * Rounds: one activation of a round table: who is chosen speaks, the others hear it, and the next one is chosen.
+ * Rounds: one activation of a round table: a member is chosen and speaks, the others hear it, and the next one is
+ * chosen.
  *
- * Owns: the order of a round, how a conversation ends, what is left of it. Does not own: the definition
- * (roundtable.ts), who speaks (speaker-choice.ts, ledger.ts), what crosses to a member and back (../flow: members work under
- * the same edge as in every flow).
- * Holds: K3, K4 (a scope for every round). Lives in memory; replay makes it again from recorded ends (K1).
+ * Owns: the order of a round, how a conversation ends, its handoff record. Does not own: the definition
+ * (roundtable.ts), which member speaks (speaker-choice.ts, ledger.ts), what crosses to a member and back (../../flow:
+ * members work under the same edge as in every flow).
+ * Holds: K3, K4 (a scope for every round). Lives in memory; replay rebuilds it from recorded ends (K1).
  */
 import {
   asText,
@@ -34,7 +35,7 @@ import {
   type Table,
 } from './speaker-choice.ts'
 
-/** A round table, as its rounds need it. */
+/** The options of a round table that its rounds need. */
 export interface RoundRules {
   readonly name: string
   readonly speaker: Speaker
@@ -46,19 +47,19 @@ export interface RoundRules {
   readonly output?: Schema
 }
 
-/** Whether an answer says nothing: then what was answered before it still stands. */
+/** Whether an answer is empty. Then the answer before it stands. */
 const isEmptyAnswer = (output: Json): boolean => output === null || asText(output).trim() === ''
 
-/** How many rounds there are if nobody says. */
+/** The default number of rounds. */
 const defaultRounds = 10
 
-/** Why it has ended. */
+/** Why it ended. */
 type EndReason = 'rounds' | 'until' | 'speaker' | 'break' | 'exit' | 'failure'
 
 interface TableEnd {
   readonly outcome: Outcome
   readonly why: EndReason
-  /** The outcome is the answer already: nothing is made of it any more. */
+  /** The outcome is final: no summary is made of it. */
   readonly final?: true
 }
 
@@ -73,16 +74,16 @@ export class Rounds implements Floor {
   readonly #most: number
   readonly #ctx: Context
   readonly #edge: Edge
-  /** What members and whoever chooses are shown; everything, for those who come after. */
+  /** The conversation as members and the chair see it, and the full one for later agents. */
   #shown: Conversation
   readonly #whole: Conversation
   readonly #begunAt: number
   #hops: number
   #round = 0
   #last: string | undefined
-  /** The last answer of a member that says something; nothing at all only where nobody has said anything. */
+  /** The last answer of a member that is not empty; null only if all were empty. */
   #answer: Json | undefined
-  /** How the last member ended that did not complete, and how many of them there were in a row. */
+  /** The last outcome that was not a completion, and how many of them there were in a row. */
   #bad: Outcome | undefined
   #badInARow = 0
 
@@ -139,7 +140,7 @@ export class Rounds implements Floor {
     return { outcome: failed(failure('agent.failed', message, 'internal', { retryable: false })), why: 'failure' }
   }
 
-  /** Who chooses could not go on: what there is so far is not lost. */
+  /** Keeps the text so far if the chair could not continue. */
   #withWords(outcome: Outcome): Outcome {
     const { text } = this.#table(this.#round)
     return outcome.status === 'limited' && outcome.partial === undefined && text !== ''
@@ -147,7 +148,7 @@ export class Rounds implements Floor {
       : outcome
   }
 
-  /** One round. An end, if it was the last. */
+  /** One round. Returns an end if it was the last. */
   async #speaks(
     ctx: Context,
     member: Agent,
@@ -189,7 +190,7 @@ export class Rounds implements Floor {
     return this.#until(ctx)
   }
 
-  /** A failure is content for the others, as long as anybody gets anywhere. */
+  /** The other members are told of a failure, unless too many fail in a row. */
   #failed(name: string, outcome: Outcome): TableEnd | undefined {
     const { onFailure = 'tell' } = this.#rules
     this.#bad = withoutTrail(outcome)
@@ -214,7 +215,7 @@ export class Rounds implements Floor {
     return word === true ? { outcome: completed(this.#answer!), why: 'until' } : undefined
   }
 
-  /** The answer, as the summary makes it. */
+  /** The answer as the summary makes it. */
   async #summed(outcome: Outcome): Promise<Outcome> {
     const { summary } = this.#rules
     if (summary === undefined) return outcome
@@ -238,7 +239,7 @@ export class Rounds implements Floor {
     return wrong === undefined ? completed(word) : failed(wrong)
   }
 
-  /** What it leaves, with what it leaves to others. */
+  /** The outcome with its handoff record. */
   #left(outcome: Outcome): Outcome {
     const { action } = trailOf(outcome)
     // an exit of the work under the nearest leader is this table's end, and goes no further
@@ -252,7 +253,7 @@ export class Rounds implements Floor {
     })
   }
 
-  /** An answer that nobody at the table has given is its own: those who come after are shown it, too. */
+  /** An answer that no member gave is the table's own. Later agents see it, too. */
   #sayAnswer(outcome: Outcome): void {
     const text = outcome.status !== 'completed' || outcome.output === null ? '' : asText(outcome.output)
     if (text !== '' && text !== asText(this.#answer ?? null))
@@ -283,7 +284,7 @@ export class Rounds implements Floor {
     this.#whole.add(by, said)
   }
 
-  /** What was said, as whoever leads is shown it. */
+  /** The conversation as the chair sees it. */
   get #entries(): readonly HistoryEntry[] {
     return this.#shown.whole(this.name)
   }

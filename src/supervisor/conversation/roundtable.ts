@@ -1,8 +1,8 @@
 /**
- * roundtable(): a conversation that somebody leads. In each round one member speaks and is shown what was said; who it
- * is, is chosen anew.
+ * roundtable(): a conversation with a chair. In each round the chair chooses a member, who sees the conversation and
+ * speaks.
  *
- * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), who speaks
+ * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), which member speaks
  * (speaker-choice.ts, ledger.ts).
  */
 import {
@@ -50,60 +50,60 @@ import {
   type Table,
 } from './speaker-choice.ts'
 
-/** How a round table is defined. */
+/** The options of a round table. */
 export interface RoundtableOptions<
   Name extends string,
   Agents extends readonly Agent[],
   Out extends SchemaLike | undefined,
 > {
   readonly name: Name
-  /** What it is good for; needed where it is somebody's worker or tool. */
+  /** What it is good for. Required where it is a worker or a tool. */
   readonly description?: string
   /**
-   * Who sits at it: models, code, workflows, teams. With `round-robin` the same agent may stand here more than once. A
-   * function may name agents that are defined later; it is asked once.
+   * Its members: model agents, code, flows, teams. With `round-robin` an agent may be listed more than once. A function
+   * may name agents that are defined later; it is called once.
    */
   readonly agents: Agents | (() => Agents)
   /**
-   * Who speaks in each round. `round-robin`: in the order of `agents`. `random`: by chance, seeded by the run. `auto`:
-   * `model` chooses by the descriptions and what was said, may add an instruction, and may say that it is over; a
-   * choice that is none is corrected twice, then it goes in turn (fact `fact.noted`, `speaker.fallback`). A function: a
-   * name, or `{ speaker, instruction }`; nothing ends it. A `Speaker`, such as `ledger({ model })`, may ask models
-   * itself.
+   * Which member speaks in each round. `round-robin`: in the order of `agents`. `random`: at random, seeded by the run.
+   * `auto`: `model` chooses by the descriptions and the conversation, may add an instruction, and may end the
+   * conversation; an invalid choice is corrected up to twice, then the next in order speaks (`fact.noted`,
+   * `speaker.fallback`). A function: returns a name or `{ speaker, instruction }`; nothing ends the conversation. A
+   * `Speaker`, such as `ledger({ model })`, may ask models itself.
    */
   readonly speaker: 'auto' | 'round-robin' | 'random' | SpeakerRule | Speaker
-  /** Who chooses where the speaker is `auto`. */
+  /** The model that chooses for the speaker `auto`. */
   readonly model?: ModelRef
-  /** With `auto` and `random`: the one who spoke last may be chosen again. Default false. */
+  /** With `auto` and `random`: the last speaker may be chosen again. Default false. */
   readonly repeats?: boolean
   /**
-   * How many rounds at most. Then it ends well, with the last words: they are a bound, not a limit that was hit (a
-   * `Speaker` may see it otherwise). Default 10, with a ledger 30.
+   * The largest number of rounds. After that it completes with the last answer, unless its `Speaker` decides otherwise.
+   * Default 10, with a ledger 30.
    */
   readonly maxRounds?: number
-  /** Asked after each round that went well, as a recorded step: true ends it. */
+  /** Called after each round that completed, as a recorded step: true ends the conversation. */
   readonly until?: (table: Table, io: StepIO) => boolean | Promise<boolean>
   /**
-   * What becomes of a member that does not complete: the others are told and it goes on (default; not if nobody
-   * completes in as many rounds as there are members), or the table ends in the same way.
+   * What happens if a member does not complete. `tell` (default): the others are told and it continues, until as many
+   * rounds in a row fail as there are members. `end`: the table ends in the same way.
    */
   readonly onFailure?: 'tell' | 'end'
   /**
-   * Makes the answer of the conversation: an agent, which is shown it; or a function, a recorded step; nothing: the
-   * last answer stands. Asked however it ends well, but for an exit. Default: the last answer is the answer.
+   * Makes the answer of the conversation: an agent that sees it, or a function as a recorded step (returning nothing
+   * keeps the last answer). Called for every good end but an exit. Default: the last answer is the answer.
    */
   readonly summary?: Agent | ((table: Table, io: StepIO) => Json | Promise<Json>)
   /** What crosses to its members and back. Default: the whole conversation both ways. */
   readonly edge?: EdgeOptions<Agents[number]['name']>
-  /** What its answer must look like. One that does not makes it fail. Default: whatever the answer is. */
+  /** The schema of its answer. An answer that does not fit makes it fail. Default: any answer. */
   readonly output?: Out
-  /** Hard limits of it and everything below it. Default: none of its own. */
+  /** Hard limits of it and all agents below it. Default: none of its own. */
   readonly limits?: Limits
-  /** How closely humans look at it and everything below it. Default: only what tools and edges ask for themselves. */
+  /** How closely humans oversee it and all agents below it. Default: only tools and edges ask. */
   readonly oversight?: Oversight
-  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  /** Assesses its results: a function of the output and the brief. Default: no assessment. */
   readonly assess?: Exclude<Assess, 'report'>
-  /** The session value under which its output is kept whenever it completes. */
+  /** The session value that keeps its output whenever it completes. */
   readonly outputKey?: string
   /** Declared version. Default `1`. */
   readonly version?: string
@@ -132,11 +132,11 @@ const names: NamesOf<AnyRoundtableOptions> = {
 }
 
 /**
- * Defines a round table. It is an agent, so it may be a worker, a tool, a member of a flow or of another table. It ends
- * with the last answer when `until` says so, a member breaks it (`breakLoop`), the speaker is done or the rounds are
- * used up; with the output of a member that exits; or in the way of a member whose failure ends it. Its journal has
- * `speaker.chosen` for every round, and `fact.noted` `roundtable.ended` with the reason. Throws `team.invalid` with
- * everything that is wrong with it.
+ * Defines a round table. It is an agent, so it may be a worker, a tool, or a member of a flow or of another table. It
+ * completes with the last answer when `until` returns true, a member breaks it (`breakLoop`), the speaker is done or
+ * the rounds are used up. It ends with the output of a member that exits, or in the same way as a member whose failure
+ * ends it. Its journal has `speaker.chosen` for every round, and `fact.noted` `roundtable.ended` with the reason.
+ * Throws `team.invalid` with all problems.
  */
 export function roundtable<
   const Name extends string,
@@ -223,10 +223,7 @@ class Roundtable extends DefinedAgent {
   }
 }
 
-/**
- * Who chooses. Of options that are wrong, somebody who is never asked: what is wrong is said with everything else that
- * is wrong.
- */
+/** The chair. For invalid options it returns one that is never used, because all problems are reported together. */
 function speakerOf({ name, speaker, model, repeats = false }: AnyRoundtableOptions): Speaker {
   if (typeof speaker === 'function') return functionSpeaker(speaker)
   if (isSpeaker(speaker)) return speaker

@@ -1,11 +1,10 @@
 /**
- * Speaking: who speaks next in a conversation that somebody leads.
+ * Speaker choice: which member speaks next in a conversation with a chair.
  *
- * Owns: what whoever chooses is shown and may answer, and the ready-made ways to choose: in order, by chance, by a
- * model, by a function.
- * Does not own: the rounds (roundtable.ts), choosing by a ledger (ledger.ts).
- * Holds: K3, K10: chance comes from the context, a function is a step, a model is asked in a recorded turn; so the same
- * speak over resume and replay.
+ * Owns: what a chair sees and may answer, and the built-in chairs: round-robin, random, a model, a function.
+ * Does not own: the rounds (rounds.ts), the ledger (ledger.ts).
+ * Holds: K3, K10: randomness comes from the context, a function is a step, a model is asked in a recorded turn. So the
+ * same members speak across resume and replay.
  */
 import {
   asText,
@@ -25,90 +24,86 @@ import type { Context, StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { askHook } from '../delegation/delegation-hooks.ts'
 
-/** A conversation as whoever chooses sees it. */
+/** A conversation as its chair sees it. */
 export interface Table {
   readonly name: string
-  /** The round that is to be chosen for, from 1; for `until`, the one that has ended. */
+  /** The round to choose for, from 1; for `until`, the finished round. */
   readonly round: number
-  /** JSON cannot hold `Infinity`; where there is no bound this is absent. */
+  /** Absent without a bound, because JSON cannot hold `Infinity`. */
   readonly maxRounds?: number
   readonly members: readonly { readonly name: string; readonly description: string }[]
-  /** Everything that was said so far, oldest first; entries without `agent` came from outside. */
+  /** The conversation so far, oldest first. Entries without `agent` came from outside. */
   readonly said: readonly HistoryEntry[]
-  /** Who spoke last. */
+  /** The last speaker. */
   readonly last?: string
-  /** The last answer, as text; empty while nobody has answered. */
+  /** The last answer, as text; empty before the first answer. */
   readonly text: string
 }
 
-/** Whom a function lets speak, and with which task. Nothing: the conversation is over. */
+/** The choice of a function: a member, and optionally its task. Nothing: the conversation is over. */
 export type Choice = string | { readonly speaker: string; readonly instruction?: string } | undefined | void
 
-/** Chooses by code. It may wait and be asynchronous: it is a recorded step, asked once per round. */
+/** Chooses by code. May be asynchronous: it is a recorded step, called once per round. */
 export type SpeakerRule = (table: Table, io: StepIO) => Choice | Promise<Choice>
 
-/** What a `Speaker` has decided. */
+/** The decision of a `Speaker`. */
 export type SpeakerWord =
-  /** `by`: how it was chosen, for the journal. Default: the speaker's name. */
+  /** `by`: how the member was chosen, for the journal. Default: the speaker's name. */
   | { readonly type: 'speaks'; readonly speaker: string; readonly instruction?: string; readonly by?: string }
-  /** The conversation is over; `answer` is its output in place of the last words. */
+  /** The conversation is over. `answer` replaces the last answer as its output. */
   | { readonly type: 'done'; readonly answer?: Json }
-  /** It ends without having come to an end. */
+  /** The conversation ends without an answer. */
   | { readonly type: 'ends'; readonly outcome: Outcome }
 
 /** What a `Speaker` may do in one conversation. */
 export interface Floor {
-  /** The name of the conversation, as which it asks models and speaks. */
+  /** The name of the conversation, under which it asks models and speaks. */
   readonly name: string
-  /** Who may speak, in order. */
+  /** The members, in order. */
   readonly members: readonly Pick<Agent, 'name' | 'description'>[]
-  /** What the answer of the conversation must look like. */
+  /** The schema of the answer of the conversation. */
   readonly output?: Schema
-  /** Tells everybody something, from now on. */
+  /** Tells all members something from now on. */
   tell(text: string): void
-  /** What was said is not shown any more: to nobody but those outside of the conversation. */
+  /** Hides everything said so far from members and chair. Only later agents outside the conversation see it. */
   reset(): void
   /**
-   * Asks a model about the conversation as it is shown now. The answer is text, or fits `output`; else why there is
-   * none. Needs a scope of its own.
+   * Asks a model about the visible conversation. The answer is text, or fits `output`; otherwise the outcome says why
+   * there is none. Needs its own scope.
    */
   ask(ctx: Context, model: ModelRef, question: string, options?: AskingOptions): Promise<Outcome>
 }
 
-/** How a model is asked by whoever leads. */
+/** How a chair asks a model. */
 export interface AskingOptions {
-  /** What the answer must look like. Default: text. */
+  /** The schema of the answer. Default: text. */
   readonly output?: Schema
   /**
-   * The answer is for everybody: it is streamed, and `run.messages()` has it. Default false: it only decides something.
+   * The answer is part of the conversation: it is streamed, and `run.messages()` shows it. Default false: it only
+   * decides something.
    */
   readonly aloud?: boolean
 }
 
-/** Leads one conversation. */
+/** The chair of one conversation. */
 export interface Chair {
-  /**
-   * Who speaks in this round. Orchestration: everything uncertain goes through `ctx`, which is a scope of this choice.
-   */
+  /** Decides this round. Orchestration: every side effect goes through `ctx`, the scope of this choice. */
   next(ctx: Context, table: Table): Promise<SpeakerWord>
-  /** The rounds are used up. Default: it ends well, with the last words. */
+  /** The rounds are used up. Default: it completes with the last answer. */
   over?(ctx: Context, table: Table): Promise<SpeakerWord>
 }
 
-/**
- * A way to choose that may ask models and agents and remember what it likes: what it keeps lives in memory, and replay
- * makes it again.
- */
+/** A kind of chair. It may ask models and agents and keep state. Its state lives in memory, and replay rebuilds it. */
 export interface Speaker {
   /** For the journal, and part of the version. */
   readonly name: string
-  /** What of it is data: part of the version. */
+  /** Its data, for the version. */
   readonly data?: Json
-  /** What it thinks with, if that is a model. */
+  /** Its model, if it has one. */
   readonly model?: Agent['model']
-  /** How many rounds there are if nobody says. Default 10. */
+  /** The default number of rounds. Default 10. */
   readonly rounds?: number
-  /** Who must be registered along with it. */
+  /** The agents to register with it. */
   readonly agents?: readonly Agent[]
   /** Called once per conversation. Pure. */
   open(floor: Floor): Chair
@@ -116,13 +111,15 @@ export interface Speaker {
 
 type TableMembers = Floor['members']
 
-/** One after the other, as they are listed. */
+/** In the order of the list. */
 export const roundRobinSpeaker: Speaker = {
   name: 'round-robin',
   open: ({ members }) => ({ next: (_ctx, { round }) => speakerWord(members[(round - 1) % members.length]!.name) }),
 }
 
-/** By chance, seeded by the run: nobody twice in a row, unless there is nobody else or `repeats` says so. */
+/**
+ * At random, seeded by the run. Not the same member twice in a row, unless there is no other or `repeats` allows it.
+ */
 export const randomSpeaker = (repeats: boolean): Speaker => ({
   name: 'random',
   data: repeats,
@@ -160,8 +157,8 @@ function choiceProblem(word: Json): string | undefined {
 }
 
 /**
- * By a model, which sees names, descriptions and what was said. What it cannot choose is chosen in turn; whether it is
- * done, it may say once somebody has spoken.
+ * By a model that sees names, descriptions and the conversation. If its choice is invalid, the next in order speaks. It
+ * may end the conversation once a member has spoken.
  */
 export function modelSpeaker(table: string, ref: ModelRef, repeats: boolean): Speaker {
   const { model } = modelAccess(table, ref)
@@ -196,13 +193,13 @@ export function modelSpeaker(table: string, ref: ModelRef, repeats: boolean): Sp
   }
 }
 
-/** What thinks for a conversation. */
+/** The access to a model for a conversation. */
 export function modelAccess(agent: string, ref: ModelRef): ModelAccess {
   const { model, settings, retry } = modelSetup(agent, { model: ref }, undefined, undefined)
   return { agent, model, settings, retry }
 }
 
-/** Why a model has chosen nobody though it answered; undefined if it could not answer at all. */
+/** Why a model that answered made no valid choice; undefined if it could not answer. */
 function noChoiceReason(outcome: Outcome): string | undefined {
   if (outcome.status === 'failed' && outcome.failure.code === 'output.invalid') return outcome.failure.message
   return outcome.status === 'limited' && outcome.limit === 'turns' ? outcome.message : undefined
@@ -240,21 +237,21 @@ function choiceSchema(names: readonly string[], mayEnd: boolean): Schema {
   }
 }
 
-/** Who may speak after somebody. */
+/** The members that may speak next. */
 function eligibleSpeakers(members: TableMembers, last: string | undefined, repeats: boolean): readonly string[] {
   const names = [...new Set(members.map(({ name }) => name))]
   const others = names.filter((name) => name !== last)
   return repeats || others.length === 0 ? names : others
 }
 
-/** Who is next in the order. */
+/** The next member in order. */
 function nextInOrder(members: TableMembers, last: string | undefined): string {
   return members[(members.findIndex(({ name }) => name === last) + 1) % members.length]!.name
 }
 
 const speakerWord = (speaker: string): Promise<SpeakerWord> => Promise.resolve({ type: 'speaks', speaker })
 
-/** Nobody of that name is at the table. */
+/** The failure for a speaker that is not a member. */
 export const unknownSpeaker = (table: string, speaker: string, members: TableMembers): Failure =>
   failure(
     'delegation.unknown-worker',
@@ -262,7 +259,7 @@ export const unknownSpeaker = (table: string, speaker: string, members: TableMem
     'validation',
   )
 
-/** A conversation for users' code: what it changes in it changes nothing. */
+/** A conversation for users' code: changes to it have no effect. */
 export function tableView(
   facts: Omit<Table, 'said' | 'text'>,
   said: () => readonly HistoryEntry[],
@@ -277,7 +274,7 @@ export function tableView(
   }
 }
 
-/** Asks a model about what was said. */
+/** Asks a model about the conversation. */
 export const tableAsk =
   (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
   (ctx, model, question, { output, aloud = false } = {}) =>

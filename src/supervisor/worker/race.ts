@@ -1,11 +1,11 @@
 /**
- * Race: several workers on one brief, of whose answers the first good ones are kept, or those that a quorum gives; the
- * others are stopped. A hedge is a race in which the second one begins later.
+ * Race: several workers on one brief. The first good answers are kept, or those of a quorum; the others are stopped. A
+ * hedge is a race whose second worker starts later.
  *
- * Owns: the rule by which it is decided, when each worker begins. Does not own: one worker (worker-task.ts; a
- * delegation: ../delegation/attempts.ts), the wait (watch.ts).
- * Holds: K3: ends count in recorded order, so replay decides alike; K7: every end is awaited, also of workers that were
- * stopped; K11: what they used counts. It never hangs: as soon as it cannot be decided any more, it is undecided.
+ * Owns: the rule of the decision, when each worker starts. Does not own: one worker (worker-task.ts; a delegation:
+ * ../delegation/attempts.ts), the wait (watch.ts).
+ * Holds: K3: ends count in recorded order, so replay decides alike; K7: every end is awaited, also of stopped workers;
+ * K11: their usage counts. It never hangs: once no decision is possible, it is undecided.
  */
 import { canonical, isObject, type ActivationId, type Json, type Outcome } from '../../core/index.ts'
 import { isEmpty } from '../../edge/index.ts'
@@ -14,47 +14,47 @@ import type { Watch } from './watch.ts'
 import { WorkClock } from './work-clock.ts'
 
 /**
- * How many answers are wanted. `first`: one good answer; a number: so many good ones; `majority`: one that more than
- * half of all workers give; `quorum`: one that so many give. With a majority and a quorum, answers count as votes.
+ * How many answers are needed. `first`: one good answer; a number: that many good answers; `majority`: one that more
+ * than half of all workers give; `quorum`: one that so many give. For a majority and a quorum, answers count as votes.
  */
 export type Keep = 'first' | number | 'majority' | { readonly quorum: number }
 
 /** A worker in a race. */
 export interface Racer<E> {
-  /** Works, in a scope of its own, to the end. Rejects only with `Cancelled`. */
+  /** Runs to its end, in its own scope. Rejects only with `Cancelled`. */
   begin(ctx: Context, hedge: HedgeStart): Promise<E>
   stop(reason: string): void
-  /** Where it works, or has worked; undefined: it has not begun. */
+  /** Its activation; undefined: it has not begun. */
   readonly activation: ActivationId | undefined
 }
 
-/** What a worker in a hedge has to do with the others. Empty in any other race. */
+/** How a worker in a hedge relates to the others. Empty in any other race. */
 export interface HedgeStart {
-  /** The slower worker after which it begins. */
+  /** The slower worker before it. */
   readonly after?: ActivationId
-  /** Hears that it begins (true) or ceases to wait for a human. No other worker begins meanwhile. */
+  /** Called when it begins (true) or ceases (false) to wait for a human. No other worker starts meanwhile. */
   readonly onWait?: (waiting: boolean) => void
 }
 
-/** What decides a race. */
+/** The rule of a race. */
 export interface RaceRule<E> {
   readonly keep: Keep
   readonly good: (end: E) => boolean
-  /** What the vote of a good answer is for. */
+  /** What a good answer votes for. */
   readonly vote: (end: E) => string
   /** The id of the activation, for the journal. */
   readonly idOf: (end: E) => ActivationId | undefined
   /**
-   * The next one begins only when the one before has worked for so many milliseconds, or at once when one has ended
-   * badly. Default: all begin at once.
+   * The next worker starts when the one before has worked for this many milliseconds, or at once when one ends badly.
+   * Default: all start at once.
    */
   readonly hedgeAfterMs?: number
   readonly callId?: string
-  /** Whether no other worker begins after such an end. Default: the others do. */
+  /** Whether no further worker starts after such an end. Default: further ones start. */
   readonly isFinal?: (end: E) => boolean
 }
 
-/** How it was decided. */
+/** The decision. */
 export interface RaceDecision<E> {
   readonly decided: boolean
   /** In the order of the workers. Empty if it was not decided. */
@@ -63,7 +63,7 @@ export interface RaceDecision<E> {
   readonly all: readonly E[]
 }
 
-/** Lets the workers begin, keeps what the rule says, stops the others, and waits until all have ended. */
+/** Starts the workers, keeps answers by the rule, stops the others, and waits until all have ended. */
 export async function race<E>(
   ctx: Context,
   watch: Watch,
@@ -98,7 +98,7 @@ class Race<E> {
   readonly #watch: Watch
   #racers: readonly Racer<E>[]
   readonly #rule: RaceRule<E>
-  /** By the place of the worker. */
+  /** By the index of the worker. */
   readonly #ends = new Map<number, E>()
   readonly #good: E[] = []
   #begun = 0
@@ -116,7 +116,7 @@ class Race<E> {
     this.#rule = rule
   }
 
-  /** Resolves to what is kept, or to undefined once nothing can be decided any more. */
+  /** Resolves to the kept ends, or to undefined once no decision is possible. */
   async decided(): Promise<readonly E[] | undefined> {
     this.#beginNext()
     if (this.#rule.hedgeAfterMs === undefined) while (this.#begun < this.#racers.length) this.#beginNext()
@@ -127,14 +127,14 @@ class Race<E> {
     }
   }
 
-  /** Stops those at work. What returns says later who they were. */
+  /** Stops the pending workers. Call the result later to get their ends. */
   stopOthers(reason: string): () => readonly E[] {
     const open = [...this.#racers.keys()].filter((i) => i < this.#begun && !this.#ends.has(i))
     for (const i of open) this.#racers[i]!.stop(reason)
     return () => open.flatMap((i) => this.#ends.get(i) ?? [])
   }
 
-  /** All that began, once they have ended. */
+  /** All workers that began, once they have ended. */
   async ended(): Promise<readonly E[]> {
     while (this.#ends.size < this.#begun) await this.#wait()
     return [...this.#racers.keys()].flatMap((i) => (this.#ends.has(i) ? [this.#ends.get(i)!] : []))
@@ -187,7 +187,7 @@ class Race<E> {
     this.#news?.()
   }
 
-  /** A worker that has not begun never does. */
+  /** Workers that have not begun will not start. */
   #endWith(begun: number): void {
     this.#clock?.end()
     this.#racers = this.#racers.slice(0, begun)
@@ -212,7 +212,7 @@ class Race<E> {
     return [...this.#votes().values()].find((same) => same.length >= wanted)
   }
 
-  /** Whether the workers that have not ended may still decide it. */
+  /** Whether pending workers may still decide it. */
   #isOpen(): boolean {
     const { keep } = this.#rule
     const votes =
@@ -240,7 +240,7 @@ export const isAnswer = (outcome: Outcome | undefined): outcome is Extract<Outco
 /** The vote of an answer: its text without white space around it, or its JSON with sorted names. */
 export const voteOf = (output: Json): string => (typeof output === 'string' ? output.trim() : canonical(output))
 
-/** What is wrong with how many answers are wanted of so many workers; undefined if nothing. */
+/** The problem of the wanted number of answers; undefined if it is valid. */
 export function keepProblem(keep: unknown, workers: number): string | undefined {
   if (keep === 'first' || keep === 'majority') return undefined
   const wanted = isObject(keep) ? (keep['quorum'] as unknown) : keep

@@ -1,32 +1,31 @@
 /**
  * Concurrency slots: how many workers may work at once. First come, first served.
  *
- * Owns: counting, the queue. Does not own: hearing that a worker waits for a human (watch.ts), when a slot is given
- * back (worker-task.ts).
- * Holds: K3: who gets the next slot follows from the order of recorded arrivals, so replay gives them out in the same
- * order. A worker gives its slot back while it, or a worker below it, waits for a human, and has it again at once when
- * the answer is there (team R-16): it is at work then, so for a moment there may be more workers than slots, and no new
- * one begins until that is over.
+ * Owns: counting, the queue. Does not own: that a worker waits for a human (watch.ts), when a slot is returned
+ * (worker-task.ts).
+ * Holds: K3: slots are given in the order of recorded arrivals, so replay gives them in the same order. A worker
+ * returns its slot while it, or a worker below it, waits for a human. It gets the slot back at once with the answer
+ * (team R-16). So for a moment more workers than slots may work, and no new one begins until that is over.
  */
 
-/** What a worker holds while it works. */
+/** A slot that a worker holds. */
 export interface HeldSlot {
-  /** It is free for the next worker. */
+  /** Returns it for the next worker. */
   give(): void
-  /** The same worker has it again, whether or not one is free. */
+  /** Takes it back, whether or not one is free. */
   takeBack(): void
 }
 
-/** A delegation that waits for a slot, or for the time to try again. */
+/** A delegation that waits for a slot or for its next attempt. */
 export interface SlotWaiter {
-  /** Gives up waiting; undefined while there is nothing to give up. */
+  /** Gives up waiting; undefined if it does not wait. */
   leave: (() => void) | undefined
 }
 
 export class Slots implements HeldSlot {
   /** Whether there is a limit at all. */
   readonly limited: boolean
-  /** Below zero while more are at work than there are slots. */
+  /** Below zero while more workers than slots work. */
   #free: number
   readonly #queue = new Set<() => void>()
 
@@ -35,7 +34,10 @@ export class Slots implements HeldSlot {
     this.#free = limit ?? Infinity
   }
 
-  /** Undefined: taken at once. Else resolves when it is taken, to true; to false once the delegation stops waiting. */
+  /**
+   * Takes a slot. Undefined: taken at once. Otherwise resolves to true when it is taken, and to false if the delegation
+   * gives up.
+   */
   take(queued: SlotWaiter): Promise<boolean> | undefined {
     if (this.#free > 0) {
       this.#free--
@@ -69,7 +71,7 @@ export class Slots implements HeldSlot {
   }
 }
 
-/** One slot of each, in this order, once all are taken. Undefined: it stopped waiting, and holds none. */
+/** Takes one slot of each, in this order. Undefined: it gave up, and holds none. */
 export async function takeAll(all: readonly Slots[], queued: SlotWaiter): Promise<readonly Slots[] | undefined> {
   const taken: Slots[] = []
   for (const slots of all) {

@@ -1,11 +1,11 @@
 /**
- * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who
- * waits for a human, who is to be stopped.
+ * Watch: the one wait of a leader for all of its workers. It receives ends, deadlines, human waits, questions and
+ * requests to stop.
  *
- * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it
+ * Owns: finding the worker of an arrival, whether a worker waits for a human. Does not own: what follows from it
  * (worker-task.ts), slots (slots.ts), counting working time (work-clock.ts).
  * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the
- * leader ends every wait here. While nobody works, nothing is waited for.
+ * leader ends every wait here. Without pending work it waits for nothing.
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
 import { questionListener, type QuestionAnswerer } from '../../agent/index.ts'
@@ -16,41 +16,41 @@ import { WorkClock } from './work-clock.ts'
 /** The end of a worker. */
 export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
 
-/** How a worker is waited for. */
+/** How to wait for a worker. */
 export interface WorkerWatch {
   /**
-   * Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human, and while the
-   * run is paused or taken over. Then it is stopped, and `late` is heard.
+   * The limit of working time in milliseconds. The clock stops while the worker, or one below it, waits for a human,
+   * and while the run is paused or taken over. At the limit the worker is stopped and `late` is called.
    */
   readonly timeoutMs?: number
   readonly late?: () => void
-  /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
+  /** Called when the worker, or one below it, begins (true) or ceases (false) to wait for a human. */
   readonly onWait?: (waiting: boolean) => void
   /**
-   * Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is
-   * heard.
+   * Answers questions of the worker and of those below it, one after the other, without delaying other workers.
+   * Default: no questions.
    */
   readonly answer?: QuestionAnswerer
 }
 
-/** A worker that is waited for. */
+/** A worker to wait for. */
 interface WatchedWorker {
   readonly ctx: Context
   readonly worker: ActivationId
   readonly options: WorkerWatch
   readonly resolve: (end: WorkerEnd) => void
   readonly reject: (thrown: unknown) => void
-  /** How many below it wait for a human. */
+  /** How many workers below it wait for a human. */
   waiting: number
-  /** Of its working time, if that is limited. */
+  /** The clock of its working time, if that is limited. */
   readonly clock: WorkClock | undefined
-  /** Its questions, if they are answered. */
+  /** The listener for its questions, if they are answered. */
   readonly questions: Listener | undefined
   /** The answers to them so far. */
   answering: Promise<void>
 }
 
-/** A timer that is waited for. */
+/** A pending timer. */
 interface PendingAlarm {
   readonly ring: () => void
   readonly reject: (thrown: unknown) => void
@@ -62,9 +62,7 @@ export class Watch {
   readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
   #looking = false
 
-  /**
-   * `stopper`: how to stop what somebody outside calls by this name; undefined if it is nothing of ours, or has ended.
-   */
+  /** `stopper`: how to stop the delegation of this name; undefined if it is unknown here or has ended. */
   constructor(stopper: (delegation: string) => ((reason: string) => void) | undefined) {
     this.#stopper = stopper
   }
@@ -104,10 +102,7 @@ export class Watch {
     return new WorkClock(ctx, this.alarm.bind(this), { name: 'timeout', ms: timeoutMs }, { ring, reject })
   }
 
-  /**
-   * Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was
-   * cancelled.
-   */
+  /** Sets a timer of `ms` milliseconds. Returns how to call it off. `reject` is called if the leader is cancelled. */
   alarm(ctx: Context, name: string, ms: number, { ring, reject }: PendingAlarm): () => void {
     const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
     this.#alarms.set(timer, { ring, reject })
@@ -117,7 +112,7 @@ export class Watch {
     }
   }
 
-  /** A worker begins (true) or ceases to wait for a human whom its leader asks for it. As if it had said so itself. */
+  /** The leader itself asks a human for this worker: as if the worker had begun (true) or ceased to wait. */
   human(worker: ActivationId, waits: boolean): void {
     const watched = this.#workers.get(worker)
     if (watched !== undefined) this.#asked(watched, waits)
@@ -134,7 +129,7 @@ export class Watch {
     this.#looking = false
   }
 
-  /** The leader is cancelled, or begins anew. */
+  /** The leader is cancelled, or starts again. */
   #leave(thrown: unknown): void {
     const all = [...this.#workers.values(), ...this.#alarms.values()]
     this.#workers.clear()
@@ -175,14 +170,14 @@ export class Watch {
     watched.resolve(end)
   }
 
-  /** Whose word this is, if it says that a human is waited for. */
+  /** The worker of an arrival about a human wait. */
   #asking(arrival: Arrival): WatchedWorker | undefined {
     if (arrival.type !== 'message' || arrival.from === undefined) return undefined
     for (const watched of this.#workers.values()) if (waitsNow(arrival, watched.worker) !== undefined) return watched
     return undefined
   }
 
-  /** How to see to a question, if this is one. */
+  /** How to handle an arrival that is a question. */
   #questioning(arrival: Arrival): (() => void) | undefined {
     for (const watched of this.#workers.values()) {
       const answered = watched.questions?.hears(arrival)

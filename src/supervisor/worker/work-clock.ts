@@ -1,14 +1,13 @@
 /**
- * The working time of somebody: rings once they have worked for so long. The clock stands while they wait for a human,
- * and what of it the run has stood still is no work.
+ * Work clock: rings after an amount of working time. It stops during human waits, and pauses of the run do not count.
  *
- * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, race.ts),
+ * Owns: counting, the timer, the recorded read of pauses. Does not own: the reports of human waits (watch.ts, race.ts),
  * what follows when it rings.
- * Holds: K3: a durable timer and a recorded read; the time is the recorded one.
+ * Holds: K3: a durable timer and a recorded read; it uses recorded time.
  */
 import { stoodBetween, type Context, type Pause } from '../../engine/index.ts'
 
-/** Sets a timer of this name; what it returns calls it off. */
+/** Sets a timer of this name. Returns how to call it off. */
 type SetAlarm = (
   ctx: Context,
   name: string,
@@ -28,13 +27,13 @@ export class WorkClock {
   readonly #name: string
   readonly #ms: number
   readonly #hearing: ClockListener
-  /** When it ran. */
+  /** The periods in which it ran. */
   readonly #ran: { readonly from: number; to: number }[] = []
   #pauses: readonly Pause[] = []
   #callOff: (() => void) | undefined
   #over = false
 
-  /** `name`: of its timer; persistent. `ms`: of working time. It stands until `run`. */
+  /** `name`: of its timer; persistent. `ms`: working time. It is stopped until `run`. */
   constructor(
     ctx: Context,
     alarm: SetAlarm,
@@ -66,14 +65,14 @@ export class WorkClock {
     this.#callOff = undefined
   }
 
-  /** It never rings any more. */
+  /** It will not ring any more. */
   end(): void {
     this.#over = true
     this.#callOff?.()
     this.#callOff = undefined
   }
 
-  /** Time is up by the clock; how long the run stood still is only known when it is asked for. */
+  /** The timer has fired. Only now the pauses are read, and the clock continues if they took time. */
   async #rung(): Promise<void> {
     this.#callOff = undefined
     const pauses = await this.#ctx.scope('pauses').pauses()
@@ -86,7 +85,7 @@ export class WorkClock {
     this.run()
   }
 
-  /** Milliseconds, as far as is known. */
+  /** Milliseconds worked, as far as pauses are known. */
   get #worked(): number {
     const now = this.#ctx.now().getTime()
     return this.#ran.reduce(

@@ -1,13 +1,13 @@
 /**
  * Worker task: one worker of a leader, from its start through the edge to its end, and whether another attempt follows.
  *
- * Owns: what crosses so that a leader can wait (reports of human waits, questions), the time limit, the slots that are
- * free while a human is waited for, the end as its leader counts it, the retry rule and its pause. Does not own: the
- * wait (watch.ts), who gets a slot when (slots.ts; the scheduler of a team), what a leader makes of an end.
- * Holds: K3: a time limit and a pause are durable timers, and jitter is drawn from the context. K8: a worker is stopped
- * through its context. K11: every attempt is an activation of its own. One mechanism, three leaders: a delegation
- * (delegation/attempts.ts), a race (race.ts), a task of a planned team (../team/work/scheduler.ts). How they differ is
- * data.
+ * Owns: the grants for waiting (reports of human waits, questions), the time limit, the slots that are free during
+ * human waits, the final outcome, the retry rule and its pause. Does not own: the wait (watch.ts), the order of slots
+ * (slots.ts; the scheduler of a team), what a leader does with an end.
+ * Holds: K3: time limits and pauses are durable timers, and jitter is drawn from the context. K8: a worker is stopped
+ * through its context. K11: every attempt is its own activation. One mechanism serves three leaders, which differ only
+ * in data: a delegation (../delegation/attempts.ts), a race (race.ts), a task of a planned team
+ * (../../team/schedule/scheduler.ts).
  */
 import {
   present,
@@ -25,55 +25,51 @@ import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
 import type { HeldSlot } from './slots.ts'
 import type { Watch, WorkerEnd } from './watch.ts'
 
-/** What a worker is to do, and how its leader waits for it. */
+/** The work, and how its leader waits for it. */
 export interface WorkerTask {
   readonly ctx: Context
   readonly watch: Watch
-  /** The leader's. */
+  /** The edge of the leader. */
   readonly edge: Edge
   readonly worker: Receiver
   readonly brief: Brief
   readonly grant?: LeaderGrant | undefined
   readonly callId?: string
-  /** The attempt, or the slower worker, after which it comes. */
+  /** The earlier attempt, or the slower worker, that it follows. */
   readonly after?: ActivationId | undefined
   /** Milliseconds of working time. Default: no limit. */
   readonly timeoutMs?: number | undefined
-  /** What the worker holds: free while it waits for a human. Default: nothing. */
+  /** The slots it holds. They are free while it waits for a human. Default: none. */
   readonly slots?: readonly HeldSlot[]
-  /**
-   * Whether its leader hears of human waits even where neither a time limit nor a slot depends on them. Default false.
-   */
+  /** Report human waits even if no time limit and no slot depends on them. Default false. */
   readonly reportsWaits?: boolean
-  /** Hears that the worker, or one below it, begins (true) or ceases to wait for a human. */
+  /** Called when the worker, or one below it, begins (true) or ceases to wait for a human. */
   readonly onWait?: ((waiting: boolean) => void) | undefined
-  /** Answers its questions. Default: it may ask none. */
+  /** Answers its questions. Default: it may not ask. */
   readonly answer?: QuestionAnswerer | undefined
-  /**
-   * Whether it was stopped for another reason: then it has not run out of time. Default: its time counts all the same.
-   */
+  /** Whether it was stopped for another reason, so that it did not time out. Default: it timed out. */
   readonly wasStopped?: () => boolean
 }
 
-/** A worker that has begun. */
+/** A started worker. */
 export interface StartedTask {
   readonly id: ActivationId
-  /** Waits for its end. Call it once, before anything else is waited for. Rejects only with `Cancelled`. */
+  /** Waits for its end. Call it once, before any other wait. Rejects only with `Cancelled`. */
   ended(): Promise<WorkerTaskEnd>
 }
 
-/** How one attempt has ended. */
+/** The end of one attempt. */
 export interface WorkerTaskEnd {
   readonly id: ActivationId
-  /** As its leader counts it: a worker that was stopped at its time limit has `timed-out`. Without the trail. */
+  /** The final outcome, without the handoff record: a worker stopped at its time limit has `timed-out`. */
   readonly outcome: Outcome
   readonly said: ReturnType<typeof trailOf>['said']
   readonly usage: Usage
-  /** As it arrived. */
+  /** The arrival itself. */
   readonly arrival: WorkerEnd
 }
 
-/** Starts a worker; a failure says why it cannot begin. */
+/** Starts a worker. A failure says why it cannot start. */
 export function startTask(task: WorkerTask): StartedTask | Failure {
   const { ctx, edge, worker, brief, grant, callId, after, timeoutMs, slots = [], reportsWaits = false, answer } = task
   const me = ctx.place.activation
@@ -111,20 +107,20 @@ async function taskEnd(
   }
 }
 
-/** How often a task is attempted that has a retry policy which says nothing of it. */
+/** The default number of attempts of a retry policy. */
 const defaultAttempts = 3
 
-/** A failed attempt, as far as the next one depends on it. */
+/** A failed attempt, as the retry rule sees it. */
 export interface AttemptFailure {
-  /** Which one it was, from 1. */
+  /** Its number, from 1. */
   readonly attempt: number
-  /** How long the other side asked to be left alone. */
+  /** How long the other side asked to wait. */
   readonly retryAfterMs: number | undefined
-  /** Whether another one may end better. Asked only while attempts are left. */
+  /** Whether another attempt may succeed. Called only while attempts are left. */
   readonly isWorthIt: () => boolean
 }
 
-/** Milliseconds until the next attempt; undefined: there is none. */
+/** Milliseconds until the next attempt; undefined: no further attempt. */
 export function retryDelay(
   ctx: Context,
   policy: RetryPolicy,
@@ -134,7 +130,7 @@ export function retryDelay(
   return backoff(policy, attempt, retryAfterMs, () => ctx.random())
 }
 
-/** The pause before the next attempt, as a durable timer. Returns how to call it off. */
+/** Waits before the next attempt, as a durable timer. Returns how to call it off. */
 export const pauseBeforeRetry = (
   ctx: Context,
   watch: Watch,
@@ -142,7 +138,7 @@ export const pauseBeforeRetry = (
   { over, reject }: RetryPauseListener,
 ): (() => void) => watch.alarm(ctx, 'retry', delayMs, { ring: over, reject })
 
-/** Who hears how a pause ends. */
+/** The callbacks of such a wait. */
 export interface RetryPauseListener {
   readonly over: () => void
   /** The leader is cancelled. */
