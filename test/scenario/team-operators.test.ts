@@ -351,7 +351,7 @@ describe('members that are models', () => {
     expect(names).toEqual(['send_message', 'read_messages', 'wait_for_message', 'list_team', 'recruit_teammate'])
     const said = JSON.stringify(model.prompts.at(-1))
     for (const part of [
-      'nobody is there now',
+      'no member matches',
       'must name a member',
       'must be a number from 0',
       'no message will come',

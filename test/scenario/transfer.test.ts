@@ -249,9 +249,9 @@ describe('handing over', () => {
 
 describe('refused before anything is claimed', () => {
   const refusals: readonly (readonly [what: string, input: Json, says: RegExp])[] = [
-    ['collaboration 18: an unknown name', { agent_name: 'Nobody' }, /no agent "Nobody".*Agents are: C1, C2\./],
-    ['collaboration 18: a name in other letters', { agent_name: 'c1' }, /no agent "c1".*Agents are: C1, C2\./],
-    ['collaboration 19: itself', { agent_name: 'P' }, /no agent "P".*Agents are: C1, C2\./],
+    ['collaboration 18: an unknown name', { agent_name: 'Nobody' }, /unknown agent "Nobody".*Agents are: C1, C2\./],
+    ['collaboration 18: a name in other letters', { agent_name: 'c1' }, /unknown agent "c1".*Agents are: C1, C2\./],
+    ['collaboration 19: itself', { agent_name: 'P' }, /unknown agent "P".*Agents are: C1, C2\./],
     ['collaboration 20: no name', {}, /"agent_name" is missing.*Agents are: C1, C2\./],
     ['collaboration 20: an empty name', { agent_name: '' }, /"agent_name" is missing/],
     ['collaboration 20: a name that is no text', { agent_name: 7 }, /"agent_name" is missing/],
@@ -320,7 +320,9 @@ describe('refused before anything is claimed', () => {
       })
       const top = router({ name: 'Top', model: scripted(xfer('Mid'), 'final'), workers: [mid] })
       expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
-      expect(told(c1.prompts[1])).toEqual([expect.stringMatching(new RegExp(`no agent "${to}".*Agents are: Mid\\.`))])
+      expect(told(c1.prompts[1])).toEqual([
+        expect.stringMatching(new RegExp(`unknown agent "${to}".*Agents are: Mid\\.`)),
+      ])
     },
   )
 
