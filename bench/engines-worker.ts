@@ -4,7 +4,7 @@ import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
 import type { HostEngine } from '../src/engine/host/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { Mover } from '../src/engine/mover.ts'
-import { engineOn } from '../src/engine/named-store.ts'
+import { engineOn } from '../src/engine/open-store.ts'
 import { engineAt, type Place as SharedPlace } from '../test/servers/engines.ts'
 import { carryOut, team, type Order } from './engines-team.ts'
 

@@ -4,6 +4,7 @@
  * Owns: the type, the name of the current user. Stands apart from program.ts, so that commands need not import it.
  */
 import { userInfo } from 'node:os'
+import { shellWord } from '../core/index.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -19,7 +20,7 @@ export interface CommandContext {
 /** The options that a printed command must repeat to find the same store or engine. */
 export function whereOf({ store, config }: StoreOptions): string {
   const option = (name: string, value: string | undefined): string =>
-    value === undefined ? '' : ` --${name} ${quoted(value)}`
+    value === undefined ? '' : ` --${name} ${shellWord(value)}`
   return option('store', store === undefined ? undefined : shownStore(store)) + option('config', config)
 }
 
@@ -28,10 +29,6 @@ export const shownStore = (store: string): string =>
   store
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, '$1:***@')
     .replaceAll(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1***')
-
-/** A word quoted for a shell. */
-export const quoted = (text: string): string =>
-  /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Resolves when the signal comes. */
 export function aborted(signal: AbortSignal): Promise<'aborted'> {

@@ -5,10 +5,11 @@
  * Owns: the choice of that command, and whether it needs a config. Does not own: sending answers and control commands
  * (command/).
  */
+import { shellWord } from '../core/index.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Runtime } from '../runtime/index.ts'
-import { whereOf, type CommandContext, quoted } from './context.ts'
+import { whereOf, type CommandContext } from './context.ts'
 import { isDemoAgent } from '../demo/index.ts'
 import { configName, type RunLocation } from './store.ts'
 
@@ -27,7 +28,7 @@ export async function driveCommand(located: LocatedRun): Promise<string> {
 
 /** The command that resumes the run. */
 export async function resumeCommand(located: LocatedRun): Promise<string> {
-  return `reeve resume ${quoted(located.run)}${await driverOptions(located)}`
+  return `reeve resume ${shellWord(located.run)}${await driverOptions(located)}`
 }
 
 /** The command that keeps driving the run: `reeve work`; for a run of the demo, `driveCommand`. */

@@ -4,7 +4,6 @@
  * Owns: how much of a value a terminal shows; that no line of a value looks like a line of Reeve. Does not own: which
  * characters are visible (core), the inline question (watch.ts), deciding (command/).
  */
-import { quoted } from './context.ts'
 import {
   bar,
   beginning,
@@ -16,6 +15,7 @@ import {
   wrapped,
   type Failure,
   type Json,
+  shellWord,
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 
@@ -151,7 +151,7 @@ export function questionLines(
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer with: ${answerCommand(id, where)}`,
-    approval: `Decide with: reeve approve ${quoted(id)}${where}`,
+    approval: `Decide with: reeve approve ${shellWord(id)}${where}`,
     'in-doubt': `Settle it from code: runtime.handle('${run}').control.settleDoubt({ … }) states whether the effect happened`,
     diverged: `Settle it from code: runtime.handle('${run}').control.settleDivergence({ … }) states what happened to the step`,
   }[kind]
@@ -164,5 +164,5 @@ export function questionLines(
 /** The commands for a run that was set aside. */
 export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
   ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
-  `  retry: reeve resume ${quoted(run)}${where}    (or end it without its code: reeve cancel ${quoted(run)}${where})`,
+  `  retry: reeve resume ${shellWord(run)}${where}    (or end it without its code: reeve cancel ${shellWord(run)}${where})`,
 ]

@@ -10,7 +10,7 @@ import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ReeveError } from '../core/index.ts'
-import { createRuntime, placeNamed, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { usage } from './exit.ts'
 
 /** The options that every command has. */
@@ -101,7 +101,7 @@ export const namedStore = (store: string, cwd: string, options: ConfigOptions = 
 export const storeAt = (store: string, folder: string): string => (isDatabase(store) ? store : resolve(folder, store))
 
 /** True for a PostgreSQL address; other stores are files. Throws `config.invalid` for any other address. */
-export const isDatabase = (store: string): boolean => placeNamed(store) === 'postgres'
+export const isDatabase = (store: string): boolean => storeKind(store) === 'postgres'
 
 function existing(place: RunLocation): RunLocation {
   if ('engine' in place || isDatabase(place.store) || isFile(place.store)) return place

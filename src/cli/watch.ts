@@ -4,10 +4,10 @@
  * Owns: the inline question, Ctrl-C, the text printed at the end, the exit code. Does not own: the live display
  * (run-display.ts), the run. Leaving parks the run, and the printed text names the command that continues it.
  */
-import { describeOutcome, messageOf, ReeveError, visibleLine } from '../core/index.ts'
+import { describeOutcome, messageOf, ReeveError, visibleLine, shellWord } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
 import { approvalLines, questionLines, setAsideLines } from './request-text.ts'
-import { aborted, currentUser, quoted } from './context.ts'
+import { aborted, currentUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
 import type { Terminal } from './terminal.ts'
@@ -69,7 +69,7 @@ async function interrupted(
 ): Promise<Exit> {
   await display.stop().catch(() => undefined)
   const left = elsewhere ? 'Its workers continue the run; watch it with' : 'The run is parked; resume it with'
-  terminal.note(`\nLeft. ${left}:\n  reeve resume ${quoted(run.id)}${where}`)
+  terminal.note(`\nLeft. ${left}:\n  reeve resume ${shellWord(run.id)}${where}`)
   return exits.interrupted
 }
 
@@ -145,9 +145,9 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   say('')
   if (state.queued !== undefined) {
     const { behind, needs } = state.queued
-    say(`The run is queued behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`)
+    say(`The run is queued behind ${behind}, which is ${needs.status}. See: reeve show ${shellWord(behind)}${where}`)
   } else if (state.status === 'paused')
-    say(`The run is paused. Resume it with:\n  reeve resume ${quoted(run.id)}${where}`)
+    say(`The run is paused. Resume it with:\n  reeve resume ${shellWord(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
@@ -155,7 +155,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     say(
       elsewhere
         ? `No worker can drive the run: ${state.reason ?? 'it is stuck'}. Start a worker that has its agent: reeve work${where}`
-        : `The run is stuck: its agent is not registered at its version. See: reeve show ${quoted(run.id)}${where}`,
+        : `The run is stuck: its agent is not registered at its version. See: reeve show ${shellWord(run.id)}${where}`,
     )
   else {
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
@@ -165,11 +165,11 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
         for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker continues it then:' : 'Decide, then resume it:')
       for (const { id } of state.waiting)
-        say(`  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`)
+        say(`  reeve approve ${shellWord(id)}${where}    (or: reeve reject ${shellWord(id)}${where})`)
     }
     for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
     if (!elsewhere && state.questions.length > 0)
-      say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  reeve resume ${quoted(run.id)}${where}`)
+      say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  reeve resume ${shellWord(run.id)}${where}`)
   }
   return exits.waiting
 }

@@ -114,3 +114,4 @@ export {
   type Shape,
 } from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
+export { shellWord } from './shell-word.ts'

@@ -2,8 +2,8 @@
  * The context: everything that orchestration may do (DESIGN §3.2), as types. Every engine implements it; no code agent
  * needs more.
  *
- * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded
- * engine).
+ * Owns: the verbs and the words they use. Does not own: how they are kept (replay/scope.ts, activation.ts for the
+ * embedded engine).
  */
 import type {
   ActivationId,
@@ -311,8 +311,8 @@ export interface Context {
 /** When a compensation runs. */
 export interface OnCancelOptions {
   /**
-   * Also where what was done is to stay (`run.control.cancel` with `undo: false`): it gives something back, and undoes nothing.
-   * Default false.
+   * Also where what was done is to stay (`run.control.cancel` with `undo: false`): it gives something back, and undoes
+   * nothing. Default false.
    */
   readonly always?: boolean
 }

@@ -3,8 +3,8 @@
  * many (spec team 7.2, R-10).
  *
  * Owns: the limit of each model and how it moves, whose turn it is, the gate that `Retry-After` closes. Does not own:
- * the calls themselves, their attempts and their waits between attempts (effects.ts). All engines of a process share
- * one, so that runs that know nothing of each other do not push each other over.
+ * the calls themselves, their attempts and their waits between attempts (replay/effects.ts). All engines of a process
+ * share one, so that runs that know nothing of each other do not push each other over.
  *
  * A model that has never refused a call is not limited. Its first refusal sets the limit to half of what is under way,
  * and each further one to half of what is under way then: while a storm is being refused, what is left under way comes

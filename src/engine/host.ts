@@ -1,6 +1,6 @@
 /**
- * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage
- * (embedded/, testing/).
+ * The host: what an activation needs of the engine that keeps it. The seam between replay (replay/activation.ts) and
+ * storage (embedded/, testing/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
@@ -57,7 +57,7 @@ export interface Host {
   abort(op: Operation): void
   /**
    * It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work
-   * of its leader (earlier-attempts.ts).
+   * of its leader (replay/earlier-attempts.ts).
    */
   startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void
   /** `keeps`: a human has finished the work above it, so nothing is undone. */

@@ -37,7 +37,7 @@ export {
   askKey,
   nobodyAnswered,
   type QuestionRecord,
-} from './question.ts'
+} from './question-record.ts'
 export { notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
 export { pack, unpack } from './payload.ts'
 export { storeIsRedacted, storeMark } from './redaction-mark.ts'

@@ -6,7 +6,7 @@
 import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
 import type { ArrivalEvent, CancelReceived, Charge, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
-import { nobodyAnswered } from './question.ts'
+import { nobodyAnswered } from './question-record.ts'
 
 /** How a worker ends that its leader stops, if that is no plain cancel. */
 export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>

@@ -3,7 +3,7 @@
  * path of an SQLite file, or the address of a PostgreSQL database.
  *
  * Owns: telling the two apart, which options mean something for a file alone, and what is wrong with what was given.
- * Does not own: opening either (named-store.ts); it loads neither.
+ * Does not own: opening either (open-store.ts); it loads neither.
  * Holds: no password in any message.
  */
 import { described, hasNames, redactionProblems, ReeveError, type NamesOf } from '../core/index.ts'
@@ -15,7 +15,7 @@ import type { PostgresOptions } from './postgres/index.ts'
  * What kind of store a name means. What is another address is refused before a file of that name is looked for; it may
  * hold a password, which is not repeated.
  */
-export function placeNamed(store: unknown, asker = 'createRuntime'): 'file' | 'postgres' {
+export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'postgres' {
   const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
   if (scheme === undefined) return 'file'
   if (/^postgres(ql)?$/.test(scheme)) return 'postgres'

@@ -1,6 +1,6 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
-export { placeNamed } from '../engine/store-name.ts'
+export { storeKind } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
 export type { Run, RunOutcome, RunWaiting } from './run-handle.ts'
 export type { CancelOptions, RunControl } from './operator/run-control.ts'

@@ -20,7 +20,7 @@ import {
 import { defaultLimits, type Limits } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import { placeNamed } from '../engine/store-name.ts'
+import { storeKind } from '../engine/store-name.ts'
 import type { AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './operator/audit.ts'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
@@ -146,7 +146,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let engine = given
   try {
     mustBeFine(options)
-    const place = placeNamed(store)
+    const place = storeKind(store)
     mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
     const parts = { hasEnded, memory, trust, find }

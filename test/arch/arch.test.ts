@@ -90,10 +90,10 @@ describe('the house', () => {
       'effect-dispatcher',
       'inbox',
       'questions',
-      'run',
+      'loaded-run',
       'run-accounts',
       'split',
-      'turn',
+      'delivery-turn',
     ].map((name) => `src/engine/host/${name}.ts`)
     expect(inTick.filter((path) => !source.has(path))).toEqual([])
     const kernel = [...source.keys()].filter(

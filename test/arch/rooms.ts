@@ -41,7 +41,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'store.ts',
       'mover.ts',
       'store-name.ts',
-      'named-store.ts',
+      'open-store.ts',
       'host/index.ts',
       'embedded/index.ts',
       'embedded/digests.ts',
@@ -158,8 +158,8 @@ export const rooms: Readonly<Record<string, Room>> = {
 }
 
 /**
- * The front doors: explicit named exports, nothing else, and each name in one of them. Server, cli, adapters and testing
- * have doors of their own, so that importing `reeve` does not load them.
+ * The front doors: explicit named exports, nothing else, and each name in one of them. Server, cli, adapters and
+ * testing have doors of their own, so that importing `reeve` does not load them.
  */
 export const frontDoor: Room = {
   owns: 'explicit named exports, nothing else; each name in one of them',

@@ -1,7 +1,7 @@
 /** Runs that were written for whoever drives, and of which the mover has told nobody. */
 import { expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
-import { engineOn } from '../../src/engine/named-store.ts'
+import { engineOn } from '../../src/engine/open-store.ts'
 import { cacheCap } from '../../src/engine/host/run-cache.ts'
 import type { Mover } from '../../src/engine/mover.ts'
 import { behind, inFolder, registry, until } from './hand.ts'

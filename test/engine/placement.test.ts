@@ -19,7 +19,7 @@ test.each([
   }
   const placement = new Placement(mover, () => {})
   const begun = performance.now()
-  await expect.poll(() => placement.isOurs(lying), { interval: 50 }).toBe(true)
+  await expect.poll(() => placement.mayTakeUp(lying), { interval: 50 }).toBe(true)
   expect(performance.now() - begun).toBeGreaterThanOrEqual(2_900)
   expect(woken.length > 0).toBe(!keepsWakeUps)
 })
@@ -38,10 +38,10 @@ test.each([
       close: () => Promise.resolve(),
     }
     const placement = new Placement(mover, () => {})
-    placement.leaves(lying, 'parked')
-    placement.leaves(lying, 'ended')
+    placement.left(lying, 'parked')
+    placement.left(lying, 'ended')
     const moved = placement.move(runId('moved'))
-    placement.leaves(runId('moved'), 'ended')
+    placement.left(runId('moved'), 'ended')
     expect(await moved).toBe('ended')
     expect(woken).toEqual(told)
   },

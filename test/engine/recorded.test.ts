@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { JournalEvent } from '../../src/journal/index.ts'
-import { RecordedLog } from '../../src/engine/replay/recorded.ts'
+import { RecordedLog } from '../../src/engine/replay/recorded-log.ts'
 import { completed } from '../../src/core/index.ts'
 
 const step = (address: string, effect: 'read' | 'idempotent' | 'once' = 'idempotent'): JournalEvent => ({

@@ -2,7 +2,7 @@
  * The engine on Restate as the contract suite needs it: one server for a file of tests, a namespace and a port for
  * every case.
  */
-import { engineOn } from '../../src/engine/named-store.ts'
+import { engineOn } from '../../src/engine/open-store.ts'
 import type { HostEngine } from '../../src/engine/host/index.ts'
 import { RestateMover } from '../../src/adapters/restate/mover.ts'
 import { setupOf, type RestateOptions } from '../../src/adapters/restate/options.ts'

@@ -2,15 +2,15 @@
  * E-mail as a channel, through SMTP.
  *
  * Owns: the mail, its escape, the id by which a repeated one is recognised, what a mail server's word means for another
- * try. Does not own: the words (words.ts), SMTP (nodemailer, an optional peer that is loaded when a mail is sent). Mail
- * scanners open every link, so no link decides.
+ * try. Does not own: the words (rendered-notice.ts), SMTP (nodemailer, an optional peer that is loaded when a mail is
+ * sent). Mail scanners open every link, so no link decides.
  */
 import { createHash } from 'node:crypto'
 import type * as nodemailer from 'nodemailer'
 import { described, failure, FailureError, hasNames, ReeveError } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
 import { functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
-import { addressOf, oneLine, quotation, told, type Link } from './words.ts'
+import { addressOf, oneLine, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
 /** A mail as nodemailer takes it. */
 export interface EmailMessage {
@@ -132,7 +132,7 @@ export function mailOf(
   key: string,
   { from, to, address }: { readonly from: string; readonly to: string[]; readonly address: string | undefined },
 ): Omit<EmailMessage, 'signal'> {
-  const { title, reason, facts, input, commands } = told(notice, inputMost)
+  const { title, reason, facts, input, commands } = renderNotice(notice, inputMost)
   const heading = notice.type === 'approval' ? 'With' : 'The question'
   const text = [
     quotation(reason),

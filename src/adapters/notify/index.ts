@@ -9,4 +9,4 @@ export { verifyWebhook, type SignatureOptions, type WebhookBody, type WebhookHea
 export { slack, type SlackOptions } from './slack.ts'
 export { terminal, type TerminalOptions } from './terminal.ts'
 export { webhook, type WebhookOptions } from './webhook.ts'
-export type { Link } from './words.ts'
+export type { Link } from './rendered-notice.ts'

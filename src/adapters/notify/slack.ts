@@ -1,14 +1,14 @@
 /**
  * Slack as a channel, and whatever takes messages as Slack's incoming webhooks do.
  *
- * Owns: the message, its escape. Does not own: the words (words.ts), what an answer means (post.ts). It holds no button
- * and no address that decides: a message is read by previews, too.
+ * Owns: the message, its escape. Does not own: the words (rendered-notice.ts), what an answer means (post.ts). It holds
+ * no button and no address that decides: a message is read by previews, too.
  */
 import { cut, type Json } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
 import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
 import { post, type Fetch } from './post.ts'
-import { addressOf, quotation, told, type Link } from './words.ts'
+import { addressOf, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
 /** How a Slack channel is told. */
 export interface SlackOptions {
@@ -74,7 +74,7 @@ const unlinked = (text: string): string =>
  * else.
  */
 export function slackMessage(notice: Notice, address: string | undefined): Json {
-  const { title, reason, facts, input, commands } = told(notice)
+  const { title, reason, facts, input, commands } = renderNotice(notice)
   const look = address === undefined ? [] : [`<${escaped(address.replaceAll('|', '%7C'))}|Look at the run>`]
   return {
     // for notifications, and for those who know no blocks

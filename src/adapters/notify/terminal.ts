@@ -1,12 +1,12 @@
 /**
  * The terminal as a channel: lines for the operator of this process, with the command that decides.
  *
- * Owns: their form. Does not own: the words (words.ts). What a model wrote cannot redraw the terminal.
+ * Owns: their form. Does not own: the words (rendered-notice.ts). What a model wrote cannot redraw the terminal.
  */
-import { bar, wrapped } from '../../core/index.ts'
+import { bar, shellWord, visible, wrapped } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
 import { functionProblems, mustBeOptionsOf } from './options.ts'
-import { quoted, told } from './words.ts'
+import { renderNotice } from './rendered-notice.ts'
 
 /** How a terminal is told. */
 export interface TerminalOptions {
@@ -36,14 +36,14 @@ export function terminal(options: TerminalOptions = {}): Channel {
   const { name = 'terminal', write = (text: string) => void process.stderr.write(text), store, config } = options
   const where = (['store', 'config'] as const).flatMap((each) => {
     const file = { store, config }[each]
-    return file === undefined ? [] : [` --${each} ${quoted(file)}`]
+    return file === undefined ? [] : [` --${each} ${shellWord(visible(file))}`]
   })
   const done = new Set<string>()
   return {
     name,
     notify(notice, { key }) {
       if (done.has(key)) return
-      const { title, reason, facts, input, commands } = told(notice, undefined, where.join(''))
+      const { title, reason, facts, input, commands } = renderNotice(notice, undefined, where.join(''))
       const columns = (options.write === undefined ? process.stderr.columns : undefined) ?? usualColumns
       // what a model wrote can be taken for no line of ours, also where the screen would break it
       const behind = (text: string): string[] => text.split('\n').flatMap((line) => wrapped(line, columns, bar))

@@ -3,7 +3,7 @@
  * plain HTTP.
  *
  * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
- * (answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
+ * (http-answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
 import { isObject, messageOf, ReeveError } from '../../core/index.ts'
 import {
@@ -19,7 +19,7 @@ import {
   wrongAddress,
   type HttpAnswer,
   type Side,
-} from './answer.ts'
+} from './http-answer.ts'
 
 /** Where a Restate server is, and how it lets us in. */
 export interface ClientOptions {

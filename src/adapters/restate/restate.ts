@@ -5,7 +5,7 @@
  * workers (mover.ts).
  */
 import type { Engine } from '../../engine/index.ts'
-import { engineOn } from '../../engine/named-store.ts'
+import { engineOn } from '../../engine/open-store.ts'
 import { RestateMover } from './mover.ts'
 import { setupOf, type RestateOptions } from './options.ts'
 

@@ -7,7 +7,7 @@
 import type { RunId } from '../../core/index.ts'
 import { warning, type HostEngine } from '../../engine/host/index.ts'
 import type { Engine } from '../../engine/index.ts'
-import { engineOn } from '../../engine/named-store.ts'
+import { engineOn } from '../../engine/open-store.ts'
 import { TemporalMover } from './mover.ts'
 import { setupOf, type TemporalOptions } from './options.ts'
 

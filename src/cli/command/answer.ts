@@ -3,11 +3,11 @@
  *
  * Owns: what is read as JSON and what as text, the recorded name. The first answer wins.
  */
-import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
-import type { Json } from '../../core/index.ts'
+import { type Json, shellWord } from '../../core/index.ts'
 
 /** Answers an interrupt. Valid JSON is sent as JSON, anything else as text; with `text`, always as text. */
 export function answer(
@@ -22,7 +22,7 @@ export function answer(
     if (question?.kind === 'approval' || (question === undefined && interruptId.startsWith('apr_')))
       throw usage(
         `"${interruptId}" is an approval: it needs a decision, not a value`,
-        `Decide with: reeve approve ${quoted(interruptId)}${whereOf(options)}    (or: reject, edit, retry)`,
+        `Decide with: reeve approve ${shellWord(interruptId)}${whereOf(options)}    (or: reject, edit, retry)`,
       )
     if (question !== undefined && question.kind !== 'interrupt')
       throw usage(

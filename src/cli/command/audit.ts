@@ -6,9 +6,9 @@
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { digest, isObject, messageOf, visible } from '../../core/index.ts'
+import { digest, isObject, messageOf, visible, shellWord } from '../../core/index.ts'
 import { argumentsLine } from '../request-text.ts'
-import { quoted, whereOf, type CommandContext } from '../context.ts'
+import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
@@ -56,7 +56,7 @@ export async function audit(
       terminal.note(`partial: the run has not ended. Repeat after its end: reeve audit ${run}${whereOf(options)}`)
     if (out !== undefined)
       terminal.note(
-        `Wrote ${document.head.entries} entries to ${out}. Verify without this store: reeve audit verify ${quoted(out)}`,
+        `Wrote ${document.head.entries} entries to ${out}. Verify without this store: reeve audit verify ${shellWord(out)}`,
       )
     if (earlier === undefined) return exits.done
     return reported(await verifyAudit(document, { against: earlier }), terminal)

@@ -7,7 +7,7 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { newId, ReeveError, runId } from '../../core/index.ts'
+import { newId, ReeveError, runId, shellWord } from '../../core/index.ts'
 import {
   demoAgents,
   demoFolder,
@@ -18,7 +18,7 @@ import {
   type DemoSettings,
 } from '../../demo/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
-import { quoted, shownStore, type CommandContext } from '../context.ts'
+import { shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import { isDatabase, refuseLinks, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
@@ -49,7 +49,7 @@ export async function demo(
   await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
   const run = await startOrFind(runtime, settings)
   const shown = isDatabase(store) ? shownStore(store) : relative(cwd, store) || store
-  const where = store === storeBelow(cwd) ? '' : ` --store ${quoted(shown)}`
+  const where = store === storeBelow(cwd) ? '' : ` --store ${shellWord(shown)}`
   if (!json) {
     terminal.line(`${terminal.style('bold', 'reeve demo')}  ${folder}`)
     terminal.line(`leader: ${model ?? 'rules (no model)'}    run: ${run.id}`)

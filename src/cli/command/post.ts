@@ -1,5 +1,6 @@
 /** `reeve post`: sends a message to members of a planned team; drives no run. Owns: what is sent as JSON or text. */
-import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
+import { shellWord } from '../../core/index.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
@@ -34,7 +35,7 @@ export function post(
       terminal.line(`Not sent: the team of ${run} has ended.`)
       return exits.failed
     }
-    terminal.line(`Sent to the team of ${run}. See who received it: reeve events ${quoted(run)}${whereOf(options)}`)
+    terminal.line(`Sent to the team of ${run}. See who received it: reeve events ${shellWord(run)}${whereOf(options)}`)
     return exits.done
   })
 }

@@ -3,10 +3,11 @@
  *
  * Owns: the output. Does not own: the server process and its client (adapters/restate). Neither needs the Restate SDK.
  */
+import { shellWord } from '../../core/index.ts'
 import { join, relative, resolve } from 'node:path'
 import { RestateClient, type Deployment } from '../../adapters/restate/client.ts'
 import { startServer } from '../../adapters/restate/server.ts'
-import { quoted, type CommandContext } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 
 /** Starts a server and keeps it until Ctrl-C. */
@@ -48,7 +49,7 @@ export async function restateDev(
     return exits.interrupted
   }
   terminal.note(
-    `${terminal.style('red', 'reeve:')} the Restate server ended unexpectedly; see its log: ${quoted(relative(cwd, server.log))}`,
+    `${terminal.style('red', 'reeve:')} the Restate server ended unexpectedly; see its log: ${shellWord(relative(cwd, server.log))}`,
   )
   return exits.failed
 }

@@ -5,9 +5,9 @@
  * of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
 import { realpathSync } from 'node:fs'
-import { ReeveError, visible } from '../../core/index.ts'
+import { ReeveError, visible, shellWord } from '../../core/index.ts'
 import { demoAgents, isDemoAgent, settingsOf } from '../../demo/index.ts'
-import { quoted, whereOf, type CommandContext } from '../context.ts'
+import { whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import {
   configName,
@@ -162,7 +162,7 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
     if (options.store === undefined && options.config === undefined && !isSameFolder(settings.folder, cwd))
       throw usage(
         `the run "${view.run}" surveys ${visible(settings.folder)}, which is not the folder of its store`,
-        `It would write its report there. If you trust the store, name it: --store ${quoted(storeBelow('.'))}`,
+        `It would write its report there. If you trust the store, name it: --store ${shellWord(storeBelow('.'))}`,
       )
     return { agents: demoAgents(settings) }
   }

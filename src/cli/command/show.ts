@@ -8,9 +8,10 @@ import {
   type Usage,
   visible,
   visibleLine,
+  shellWord,
 } from '../../core/index.ts'
 import { answerCommand, answeredText, argumentsLine, setAsideLines, preview, whoLines } from '../request-text.ts'
-import { whereOf, type CommandContext, quoted } from '../context.ts'
+import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { withRuns } from '../store.ts'
@@ -114,7 +115,7 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
   return open.map(({ label, worker, status, activation, callId }) => {
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
     const id = (alone ? label : undefined) ?? activation ?? callId
-    const stop = id === undefined ? '' : `    (reeve stop ${quoted(run)} ${quoted(id)}${where})`
+    const stop = id === undefined ? '' : `    (reeve stop ${shellWord(run)} ${shellWord(id)}${where})`
     return visible(`${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`)
   })
 }
@@ -140,7 +141,7 @@ function approvalText(approval: ApprovalView, where: string, isPending: boolean)
     return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isPending) return `${id} ${call}: decided, not yet read by the run`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
-  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`
+  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${shellWord(id)}${where}    (or: reeve reject ${shellWord(id)}${where})`
 }
 
 function interruptText({ id, question, open, outcome }: InterruptView, where: string, isPending: boolean): string {

@@ -5,10 +5,10 @@
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
+import { cut, messageOf, visible, visibleLine, shellWord } from '../../core/index.ts'
 import type { HandBack, TakeoverContext, TakeoverStep } from '../../public/oversight.ts'
 import { argumentsLine, preview } from '../request-text.ts'
-import { currentUser, whereOf, type CommandContext, quoted } from '../context.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { driveCommand, workerCommand, type LocatedRun } from '../next-command.ts'
 import { withRuns } from '../store.ts'
@@ -29,7 +29,7 @@ const author = ({ by, reason }: ByHandOptions): { readonly by: string; readonly 
 })
 
 const notDriven = async (located: LocatedRun): Promise<string> =>
-  `No worker drives the run ${located.run}. The command takes effect when one does:\n  ${await workerCommand(located)}\n  reeve show ${quoted(located.run)}${whereOf(located.context.options)}`
+  `No worker drives the run ${located.run}. The command takes effect when one does:\n  ${await workerCommand(located)}\n  reeve show ${shellWord(located.run)}${whereOf(located.context.options)}`
 
 /** Takes a run over and prints the state to continue from. */
 export function takeover(
@@ -181,7 +181,7 @@ function contextLines(context: TakeoverContext, where: string, pending: Readonly
     ...(failureReason === undefined ? [] : [`failed last: ${visibleLine(failureReason)}`]),
     ...pendingApprovals.map(({ id, tool, input }) =>
       pending.has(id)
-        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${quoted(id)}${where}`
+        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${shellWord(id)}${where}`
         : `decided, not yet read by the run: ${visible(tool)} with ${argumentsLine(input)}`,
     ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),

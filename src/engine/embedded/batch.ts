@@ -6,11 +6,11 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
-import { askKey } from '../question.ts'
+import { askKey } from '../question-record.ts'
 import type { PostResult } from '../port.ts'
 import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
 import { pack } from './blobs.ts'
-import { own, ownRange } from './ranges.ts'
+import { inRun, runRange } from './id-ranges.ts'
 
 interface OpenQuestionRow {
   readonly id: string
@@ -247,7 +247,7 @@ export class SqliteBatchWriter {
     }
     for (const { run, heard } of batch.parked) {
       const root = rootActivation(run)
-      if (keep(run) && s.unheard.get(heard, ...ownRange(root)) !== undefined) {
+      if (keep(run) && s.unheard.get(heard, ...runRange(root)) !== undefined) {
         awake.push(run)
         continue
       }
@@ -261,8 +261,8 @@ export class SqliteBatchWriter {
       s.end.run(e.status, e.at, e.run)
       // nobody will go on with it and ask again
       s.forgetDone.run(e.run)
-      if (s.anyQuestion.get(...ownRange(root)) !== undefined) s.closeRun.run(...ownRange(root))
-      s.takeAll.run(...ownRange(root))
+      if (s.anyQuestion.get(...runRange(root)) !== undefined) s.closeRun.run(...runRange(root))
+      s.takeAll.run(...runRange(root))
     }
     return awake
   }
@@ -294,11 +294,11 @@ const statements = {
   question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
   closeQuestion: 'DELETE FROM question WHERE act = ? AND address = ?',
   closeQuestions: 'DELETE FROM question WHERE act = ?',
-  anyQuestion: `SELECT 1 FROM question WHERE ${own('act')} LIMIT 1`,
-  closeRun: `DELETE FROM question WHERE ${own('act')}`,
+  anyQuestion: `SELECT 1 FROM question WHERE ${inRun('act')} LIMIT 1`,
+  closeRun: `DELETE FROM question WHERE ${inRun('act')}`,
   take: 'UPDATE inbox SET taken = 1, body = NULL WHERE act = ? AND key = ?',
-  takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${own('act')}`,
-  unheard: `SELECT 1 FROM inbox WHERE taken = 0 AND position > ? AND ${own('act')} LIMIT 1`,
+  takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${inRun('act')}`,
+  unheard: `SELECT 1 FROM inbox WHERE taken = 0 AND position > ? AND ${inRun('act')} LIMIT 1`,
   account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',

@@ -1,4 +1,4 @@
 /** The embedded engine's door. */
 export { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
 export type { CrashPoint } from '../host/index.ts'
-export { backupStore, compactStore } from './upkeep.ts'
+export { backupStore, compactStore } from './maintenance.ts'

@@ -4,7 +4,7 @@
  * Owns: the process's identity, finding owners that are dead, counting how often a run was lost with its owner,
  * claiming runs.
  * Does not own: the heartbeat's thread (heartbeat.ts), fencing of writes (batch.ts), when a run that was lost is taken
- * up again (steadiness.ts).
+ * up again (host/crash-loop-guard.ts).
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -32,7 +32,7 @@ import {
   type StoreReader,
 } from '../store.ts'
 import { unpack } from './blobs.ts'
-import { covers, isOf, own, ownRange, range, childRange } from './ranges.ts'
+import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
 
 interface LogRow {
   readonly position: number
@@ -95,7 +95,7 @@ export class SqliteReader implements StoreReader, Past {
 
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(activation: ActivationId): StoredEntry[] {
-    const rows = this.#sql.below.all(...range(activation)) as unknown as LogRow[]
+    const rows = this.#sql.below.all(...subtreeRange(activation)) as unknown as LogRow[]
     return rows.map((row) => ({
       activation: row.id as ActivationId,
       seq: row.seq,
@@ -111,8 +111,8 @@ export class SqliteReader implements StoreReader, Past {
     if (top <= from) return []
     const rows =
       from > 0 && top - from <= tail
-        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOf(id, run))
-        : (this.#sql.feed.all(...ownRange(root), from) as unknown as LogRow[])
+        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOfRun(id, run))
+        : (this.#sql.feed.all(...runRange(root), from) as unknown as LogRow[])
     return rows.map((row) => ({
       position: row.position,
       run,
@@ -137,8 +137,8 @@ export class SqliteReader implements StoreReader, Past {
     const top = this.lastPosition()
     if (top <= from) return false
     if (from > 0 && top - from <= tail)
-      return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => isOf(id, run))
-    return this.#sql.anyAfter.get(...ownRange(root), from) !== undefined
+      return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => isOfRun(id, run))
+    return this.#sql.anyAfter.get(...runRange(root), from) !== undefined
   }
 
   run(run: RunId): StoredRun | undefined {
@@ -187,7 +187,7 @@ export class SqliteReader implements StoreReader, Past {
     if (row.stuck !== null) return 'stuck'
     if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
     const root = rootActivation(row.id as RunId)
-    if (row.parked === 0 || this.#sql.asks.get(...range(root)) === undefined) return 'running'
+    if (row.parked === 0 || this.#sql.asks.get(...subtreeRange(root)) === undefined) return 'running'
     // part of it waits for people, and a child run is at work
     if (this.#sql.childAtWork.get(...childRange(row.id as RunId)) !== undefined) return 'running'
     return this.#sql.unreadPause.get(root) === undefined ? 'waiting' : 'pausing'
@@ -205,7 +205,7 @@ export class SqliteReader implements StoreReader, Past {
       ? this.#sql.questionById.all(filter.id)
       : root === undefined
         ? this.#sql.questions.all()
-        : this.#sql.questionsOfRun.all(...range(root))) as unknown as QuestionRow[]
+        : this.#sql.questionsOfRun.all(...subtreeRange(root))) as unknown as QuestionRow[]
     return rows.filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run)).map(questionOf)
   }
 
@@ -229,7 +229,7 @@ export class SqliteReader implements StoreReader, Past {
   /** How many questions to people a run has open. */
   questionCount(run: RunId): number {
     const root = rootActivation(run)
-    return (this.#sql.questionCount.get(...ownRange(root)) as { n: number }).n
+    return (this.#sql.questionCount.get(...runRange(root)) as { n: number }).n
   }
 
   /** Child runs of this run that have not ended, at any depth. */
@@ -244,7 +244,7 @@ export class SqliteReader implements StoreReader, Past {
 
   unreadOf(run: RunId): InboxRow[] {
     const root = rootActivation(run)
-    return this.#sql.unreadOfRun.all(...ownRange(root)) as unknown as InboxRow[]
+    return this.#sql.unreadOfRun.all(...runRange(root)) as unknown as InboxRow[]
   }
 
   lastInboxPosition(): number {
@@ -253,7 +253,7 @@ export class SqliteReader implements StoreReader, Past {
 
   accounts(run: RunId): Map<ActivationId, AccountState> {
     const root = rootActivation(run)
-    const rows = this.#sql.accounts.all(...ownRange(root)) as { act: string; body: string }[]
+    const rows = this.#sql.accounts.all(...runRange(root)) as { act: string; body: string }[]
     return new Map(rows.map((row) => [row.act as ActivationId, JSON.parse(row.body) as AccountState]))
   }
 
@@ -406,29 +406,29 @@ const statements = {
     'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? AND l.seq >= ? ORDER BY l.seq LIMIT ?',
   firstEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq LIMIT 1`,
   lastEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq DESC LIMIT 1`,
-  feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${own('a.id')} AND l.position > ? ORDER BY l.position`,
-  below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${covers('a.id')} ORDER BY l.position`,
+  feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? ORDER BY l.position`,
+  below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inSubtree('a.id')} ORDER BY l.position`,
   feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
-  anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${own('a.id')} AND l.position > ? LIMIT 1`,
+  anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',
   run: 'SELECT * FROM run WHERE id = ?',
   runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
-  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${covers('act')} LIMIT 1`,
+  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} LIMIT 1`,
   children: 'SELECT id FROM run WHERE id >= ? AND id < ? AND ended IS NULL',
   childAtWork: 'SELECT 1 FROM run WHERE id >= ? AND id < ? AND ended IS NULL AND parked = 0 LIMIT 1',
   questionById: `SELECT *, ${answered} FROM question WHERE id = ?`,
   questions: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' ORDER BY at, rowid`,
-  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${covers('act')} ORDER BY at, rowid`,
-  questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${own('act')}`,
+  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} ORDER BY at, rowid`,
+  questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${inRun('act')}`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
-  unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${own('act')} ORDER BY position`,
+  unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${inRun('act')} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',
-  accounts: `SELECT act, body FROM account WHERE ${own('act')}`,
+  accounts: `SELECT act, body FROM account WHERE ${inRun('act')}`,
   entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
   stream: 'SELECT at, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',

@@ -2,7 +2,7 @@
  * Whether a store is redacted: what was kept out of it by one process must not be written into it by the next.
  *
  * Owns: the mark as a row among the values, which older versions of Reeve pass over. Does not own: what is said
- * (../redacted.ts), redaction (core/redact.ts, journal/redaction.ts).
+ * (../redaction-mark.ts), redaction (core/redact.ts, journal/redaction.ts).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { redactor, type Redaction } from '../../core/index.ts'

@@ -4,21 +4,21 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { runStream } from '../streams.ts'
-import { covers, range, childRange } from './ranges.ts'
+import { inSubtree, subtreeRange, childRange } from './id-ranges.ts'
 
 /** Removes a run and its child runs in one transaction. Positions of the feed are never given out again. */
 export function removeRun(db: DatabaseSync, run: RunId): void {
   const root = rootActivation(run)
-  const mine = range(root)
+  const mine = subtreeRange(root)
   const runs = [run, ...childRange(run)] as const
   const which = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
   db.exec('BEGIN IMMEDIATE')
   try {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
-    db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${covers('id')})`).run(...mine)
-    db.prepare(`DELETE FROM activation WHERE ${covers('id')}`).run(...mine)
+    db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${inSubtree('id')})`).run(...mine)
+    db.prepare(`DELETE FROM activation WHERE ${inSubtree('id')}`).run(...mine)
     for (const table of ['inbox', 'question', 'account'])
-      db.prepare(`DELETE FROM ${table} WHERE ${covers('act')}`).run(...mine)
+      db.prepare(`DELETE FROM ${table} WHERE ${inSubtree('act')}`).run(...mine)
     const stream = runStream(run)
     db.prepare('DELETE FROM log WHERE act = (SELECT num FROM activation WHERE id = ?)').run(stream)
     db.prepare('DELETE FROM activation WHERE id = ?').run(stream)

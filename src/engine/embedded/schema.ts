@@ -134,7 +134,7 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
     })
   }
   if (check() === 'ready') return
-  // Before the first table: later it takes a VACUUM (upkeep.ts).
+  // Before the first table: later it takes a VACUUM (maintenance.ts).
   if (shrinks) db.exec('PRAGMA auto_vacuum=INCREMENTAL')
   db.exec('PRAGMA journal_mode=WAL')
   db.exec('BEGIN IMMEDIATE')

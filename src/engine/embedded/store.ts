@@ -14,7 +14,7 @@ import { SqliteReader } from './reader.ts'
 import { RedactedStore } from './redacted.ts'
 import { removeRun } from './remove.ts'
 import { isRefusal, openStore, refusedBy, storeError, type OpenOptions } from './schema.ts'
-import { shrink } from './upkeep.ts'
+import { shrink } from './maintenance.ts'
 import { Writer, type WriterMode } from './writer.ts'
 
 /** How a file is kept. Of what the host is told, it has to know these. */

@@ -1,7 +1,7 @@
 /**
  * The accounts of a fork: as the charges in what was copied leave them.
  *
- * Owns: that fold. Does not own: the arithmetic (account.ts). Pure. K11: a charge counts where it occurred.
+ * Owns: that fold. Does not own: the arithmetic (../replay/account.ts). Pure. K11: a charge counts where it occurred.
  */
 import { isWithin, type ActivationId } from '../../core/index.ts'
 import type { Charge, JournalEvent } from '../../journal/index.ts'

@@ -43,7 +43,7 @@ import { cutLog, isHousekeeping, type OriginEntry } from './fork-cut.ts'
 import type { Mail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
 import type { ForkRun } from '../port.ts'
-import { askedQuestion, type QuestionRecord } from '../question.ts'
+import { askedQuestion, type QuestionRecord } from '../question-record.ts'
 import { streamOf } from '../streams.ts'
 
 /** What an engine knows of the origin. */

@@ -48,7 +48,7 @@ export class DeadlineAlarm {
   }
 
   /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */
-  look(now: number): void {
+  ringIfDue(now: number): void {
     if (this.#at > now) return
     this.#callOff?.()
     this.#rings()

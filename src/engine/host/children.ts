@@ -11,13 +11,13 @@ import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage }
 import type { Charge } from '../../journal/index.ts'
 import { said, within, type Mail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
-import type { LoadedRun } from './run.ts'
+import type { LoadedRun } from './loaded-run.ts'
 
 /**
  * Posts a command of an operator, or of its leader, to a child run. `key`: the same command under the same key counts
  * once.
  */
-export function tellChild(
+export function commandChild(
   engine: EngineState,
   leader: LoadedRun,
   child: RunId,
@@ -35,7 +35,7 @@ export function tellChild(
  * Passes a pause or a resume on. Where a human takes a run over, its child runs are paused. Each child run passes it on
  * to its own.
  */
-export function tellChildren(
+export function commandChildren(
   engine: EngineState,
   run: LoadedRun,
   key: string,
@@ -43,10 +43,10 @@ export function tellChildren(
 ): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
-    if (mail.type === 'resume') tellChild(engine, run, child, key, { type: 'resume', run: child, ...said(mail) })
+    if (mail.type === 'resume') commandChild(engine, run, child, key, { type: 'resume', run: child, ...said(mail) })
     else {
       const at = mail.takeover === true ? 'next' : mail.at
-      tellChild(engine, run, child, key, { type: 'pause', run: child, at, ...within(mail), ...said(mail) })
+      commandChild(engine, run, child, key, { type: 'pause', run: child, at, ...within(mail), ...said(mail) })
     }
   }
 }
@@ -55,7 +55,7 @@ export function tellChildren(
  * A child run has ended: its leader gets the end in the same transaction. Nothing for a run that was started from
  * outside.
  */
-export function tellLeader(
+export function reportEnd(
   engine: EngineState,
   { id }: LoadedRun,
   { outcome, usage, spent }: { readonly outcome: Outcome; readonly usage: Usage; readonly spent: Charge | undefined },

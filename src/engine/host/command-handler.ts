@@ -52,8 +52,8 @@ import type { EngineState, Commands } from './engine-state.ts'
 import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { EffectDispatcher } from './effect-dispatcher.ts'
-import { tellChild, tellLeader } from './children.ts'
-import type { LoadedRun } from './run.ts'
+import { commandChild, reportEnd } from './children.ts'
+import type { LoadedRun } from './loaded-run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 export class CommandHandler implements Commands {
@@ -136,7 +136,7 @@ export class CommandHandler implements Commands {
     this.#stick(activation, missing)
     const run = this.#run(activation.id)
     if (run !== undefined) run.lacksCode = true
-    this.#engine.cache.lacks(runOf(activation.id))
+    this.#engine.cache.lacksCode(runOf(activation.id))
     return undefined
   }
 
@@ -329,7 +329,7 @@ export class CommandHandler implements Commands {
     )
     run.children.add(child)
     if (run.pause !== undefined)
-      tellChild(this.#engine, run, child, 'born', {
+      commandChild(this.#engine, run, child, 'born', {
         type: 'pause',
         run: child,
         at: run.pause.at === 'human' ? 'next' : run.pause.at,
@@ -370,7 +370,7 @@ export class CommandHandler implements Commands {
       return
     }
     if (run !== undefined && op.isApart) {
-      tellChild(this.#engine, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
+      commandChild(this.#engine, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
       return
     }
     const worker = run?.activations.get(id)
@@ -388,7 +388,7 @@ export class CommandHandler implements Commands {
     const activation = owner as Activation
     const run = this.#run(activation.id)
     if (run === undefined) return
-    this.#engine.leaves(activation)
+    this.#engine.forgetSettled(activation)
     for (const op of run.out) {
       if (op.owner !== activation) continue
       run.out.delete(op)
@@ -403,7 +403,7 @@ export class CommandHandler implements Commands {
       run.ended = true
       if (!recorded) this.#engine.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
       this.#engine.ends.set(run.id, { outcome, usage })
-      if (!recorded) tellLeader(this.#engine, run, { outcome, usage, spent })
+      if (!recorded) reportEnd(this.#engine, run, { outcome, usage, spent })
     } else {
       const cut = activation.id.lastIndexOf('>')
       const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)

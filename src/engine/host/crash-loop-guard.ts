@@ -3,7 +3,7 @@
  * killed it.
  *
  * Owns: how many of them are in memory at once, and when one has shown that it does no harm. Does not own: counting
- * losses (lease.ts), waking (run-cache.ts).
+ * losses (the store), waking (run-cache.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 

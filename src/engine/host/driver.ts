@@ -41,9 +41,9 @@ import type { CrashPoint, EngineState, DriverOptions } from './engine-state.ts'
 import { CommandHandler } from './command-handler.ts'
 import { receive } from './inbox.ts'
 import { RunCache, cacheCap } from './run-cache.ts'
-import type { LoadedRun } from './run.ts'
+import type { LoadedRun } from './loaded-run.ts'
 import { Placement } from './placement.ts'
-import { takeTurn } from './turn.ts'
+import { takeTurn } from './delivery-turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
@@ -119,12 +119,12 @@ export class Driver implements EngineState {
   #blind = false
   /** Reads that what is delivered now waits for. */
   #awaited: Promise<void>[] = []
-  readonly #lookForMail = oneAtATime(
-    () => (this.dead ? undefined : andThen(this.store.unread(this.runs), (unread) => this.#hand(unread))),
+  readonly #unreadMail = oneAtATime(
+    () => (this.dead ? undefined : andThen(this.store.unread(this.runs), (unread) => this.#deliverMail(unread))),
     (thrown) => {
       const error = this.store.errorOf(thrown)
       this.onStoreFailure(error, [])
-      if (error.retryable) this.owe([])
+      if (error.retryable) this.retryLater([])
     },
   )
 
@@ -137,7 +137,7 @@ export class Driver implements EngineState {
     this.placement = new Placement(options.mover, (run) => this.#take(run))
     this.alarm = new DeadlineAlarm(this)
     this.effects = new Effects(this.commands.dispatcher, options.governor, options.deadlines)
-    store.listen(() => this.hear())
+    store.listen(() => this.checkNews())
   }
 
   get clock(): Clock {
@@ -218,7 +218,7 @@ export class Driver implements EngineState {
     if (isEmpty(batch)) {
       touched.clear()
       this.#carryOutStops()
-      this.hear()
+      this.checkNews()
       return true
     }
     if (this.#crash('commit.before')) return false
@@ -394,9 +394,9 @@ export class Driver implements EngineState {
     }
     this.cache.wake(roused)
     const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
-    for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.begun(id)
+    for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.offer(id)
     this.#wakeElsewhere(batch)
-    const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
+    const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
     if (result.moved) this.#othersHaveWritten('all')
@@ -412,11 +412,11 @@ export class Driver implements EngineState {
     for (const { reject } of waiting) reject(error)
     for (const run of runs) this.cache.drop(run)
     this.onStoreFailure(error, runs)
-    this.owe(runs)
+    this.retryLater(runs)
   }
 
   /** The store has failed: these runs are read again after a while, and after a longer one if it fails again. */
-  owe(runs: readonly RunId[]): void {
+  retryLater(runs: readonly RunId[]): void {
     for (const run of runs) this.#owed.add(run)
     if (this.#resting) return
     this.#resting = true
@@ -426,7 +426,7 @@ export class Driver implements EngineState {
       const owed = [...this.#owed]
       this.#owed.clear()
       this.cache.wake(owed)
-      this.receive()
+      this.fetchMail()
       this.schedule()
     }, delay).unref()
   }
@@ -457,7 +457,7 @@ export class Driver implements EngineState {
   #release(): Now<void> {
     if (this.#sealed.length === 0 || this.closing || this.#blind) return
     if (this.store.lease.fresh) return this.#letOut()
-    return andThen(this.#lookAgain(), (sees) => {
+    return andThen(this.#recheckLease(), (sees) => {
       if (sees && !this.closing) this.#letOut()
     })
   }
@@ -474,7 +474,7 @@ export class Driver implements EngineState {
   /**
    * This process stood still for longer than its lease: it checks which runs are still its own before an effect leaves.
    */
-  #lookAgain(): Now<boolean> {
+  #recheckLease(): Now<boolean> {
     // No other process can hold a run that is not written yet.
     const unwritten = new Set(this.batch.runs.map(({ id }) => id))
     const held = [...this.runs.values()].flatMap((run): [RunId, number][] =>
@@ -489,7 +489,7 @@ export class Driver implements EngineState {
       (thrown) => {
         this.onStoreFailure(this.store.errorOf(thrown), [])
         this.#blind = true
-        this.owe([])
+        this.retryLater([])
         return false
       },
     )
@@ -525,7 +525,7 @@ export class Driver implements EngineState {
    * A run that is dropped before it was written has not begun, and its caller gets the error: no row of it may stand
    * alone.
    */
-  notBegun(id: RunId): void {
+  abandonBirth(id: RunId): void {
     const place = this.batch.runs.findIndex((run) => run.id === id)
     if (place < 0) return
     this.batch.runs.splice(place, 1)
@@ -538,7 +538,7 @@ export class Driver implements EngineState {
   }
 
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
-  leaves(activation: Activation): void {
+  forgetSettled(activation: Activation): void {
     this.#gone.push(activation)
   }
 
@@ -546,7 +546,7 @@ export class Driver implements EngineState {
   // ---------------------------------------------------------------------------------------------------------------
 
   /** Asks what other processes have written. */
-  hear(): void {
+  checkNews(): void {
     const moved = this.dead ? undefined : this.store.moved()
     if (moved !== undefined) this.storeChanged(moved)
   }
@@ -556,7 +556,7 @@ export class Driver implements EngineState {
    * take up.
    */
   storeChanged(runs: ReadonlySet<RunId> | 'all'): void {
-    this.receive()
+    this.fetchMail()
     this.#othersHaveWritten(runs)
   }
 
@@ -565,14 +565,14 @@ export class Driver implements EngineState {
     if (runs === 'all') this.cache.adoptOrphans()
   }
 
-  receive(): void {
+  fetchMail(): void {
     detached(
-      () => this.#lookForMail(),
+      () => this.#unreadMail(),
       () => undefined,
     )
   }
 
-  #hand({ rows, others }: Unread): void {
+  #deliverMail({ rows, others }: Unread): void {
     const left = new Set(others)
     for (const row of rows) {
       const run = this.runs.get(runOf(row.act))
@@ -595,7 +595,7 @@ export class Driver implements EngineState {
 
   /** A run that this process was told to move. */
   #take(run: RunId): void {
-    if (this.registry === undefined || this.dead || this.closing) this.placement.leaves(run, 'elsewhere')
+    if (this.registry === undefined || this.dead || this.closing) this.placement.left(run, 'elsewhere')
     else this.cache.wake([run])
   }
 

@@ -2,8 +2,8 @@
  * The effect dispatcher: effects on their way out, held back, called back, and ended.
  *
  * Owns: what is out of a run and what is held; pause as "do not empty this run's outbox".
- * Does not own: when a commit is through (driver.ts), attempts (../effects.ts), what the journal says of a held effect
- * (../leaving.ts).
+ * Does not own: when a commit is through (driver.ts), attempts (../replay/effects.ts), what the journal says of a held
+ * effect (../replay/effect-gate.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
 import { runOf, type ActivationId, type Clock, type Failure, type Json } from '../../core/index.ts'
@@ -13,7 +13,7 @@ import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
-import type { LoadedRun } from './run.ts'
+import type { LoadedRun } from './loaded-run.ts'
 
 export class EffectDispatcher implements EffectsHost {
   readonly #engine: EngineState

@@ -15,7 +15,7 @@ import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
-import type { LoadedRun } from './run.ts'
+import type { LoadedRun } from './loaded-run.ts'
 import type { Placement } from './placement.ts'
 
 /** Where tests can let a process die (K6). */
@@ -59,7 +59,7 @@ export interface EngineState {
   readonly cache: {
     load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined
     unreadable(run: LoadedRun, thrown: unknown): void
-    lacks(id: RunId): void
+    lacksCode(id: RunId): void
   }
   readonly placement: Placement
   /** Runs in memory. */
@@ -88,17 +88,17 @@ export interface EngineState {
   /** Calls an effect off as soon as what stops it is durable. */
   callOff(op: Operation): void
   /** A run that is dropped before it was written has not begun. */
-  notBegun(id: RunId): void
+  abandonBirth(id: RunId): void
   /** Looks for mail. */
-  receive(): void
+  fetchMail(): void
   /** What is delivered now is committed only after this. It must not reject. */
   await(work: Promise<void>): void
   /** The store has failed for these runs: they are read again after a while. */
-  owe(runs: readonly RunId[]): void
+  retryLater(runs: readonly RunId[]): void
   post(row: Omit<NewRow, 'at'>): Promise<PostResult>
   writeValue(write: ValueWrite): Promise<ValueResult>
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
-  leaves(activation: Activation): void
+  forgetSettled(activation: Activation): void
   /** An append that tests can let die. True: the process is dead. */
   crashAtAppend(): boolean
 }

@@ -4,7 +4,7 @@
  *
  * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and
  * closing.
- * Does not own: moving runs (driver.ts), replay (../activation.ts), where anything is kept (../store.ts).
+ * Does not own: moving runs (driver.ts), replay (../replay/activation.ts), where anything is kept (../store.ts).
  */
 import {
   andThen,
@@ -60,7 +60,7 @@ import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
-import { LoadedRun } from './run.ts'
+import { LoadedRun } from './loaded-run.ts'
 import { updateValue } from './values.ts'
 
 /** How runs are moved. Everything has a default. */
@@ -161,7 +161,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lastProbe = 0
   #watch: ReturnType<typeof setInterval> | undefined
   // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
-  #lastCare = -Infinity
+  #lastMaintenance = -Infinity
   #lastSweep = -Infinity
   /** By the clock of the runs: it says how old they are. */
   #lastRetention = 0
@@ -239,7 +239,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.mustHaveRules()
     const begun = this.#inStore(() =>
       andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
-        andThen(this.#lease.beat(), () => andThen(this.#bury(), () => this.#reader.left())),
+        andThen(this.#lease.beat(), () => andThen(this.#buryDead(), () => this.#reader.left())),
       ),
     )
     return andThen(begun, (left) => {
@@ -260,7 +260,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #sweep(): void {
     const { cache, alarm } = this.driver
     this.#quietly(() => andThen(this.#reader.withMail(), (runs) => cache.adopt(runs)))
-    this.driver.receive()
+    this.driver.fetchMail()
     this.#quietly(() => cache.adoptStuck())
     cache.adoptOrphans()
     this.#quietly(() => andThen(this.#reader.nextDeadline(), (at) => alarm.arm(at)))
@@ -310,7 +310,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.schedule()
     const existed = await this.driver.durable(id)
     // another version of its agent may be here
-    if (!existed && !driving) this.driver.cache.begun(id)
+    if (!existed && !driving) this.driver.cache.offer(id)
     return existed
   }
 
@@ -410,11 +410,11 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#lastProbe = now
       this.#quietly(() => this.#probe())
     }
-    this.#quietly(() => this.driver.hear())
+    this.#quietly(() => this.driver.checkNews())
     if (this.driver.registry === undefined) return
-    if (now - this.#lastCare >= 100) {
-      this.#lastCare = now
-      this.#quietly(() => this.#care(now))
+    if (now - this.#lastMaintenance >= 100) {
+      this.#lastMaintenance = now
+      this.#quietly(() => this.#maintain(now))
     }
     const time = this.#clock.now()
     if (this.#options.retentionMs !== undefined && time - this.#lastRetention > forgetEveryMs) {
@@ -446,15 +446,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.options.warn(error.code, error.message)
   }
 
-  #care(now: number): void {
+  #maintain(now: number): void {
     this.driver.parkQuiet()
-    this.driver.alarm.look(this.#clock.now())
+    this.driver.alarm.ringIfDue(this.#clock.now())
     if (this.store.isPrivate) return
     this.#lease.moved()
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
-        andThen(this.#bury(), (buried) => {
+        andThen(this.#buryDead(), (buried) => {
           if (this.#closed || (buried === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.placement.tidy()
@@ -465,7 +465,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   /** Takes the runs of dead processes away from them. Returns of how many; one look at a time. */
-  #bury(): Now<number> {
+  #buryDead(): Now<number> {
     if (this.#burying) return 0
     this.#burying = true
     const done = <T>(result: T): T => {

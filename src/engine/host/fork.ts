@@ -2,7 +2,7 @@
  * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that no
  * process drives yet.
  *
- * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
+ * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork/fork.ts).
  */
 import { ReeveError, rootActivation, isChildRun, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
 import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
@@ -28,7 +28,7 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   const durable = driver.durable(to)
   driver.schedule()
   if (await durable) return await again()
-  driver.cache.begun(to)
+  driver.cache.offer(to)
   return { created: true }
 }
 

@@ -8,11 +8,11 @@ import { parentOf, type ActivationId } from '../../core/index.ts'
 import type { Activation } from '../replay/activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type Mail } from '../mail.ts'
 import { happenedAs } from '../fork/origin.ts'
-import { divergedKey } from '../question.ts'
+import { divergedKey } from '../question-record.ts'
 import type { InboxRow } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
-import type { LoadedRun } from './run.ts'
-import { tellChildren } from './children.ts'
+import type { LoadedRun } from './loaded-run.ts'
+import { commandChildren } from './children.ts'
 
 /** Gives an unread row to its activation; keeps it if the activation is not in memory yet. */
 export function receive(engine: EngineState, run: LoadedRun, row: InboxRow): void {
@@ -104,7 +104,7 @@ function pause(
   key: string,
 ): void {
   if (ignores(engine, run, root, mail)) return
-  if (run.pause === undefined) tellChildren(engine, run, key, mail)
+  if (run.pause === undefined) commandChildren(engine, run, key, mail)
   const reached = run.pause?.reached === true
   if (run.pause === undefined) {
     const event = { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail), ...commandId(mail) } as const
@@ -175,7 +175,7 @@ function resume(
   key: string,
 ): void {
   if (ignores(engine, run, root, mail)) return
-  tellChildren(engine, run, key, mail)
+  commandChildren(engine, run, key, mail)
   if (mail.handBack === true)
     engine.commands.append(root, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, engine.clock.now())
   engine.commands.append(root, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, engine.clock.now())

@@ -45,7 +45,7 @@ export class Placement implements WorkerProcess {
   #isClosed = false
 
   /**
-   * `take` takes a run up, and sees to it that `leaves` is called when it has left memory, or if it could not be taken
+   * `take` takes a run up, and sees to it that `left` is called when it has left memory, or if it could not be taken
    * up.
    */
   constructor(mover: Mover | undefined, take: (run: RunId) => void) {
@@ -89,7 +89,7 @@ export class Placement implements WorkerProcess {
    * A run leaves memory. If it has ended without a move, a mover that keeps wake-ups is woken for it: it keeps the run,
    * too, and would wait for its end.
    */
-  leaves(run: RunId, moved: Moved): void {
+  left(run: RunId, moved: Moved): void {
     const waiting = this.#waiting.get(run)
     if (waiting === undefined) {
       if (moved === 'ended' && this.#mover?.keepsWakeUps === true) this.wake(run)
@@ -114,7 +114,7 @@ export class Placement implements WorkerProcess {
    * Whether this process may take up a run that no process holds. With a mover the run is woken first, and taken up
    * only if no process has done so for a while.
    */
-  isOurs(run: RunId): boolean {
+  mayTakeUp(run: RunId): boolean {
     if (this.#mover === undefined) return true
     const now = stopwatch()
     const left = this.#left.get(run)
@@ -142,6 +142,6 @@ export class Placement implements WorkerProcess {
   /** No run is taken up any more; pending moves are answered with `elsewhere`. */
   close(): void {
     this.#isClosed = true
-    for (const run of this.#waiting.keys()) this.leaves(run, 'elsewhere')
+    for (const run of this.#waiting.keys()) this.left(run, 'elsewhere')
   }
 }

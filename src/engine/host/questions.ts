@@ -7,7 +7,7 @@ import { questionShape, type AskOpened } from '../../journal/index.ts'
 import { Effects } from '../replay/effects.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import { doneIn } from '../fork/origin.ts'
-import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question.ts'
+import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
 import type { EngineState } from './engine-state.ts'
 
 function putQuestion(engine: EngineState, owner: Owner, question: QuestionRecord): void {

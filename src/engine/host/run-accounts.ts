@@ -2,7 +2,7 @@
  * The accounts of the runs in memory, and whose charges count on which.
  *
  * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the
- * arithmetic (../account.ts).
+ * arithmetic (../replay/account.ts).
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
  */
 import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
@@ -10,7 +10,7 @@ import { isNotice, type Charge } from '../../journal/index.ts'
 import { reserveFor, type Account } from '../replay/account.ts'
 import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
-import type { LoadedRun } from './run.ts'
+import type { LoadedRun } from './loaded-run.ts'
 
 /** The accounts that an activation's charges count on: its own and those of the leaders above it. */
 export function accountsOf(run: LoadedRun, id: ActivationId): Account[] {

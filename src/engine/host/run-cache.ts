@@ -36,7 +36,7 @@ import {
 } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
 import { receive, restorePause } from './inbox.ts'
-import { LoadedRun } from './run.ts'
+import { LoadedRun } from './loaded-run.ts'
 import { CrashLoopGuard } from './crash-loop-guard.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
@@ -109,7 +109,7 @@ export class RunCache {
 
   /** Takes a run out of memory. `moved`: the answer to the mover; absent: the run is about to come back. */
   drop(id: RunId, moved?: Moved): void {
-    if (moved !== undefined) this.#engine.placement.leaves(id, moved)
+    if (moved !== undefined) this.#engine.placement.left(id, moved)
     const run = this.#engine.runs.get(id)
     if (run === undefined) return
     run.discard()
@@ -123,7 +123,7 @@ export class RunCache {
 
   /** Takes everything of a dropped run out of the batch that is being filled. */
   #strike(id: RunId): void {
-    this.#engine.notBegun(id)
+    this.#engine.abandonBirth(id)
     const b = this.#engine.batch
     const gone = new Set([id, ...b.runs.flatMap((run) => (run.from === id ? [run.id] : []))])
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
@@ -148,7 +148,7 @@ export class RunCache {
   }
 
   /** The code of something in this run is missing here. */
-  lacks(id: RunId): void {
+  lacksCode(id: RunId): void {
     if (this.#engine.registry !== undefined) this.#lacking.set(id, this.#engine.registry)
   }
 
@@ -168,7 +168,7 @@ export class RunCache {
    * This run was written for any process that drives. With a mover, it has been woken. A child run is left to the other
    * processes for a moment.
    */
-  begun(id: RunId): void {
+  offer(id: RunId): void {
     if (this.#engine.placement.hasMover) return
     if (!isChildRun(id) || this.#engine.store.isPrivate) this.wake([id])
     else setTimeout(() => this.wake([id]), spreadMs).unref()
@@ -176,7 +176,7 @@ export class RunCache {
 
   /** Goes on with runs that no process holds, unless the mover comes first. */
   adopt(runs: readonly RunId[]): void {
-    const ours = turned(runs).filter((id) => !this.#engine.runs.has(id) && this.#engine.placement.isOurs(id))
+    const ours = turned(runs).filter((id) => !this.#engine.runs.has(id) && this.#engine.placement.mayTakeUp(id))
     this.#found = ours.slice(besideCap)
     this.wake(ours.slice(0, besideCap))
   }
@@ -200,7 +200,7 @@ export class RunCache {
     const { registry, placement, store } = this.#engine
     if (registry === undefined) return
     return andThen(store.reader.ready(driven(registry), lookCap), (ready) => {
-      const ours = turned(ready).filter((id) => placement.isOurs(id))
+      const ours = turned(ready).filter((id) => placement.mayTakeUp(id))
       if (ours.length > 0) this.#claimOrphans()
     })
   }
@@ -228,7 +228,7 @@ export class RunCache {
       if (!this.#isLate) return
       // Mail that came in between was for a run that was not held yet: it is asked for again.
       this.#isLate = false
-      if (!this.#engine.dead && !this.#engine.closing) this.#engine.receive()
+      if (!this.#engine.dead && !this.#engine.closing) this.#engine.fetchMail()
     }
     const claims = (): Now<void> => {
       for (let next = this.#next(); next !== undefined; next = this.#next()) {
@@ -278,7 +278,7 @@ export class RunCache {
     const suspects: number[] = []
     const admits = (run: ClaimCandidate): boolean => {
       if (this.#engine.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
-      if ('drives' in wanted && !this.#engine.placement.isOurs(run.id as RunId)) return false
+      if ('drives' in wanted && !this.#engine.placement.mayTakeUp(run.id as RunId)) return false
       if (run.losses >= this.#crashLoops.suspectFrom) suspects.push(run.losses)
       return true
     }
@@ -294,7 +294,7 @@ export class RunCache {
         const error = store.errorOf(thrown)
         const named = 'drives' in wanted ? [] : wanted
         this.#engine.onStoreFailure(error, named)
-        if (error.retryable) this.#engine.owe(named)
+        if (error.retryable) this.#engine.retryLater(named)
       },
     )
   }
@@ -304,11 +304,11 @@ export class RunCache {
     const { placement, store, runs } = this.#engine
     if (!placement.awaits(id) || runs.has(id)) return
     const tell = (row: StoredRun | undefined): void => {
-      if (!runs.has(id)) placement.leaves(id, row === undefined || row.ended !== null ? 'ended' : 'elsewhere')
+      if (!runs.has(id)) placement.left(id, row === undefined || row.ended !== null ? 'ended' : 'elsewhere')
     }
     detached(
       () => andThen(store.reader.run(id), tell),
-      () => placement.leaves(id, 'elsewhere'),
+      () => placement.left(id, 'elsewhere'),
     )
   }
 
@@ -387,7 +387,7 @@ export class RunCache {
     this.drop(run.id, error.retryable ? undefined : 'parked')
     if (error.retryable) {
       this.#engine.onStoreFailure(error, [run.id])
-      return this.#engine.owe([run.id])
+      return this.#engine.retryLater([run.id])
     }
     this.#engine.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
     this.#engine.batch.parked.push({ run: run.id, heard: Number.MAX_SAFE_INTEGER })

@@ -16,7 +16,7 @@ import { storeMark } from '../redaction-mark.ts'
 import { emptyBatch, type Batch, type Store, type StoreReader } from '../store.ts'
 import { addRun, oldRun, runColumns, type OldRun, type RunRow } from './old-run.ts'
 import { oldStream, openWrites, type OldStream, type OpenWrite } from './old-stream.ts'
-import { placeOf, type StoreLocation } from './place.ts'
+import { locationOf, type StoreLocation } from './store-location.ts'
 import { openSource, type MigrationSource } from './source.ts'
 
 export interface Migration {
@@ -59,7 +59,7 @@ const runsAtOnce = 100
  * shows that they have not, with `store.foreign` for a source that is none, and with `store.*`.
  */
 export async function migrateStore({ from, to, check = false, onProgress = () => {} }: Migration): Promise<Migrated> {
-  const places = { from: placeOf(from), to: placeOf(to) }
+  const places = { from: locationOf(from), to: locationOf(to) }
   if (isSame(places.from, places.to))
     throw new ReeveError('config.invalid', 'the source and the target are the same place', {
       hint: 'Name another file for the target, or another schema: postgres://…?schema=name. Nothing was changed.',

@@ -14,7 +14,7 @@ import { isStore, storeError } from '../embedded/schema.ts'
 import { eventStoreId } from '../old-stores.ts'
 import { configOf, driver, made, nameOf } from '../postgres/connection.ts'
 import { storeError as postgresError } from '../postgres/errors.ts'
-import type { StoreLocation } from './place.ts'
+import type { StoreLocation } from './store-location.ts'
 
 /** The version of its tables; no other was ever released. */
 const eventStoreVersion = 1

@@ -12,7 +12,7 @@ import type { JournalEvent } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { ClaimCandidate, Claimed, InboxRow, AgentVersion, Past, StoredRun, ClaimFilter } from '../store.ts'
 import type { NamedStatement, Params } from './connection.ts'
-import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
+import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './entries.ts'
 import { flags } from './schema.ts'
 
 /** So many entries are read at once. */

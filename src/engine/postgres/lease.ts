@@ -3,7 +3,7 @@
  * run names its owner.
  *
  * Owns: this process's row, finding processes that are dead, counting how often a run was lost with its owner. Does not
- * own: the heartbeat's thread (pulse.ts), fencing (commit.ts), claiming (claim.ts).
+ * own: the heartbeat's thread (heartbeat.ts), fencing (commit.ts), claiming (claim.ts).
  *
  * A lease is over when the server's clock says so. Here it counts from before its heartbeat was sent, by a clock that
  * nobody sets, so that it ends here before it ends there, whatever clock this host has. A process that has died is
@@ -17,7 +17,7 @@ import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, 
 import { steadyMs } from '../host/index.ts'
 import type { Buried, StoreLease } from '../store.ts'
 import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
-import { beatStatements, lockOf, PulseMemory, noteBeat, Pulse, type BeatRow } from './pulse.ts'
+import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, type BeatRow } from './heartbeat.ts'
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
 const stretchLimit = 4
@@ -47,8 +47,8 @@ export class PostgresLease implements StoreLease {
   readonly #options: PostgresLeaseOptions
   readonly #sql: ReturnType<typeof statements>
   readonly #beat: ReturnType<typeof beatStatements>
-  readonly #memory = new PulseMemory()
-  readonly #pulse: Pulse
+  readonly #memory = new HeartbeatMemory()
+  readonly #pulse: PostgresHeartbeat
   /** Silent processes: how their row read, and since when this process has waited for a word of theirs. */
   readonly #silent = new Map<string, { readonly until: number; readonly since: number }>()
   /** With a clock of its own: when the lease is over by it. */
@@ -64,7 +64,7 @@ export class PostgresLease implements StoreLease {
     this.#options = options
     this.#sql = statements(`"${options.schema}"`)
     this.#beat = beatStatements(options.schema)
-    this.#pulse = new Pulse(
+    this.#pulse = new PostgresHeartbeat(
       { address: options.address, schema: options.schema, process: this.id, memory: this.#memory.buffer },
       (message) =>
         options.warn(

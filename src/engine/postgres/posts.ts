@@ -8,11 +8,11 @@
  * COMMIT is lost.
  */
 import { runOf } from '../../core/index.ts'
-import { askKey } from '../question.ts'
+import { askKey } from '../question-record.ts'
 import type { PostResult } from '../port.ts'
 import { deadlineBody, type NewRow, type RowTarget, type ValueResult, type ValueWrite } from '../store.ts'
 import type { NamedStatement, Params, Pipeline } from './connection.ts'
-import { encodedKey } from './keys.ts'
+import { encodedKey } from './value-keys.ts'
 
 /**
  * What the server says of one row: its place in the batch, then two or three words about it. Kept with the receipt as

@@ -25,8 +25,8 @@ import {
 } from '../store.ts'
 import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
 import type { NamedStatement, Params } from './connection.ts'
-import { decodedKey, encodedKey } from './keys.ts'
-import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
+import { decodedKey, encodedKey } from './value-keys.ts'
+import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './entries.ts'
 import { flags } from './schema.ts'
 
 interface SummaryRow extends StoredRun {

@@ -53,9 +53,9 @@ import {
   type SchemaAddress,
 } from './connection.ts'
 import { closedStore, isMissing, isRefusal, refusedBy, replaced, silentServer, storeError } from './errors.ts'
-import { Farewell } from './farewell.ts'
+import { CloseWatch } from './close-watch.ts'
 import { PostgresLease } from './lease.ts'
-import { News } from './news.ts'
+import { Notifier } from './notifier.ts'
 import { PostgresReader } from './reader.ts'
 import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
@@ -100,7 +100,7 @@ export class PostgresStore implements Store {
   readonly #side: Line
   readonly #writer: PostgresBatchWriter
   readonly #claims: Claims
-  readonly #news: News
+  readonly #news: Notifier
   #opening: Promise<Pool> | undefined
   #seeking: Promise<void> | undefined
   /** Undefined: as far as is known there are no tables yet. */
@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
   #isStopped = false
   #listens = false
   /** From `leave` to the end of `close`. */
-  #farewell: Farewell | undefined
+  #farewell: CloseWatch | undefined
   #changed: ReeveError | undefined
   #lastLook = 0
   /** Connections of the pool. */
@@ -181,7 +181,7 @@ export class PostgresStore implements Store {
       clock: this.#clock,
       warn: options.onWarning ?? warning,
     })
-    this.#news = new News(this.#side, {
+    this.#news = new Notifier(this.#side, {
       channel: schema,
       process,
       hasOthers: () => this.#lease.hasOthers,
@@ -430,7 +430,7 @@ export class PostgresStore implements Store {
 
   leave(mustWait: () => boolean = () => false): void {
     this.#writer.leave()
-    this.#farewell ??= new Farewell(
+    this.#farewell ??= new CloseWatch(
       () => connect(this.#target),
       () => this.#breakOff(),
       mustWait,

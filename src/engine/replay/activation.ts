@@ -3,8 +3,8 @@
  * they are delivered. There is one loop: run and resume are the same code.
  *
  * Owns: delivery, what the code asks for, cancel and compensation, the end.
- * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects
- * (host.ts).
+ * Does not own: the recorded past (recorded-log.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects
+ * (../host.ts).
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what
  * was recorded).
  */
@@ -61,7 +61,7 @@ import {
   type Owner,
 } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
-import { divergence, RecordedLog, type Pausing } from './recorded.ts'
+import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'

@@ -8,7 +8,7 @@ import { cancelled, failed, failure, failureFrom, timedOut, type Outcome } from 
 import type { CancelReceived } from '../../journal/index.ts'
 import { Cancelled, type Context } from '../context.ts'
 import { undoPath, type Operation } from './operation.ts'
-import type { RecordedLog } from './recorded.ts'
+import type { RecordedLog } from './recorded-log.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import type { PendingWaits } from './waits.ts'
 

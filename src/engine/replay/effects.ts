@@ -3,7 +3,7 @@
  * R-10).
  *
  * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is
- * recorded (the host); how many calls of a model may be under way (governor.ts).
+ * recorded (the host); how many calls of a model may be under way (../governor.ts).
  * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run
  * again).
  */

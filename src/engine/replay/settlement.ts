@@ -26,7 +26,7 @@ import {
   type Operation,
   type Owner,
 } from './operation.ts'
-import type { Carried } from './recorded.ts'
+import type { Carried } from './recorded-log.ts'
 
 /** An event and the text that is recorded for it. */
 interface Encoded<E> {

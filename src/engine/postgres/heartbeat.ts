@@ -51,7 +51,7 @@ interface ClockReading {
   readonly wall: number
 }
 
-export class PulseMemory {
+export class HeartbeatMemory {
   readonly buffer: SharedArrayBuffer
   readonly #cells: BigInt64Array
 
@@ -96,7 +96,7 @@ export interface BeatRow {
 }
 
 /** A heartbeat has arrived that was sent then. The lease counts from before it was sent. */
-export function noteBeat(memory: PulseMemory, sent: ClockReading, leaseMs: number, { now, others }: BeatRow): void {
+export function noteBeat(memory: HeartbeatMemory, sent: ClockReading, leaseMs: number, { now, others }: BeatRow): void {
   const left = memory.left
   const { steady, wall } = memory.now()
   // It came too late: the process was taken for dead, perhaps.
@@ -142,7 +142,7 @@ export function beatStatements(schema: string): {
 export const lockOf = (id: string): number => Number.parseInt(sha256(`reeve ${id}`).slice(0, 13), 16)
 
 /** What the thread is given. */
-export interface PulseData {
+export interface PostgresHeartbeatData {
   readonly address: string
   readonly schema: string
   readonly process: string
@@ -153,14 +153,14 @@ export interface PulseData {
  * Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and
  * `failed` is told.
  */
-export class Pulse {
-  readonly #data: PulseData
+export class PostgresHeartbeat {
+  readonly #data: PostgresHeartbeatData
   readonly #failed: (message: string) => void
   #thread: Worker | undefined
-  #here: Heart | undefined
+  #here: HeartbeatLoop | undefined
   #isStopped = false
 
-  constructor(data: PulseData, failed: (message: string) => void) {
+  constructor(data: PostgresHeartbeatData, failed: (message: string) => void) {
     this.#data = data
     this.#failed = failed
   }
@@ -168,18 +168,18 @@ export class Pulse {
   /** False: it was started before, or is not any more. */
   start(): boolean {
     if (this.#thread !== undefined || this.#isStopped) return false
-    const script = import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js'
+    const script = import.meta.url.endsWith('.ts') ? './heartbeat-thread.ts' : './heartbeat-thread.js'
     this.#thread = new Worker(new URL(script, import.meta.url), { workerData: this.#data })
     this.#thread.unref()
     this.#thread.on('error', (error) => {
       this.#failed(error instanceof Error ? error.message : String(error))
-      if (!this.#isStopped) (this.#here ??= new Heart(this.#data)).begin()
+      if (!this.#isStopped) (this.#here ??= new HeartbeatLoop(this.#data)).begin()
     })
     return true
   }
 
   get #hasBegun(): boolean {
-    return new PulseMemory(this.#data.memory).get('begun') === 1
+    return new HeartbeatMemory(this.#data.memory).get('begun') === 1
   }
 
   async stop(): Promise<void> {
@@ -192,9 +192,9 @@ export class Pulse {
 }
 
 /** One session with its lock, and the heartbeats that are sent on it. It comes back by itself. */
-export class Heart {
-  readonly #data: PulseData
-  readonly #memory: PulseMemory
+export class HeartbeatLoop {
+  readonly #data: PostgresHeartbeatData
+  readonly #memory: HeartbeatMemory
   readonly #sql: ReturnType<typeof beatStatements>
   #client: Client | undefined
   #hasLock = false
@@ -205,9 +205,9 @@ export class Heart {
   #wake: (() => void) | undefined
   #life: Promise<void> | undefined
 
-  constructor(data: PulseData) {
+  constructor(data: PostgresHeartbeatData) {
     this.#data = data
-    this.#memory = new PulseMemory(data.memory)
+    this.#memory = new HeartbeatMemory(data.memory)
     this.#sql = beatStatements(data.schema)
   }
 

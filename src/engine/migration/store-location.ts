@@ -3,7 +3,7 @@
  */
 import { addressOf } from '../postgres/address.ts'
 import { checkSchemaName } from '../postgres/schema.ts'
-import { placeNamed } from '../store-name.ts'
+import { storeKind } from '../store-name.ts'
 
 export type StoreLocation =
   | { readonly kind: 'file'; readonly file: string }
@@ -13,8 +13,8 @@ export type StoreLocation =
  * `postgres://…`, with `?schema=name` at its end where it is not `reeve`; anything else is a path. Throws
  * `config.invalid`.
  */
-export function placeOf(store: string): StoreLocation {
-  if (placeNamed(store, 'reeve migrate') === 'file') return { kind: 'file', file: store }
+export function locationOf(store: string): StoreLocation {
+  if (storeKind(store, 'reeve migrate') === 'file') return { kind: 'file', file: store }
   const { url: address, schema = 'reeve' } = addressOf(store)
   checkSchemaName(schema)
   return { kind: 'schema', address, schema }

@@ -10,7 +10,7 @@ import { HostEngine, type HostOptions } from './host/index.ts'
 import type { Mover } from './mover.ts'
 import { addressOf } from './postgres/address.ts'
 import { PostgresStore } from './postgres/index.ts'
-import { forFiles, placeNamed, type NamedStoreOptions } from './store-name.ts'
+import { forFiles, storeKind, type NamedStoreOptions } from './store-name.ts'
 
 /**
  * The host over the store that is named, with this mover. `asker` begins the messages of `config.invalid`, which is
@@ -23,7 +23,7 @@ export function engineOn(
   options: NamedStoreOptions & HostOptions,
   mover: (id: () => Promise<string>) => Mover,
 ): HostEngine {
-  const place = placeNamed(store, asker)
+  const place = storeKind(store, asker)
   const strangers = (place === 'file' ? (['poolSize'] as const) : forFiles).filter(
     (name) => options[name] !== undefined,
   )

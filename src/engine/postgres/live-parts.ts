@@ -3,7 +3,7 @@
  * one of them sends what it shows to the channel of that process.
  *
  * Owns: who listens to what, what waits to be sent, how it is cut into messages and put together again. Does not own:
- * the connection, when it is sent (news.ts).
+ * the connection, when it is sent (notifier.ts).
  * Holds: K9. Nothing is gathered for a run to which nobody listens; what waits has bounded bytes, and what is above the
  * bound is lost; nothing of it is ever on a disk of ours.
  */

@@ -1,7 +1,7 @@
 /**
  * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by
- * LISTEN. Live parts go the same way (parts.ts), before the news that are told with them: who hears that something was
- * recorded has heard what was shown before.
+ * LISTEN. Live parts go the same way (live-parts.ts), before the news that are told with them: who hears that something
+ * was recorded has heard what was shown before.
  *
  * Owns: what waits to be told, what was heard and not yet asked for, and the channels. Does not own: what is made of it
  * (the host); it may be lost, and is never needed. A transaction that tells holds a lock of the whole database until
@@ -12,7 +12,7 @@ import type { Client } from 'pg'
 import { stopwatch, type RunId } from '../../core/index.ts'
 import type { Committed } from './commit.ts'
 import type { Line, NamedStatement } from './connection.ts'
-import { PostgresParts, type NotifyCall } from './parts.ts'
+import { PostgresParts, type NotifyCall } from './live-parts.ts'
 
 /** How long is gathered what is told with one statement: news, and live parts. Milliseconds. */
 const gatherMs = 2
@@ -35,7 +35,7 @@ const askEveryMs = 10_000
  */
 const all = '*'
 
-export interface NewsOptions {
+export interface NotifierOptions {
   /** The channel. */
   readonly channel: string
   readonly process: string
@@ -46,10 +46,10 @@ export interface NewsOptions {
   readonly isHeld: (run: RunId) => boolean
 }
 
-export class News {
+export class Notifier {
   readonly parts: PostgresParts
   readonly #line: Line
-  readonly #options: NewsOptions
+  readonly #options: NotifierOptions
   readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>(), l: new Set<RunId>() }
   #isAllToTell = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -71,7 +71,7 @@ export class News {
   #lastAll = 0
   #isClosed = false
 
-  constructor(line: Line, options: NewsOptions) {
+  constructor(line: Line, options: NotifierOptions) {
     this.#line = line
     this.#options = options
     this.parts = new PostgresParts({

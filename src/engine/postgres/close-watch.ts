@@ -16,7 +16,7 @@ const lookMs = 250
 /** So many looks in a row without an answer: the server is silent. Five seconds. */
 const patience = 20
 
-export class Farewell {
+export class CloseWatch {
   readonly #connect: () => Promise<Client>
   readonly #onSilent: () => void
   readonly #mustWait: () => boolean

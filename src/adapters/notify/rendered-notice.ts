@@ -11,6 +11,7 @@ import {
   cut,
   failure,
   FailureError,
+  shellWord,
   visible,
   visibleJson,
   visibleLine,
@@ -55,7 +56,7 @@ export const quotation = (text: string): string =>
     .join('\n')
 
 /** A notice in words. `where`: what stands behind each command. */
-export function told(notice: Notice, most = inputMost, where = ''): RenderedNotice {
+export function renderNotice(notice: Notice, most = inputMost, where = ''): RenderedNotice {
   const { type, id, run, path, title, text, risk, hits = [], approvers, until } = notice
   const { kind, task, work, context, options, excludes, follows } = notice
   const fact = (name: string, value: string | undefined, longest?: number): [string, string][] =>
@@ -86,8 +87,11 @@ export function told(notice: Notice, most = inputMost, where = ''): RenderedNoti
     input: inputText(notice, most),
     commands:
       type === 'approval'
-        ? [`reeve approve ${quoted(id)}${where}`, `reeve reject ${quoted(id)} --reason '…'${where}`]
-        : [`reeve answer ${quoted(id)} '<JSON or text>'${where}`],
+        ? [
+            `reeve approve ${shellWord(visible(id))}${where}`,
+            `reeve reject ${shellWord(visible(id))} --reason '…'${where}`,
+          ]
+        : [`reeve answer ${shellWord(visible(id))} '<JSON or text>'${where}`],
   }
 }
 
@@ -99,12 +103,6 @@ function inputText({ input }: Notice, most: number): string {
 /** An invalid time is shown, too: a notice is never dropped for it. */
 const moment = (at: number): string =>
   Math.abs(at) <= 8.64e15 ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : String(at)
-
-/** A text as one word of a shell. */
-export const quoted = (text: string): string => {
-  const word = visible(text)
-  return /^[\w@%+=:,./~-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}
 
 /** The address that a link names; undefined without one. Throws if a browser cannot open it. */
 export function addressOf(link: Link | undefined, notice: Notice): string | undefined {

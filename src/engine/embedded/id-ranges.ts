@@ -5,20 +5,20 @@
 import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 
 /** An activation and all below it, also in child runs: for `covers`. */
-export const range = (root: ActivationId): [string, string, string] => [root, `${root}>`, `${root}?`]
+export const subtreeRange = (root: ActivationId): [string, string, string] => [root, `${root}>`, `${root}?`]
 /** The condition for `range`. */
-export const covers = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
+export const inSubtree = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
 
 /** The activations of one run: for `own`. */
-export const ownRange = (root: ActivationId): [string, string, string, string] => [...range(root), root]
+export const runRange = (root: ActivationId): [string, string, string, string] => [...subtreeRange(root), root]
 /** The condition for `ownRange`. */
-export const own = (column: string): string =>
+export const inRun = (column: string): string =>
   `(${column} = ? OR (${column} >= ? AND ${column} < ? AND instr(substr(${column}, length(?) + 1), '>>') = 0))`
 
 /** The child runs of a run, at any depth: `id >= ? AND id < ?`. */
 export const childRange = (run: RunId): [string, string] => [`${run}>`, `${run}?`]
 /** Whether this activation belongs to this run. */
-export const isOf = (id: string, run: RunId): boolean => {
+export const isOfRun = (id: string, run: RunId): boolean => {
   const root = rootActivation(run)
   return id === root || (id.startsWith(`${root}>`) && !id.includes('>>', root.length))
 }
