@@ -1,5 +1,5 @@
 /** docs/moved.md is true: every name and method that it sends a reader to is there, and what is gone is gone. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -32,6 +32,9 @@ test('every name is exported from the path that its row gives, and from no other
   }
 })
 
+/** The methods that moved: the whole row, where the method was, where it is. */
+const rows = [...page.matchAll(/^\| `(run[\w.]*)\([^)]*\)`.* \| `(run[\w.]*)\(\)`/gm)]
+
 test('every method is where its row says, and no longer where it was', () => {
   const members = (type: string): string[] => {
     const text = new RegExp(`^interface ${type}\\b[^]*?^}`, 'm').exec(api)![0]
@@ -50,13 +53,26 @@ test('every method is where its row says, and no longer where it was', () => {
     const at = path.lastIndexOf('.') + 1
     return members(groups[path.slice(0, at)]!).includes(path.slice(at))
   }
-  const rows = [...page.matchAll(/^\| `(run[\w.]*)\([^)]*\)`.* \| `(run[\w.]*)\(\)`/gm)]
   expect(rows.length).toBeGreaterThan(20)
   expect(rows.flatMap(([, , is]) => (isThere(is!) ? [] : [is]))).toEqual([])
   // a group may have the name that a method had
   const isGroup = (path: string): boolean => Object.keys(groups).includes(`${path}.`)
   const left = rows.filter(([, was, is]) => was !== is && was !== 'run.post' && !isGroup(was!) && isThere(was!))
   expect(left.map(([, was]) => was)).toEqual([])
+})
+
+test('no page and no example calls a method by its old name', () => {
+  const old = rows.flatMap(([, was, is]) => (was === is || was === 'run.post' ? [] : [was!.replace('.', '\\.')]))
+  const pattern = new RegExp(`\\b(?:${old.join('|')})\\(`, 'g')
+  const files = ['docs', 'examples'].flatMap((folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() && entry.name !== 'moved.md' ? [join(folder, entry.name)] : [],
+    ),
+  )
+  const found = ['README.md', ...files].flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(pattern)].map(([call]) => `${file}: ${call}`),
+  )
+  expect(found).toEqual([])
 })
 
 test('a type that is inferred is exported from none of the five paths', () => {
