@@ -1,8 +1,8 @@
 /**
  * The entry of the command line: connects the program to the terminal, the signals and the exit code of this process.
  *
- * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C parks the run,
- * the second one exits at once. The journal is complete in both cases.
+ * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C parks the
+ * run, the second one exits at once. The journal is complete in both cases.
  */
 import { readFileSync } from 'node:fs'
 import { exits } from './exit.ts'

@@ -2,8 +2,8 @@
  * The terminal: where a command writes, whether it is interactive, and how text is coloured.
  *
  * Owns: the port between commands and the process, which tests replace. Does not own: what is written.
- * Holds: control characters are escaped on output, so no command can forget it; only styles and line ends of Reeve reach
- * the terminal. Colours appear only on a terminal and not under NO_COLOR (util.styleText respects both).
+ * Holds: control characters are escaped on output, so no command can forget it; only styles and line ends of Reeve
+ * reach the terminal. Colours appear only on a terminal and not under NO_COLOR (util.styleText respects both).
  */
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'

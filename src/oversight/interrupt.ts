@@ -1,9 +1,9 @@
 /**
- * Interrupt: a run asks outside for a value and waits, for as long as it takes, in memory or on disk. There is no
- * resume code path: it is an await.
+ * Interrupt: a run asks for a value from outside and waits as long as needed, in memory or on disk. Resuming needs no
+ * code of its own: the wait is an await.
  *
- * Owns: how the question is put, who is told of it, what its end means. Does not own: how an answer gets here
- * (runtime), yes/no questions (approval.ts), channels (notice.ts).
+ * Owns: the question, its notices, the result. Does not own: how an answer arrives (runtime), approvals (approval.ts),
+ * channels (notice.ts).
  */
 import {
   asText,
@@ -28,37 +28,35 @@ import type { Context } from '../engine/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
 import { withoutSlot } from './approval/concurrency-slot.ts'
 
-/** How a value is asked for. */
+/** The options of an interrupt. */
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {
   /** When to stop waiting. Default: never. */
   readonly until?: Date
   /**
-   * The same as milliseconds from now; 0 or less: the deadline has passed at once. With both, the earlier one counts.
+   * Milliseconds from now until the deadline; with 0 or less it has passed at once. With `until`, the earlier one
+   * counts.
    */
   readonly timeoutMs?: number
   /**
-   * What the answer must look like; a wrong one is asked for again, under a new id, with the problem in the question.
-   * Default: any JSON value.
+   * The schema of the answer. After an invalid answer the run asks again under a new id, with the problem in the
+   * question. Default: any JSON value.
    */
   readonly schema?: S
-  /** Taken if the deadline passes. Default: the interrupt fails with `effect.timed-out`. */
+  /** The value if the deadline passes. Default: the interrupt fails with `effect.timed-out`. */
   readonly otherwise?: Json
-  /**
-   * Channels by name over which people are told that an answer is wanted. Default: those of
-   * `oversight.approval.notify`.
-   */
+  /** The names of the channels that notify people. Default: those of `oversight.approval.notify`. */
   readonly notify?: readonly string[]
 }
 
 const names: NamesOf<InterruptOptions> = { until: true, timeoutMs: true, schema: true, otherwise: true, notify: true }
 
 /**
- * Asks outside for a value and waits. Whatever is answered is returned as it is, also `false`, `0`, `''` and `null`.
+ * Asks for a value from outside and waits. Returns the answer unchanged, also `false`, `0`, `''` and `null`.
  *
- * `question` is JSON for whoever answers; it is recorded. Rejects with `Cancelled`, with a FailureError
- * (`effect.timed-out`) if the deadline passes and there is no `otherwise`, and with `input.invalid` for invalid
- * options. In one scope one at a time; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which has a scope of
- * its own.
+ * `question` is JSON for the person who answers; it is recorded. Rejects with `Cancelled`; with a FailureError
+ * (`effect.timed-out`) if the deadline passes without `otherwise`; with `input.invalid` for invalid options. One
+ * interrupt at a time in a scope; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which opens its own
+ * scope.
  */
 export async function interrupt<S extends SchemaLike | undefined = undefined>(
   ctx: Context,
@@ -72,20 +70,20 @@ export async function interrupt<S extends SchemaLike | undefined = undefined>(
   return (await inquire(ctx, question, { ...options, ...(check === undefined ? undefined : { check }) })).value as never
 }
 
-/** How a question is put whose answer is looked at by code. */
+/** The options of a question whose answer is checked by code. */
 export interface Inquiry extends Omit<InterruptOptions, 'schema'> {
-  /** Pure. What does not pass is asked for again, with the problem in the question. */
+  /** Checks an answer. Pure. After an invalid answer the run asks again, with the problem in the question. */
   readonly check?: (answer: Json) => Checked<unknown>
 }
 
-/** What somebody has answered. */
+/** An answer. */
 export interface Answered {
   readonly value: unknown
-  /** The name under which it was answered, if one was given; absent also where nobody has answered in time. */
+  /** The name of the user who answered, if given; absent if the deadline passed. */
   readonly by?: string
 }
 
-/** Asks and waits as `interrupt` does, and says who has answered. */
+/** As `interrupt`, with the name of the user who answered. */
 export async function inquire(ctx: Context, question: Json, options: Inquiry): Promise<Answered> {
   const until = deadlineOf(ctx, options)
   let put = question
@@ -110,14 +108,14 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
   }
 }
 
-/** When to stop waiting. Asked again, it is the same. */
+/** The deadline; the same when the question is asked again. */
 function deadlineOf(ctx: Context, { until, timeoutMs }: Inquiry): Date | undefined {
   if (timeoutMs === undefined) return until
   const at = new Date(ctx.now().getTime() + (timeoutMs > 0 ? timeoutMs : -1))
   return until !== undefined && until < at ? until : at
 }
 
-/** How humans are asked here, as the edge says; undefined where it says nothing. */
+/** The approval rules of the edge; undefined without oversight. */
 export const rulesOf = ({ input }: Context): ApprovalRules | undefined => recordedOversight(input)?.approval
 
 function noticeOf(ctx: Context, id: string, question: Json, until: Date | undefined): Notice {

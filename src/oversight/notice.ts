@@ -1,12 +1,12 @@
 /**
- * Notices: telling people over channels that something waits for them.
+ * Notices: notify people over channels that a request waits for them.
  *
- * Owns: what a notice says, the port that a channel keeps, how telling is recorded, what is wrong with channels. Does
- * not own: any channel (adapters), who registers them (runtime), what is waited for (approval.ts, interrupt.ts). A
- * channel is registered under a name and works as an activation of its own with one step: so it is told once over
- * crashes, tried again like every step, and holds up nobody (spec team R-16, C84). It is nobody's worker: views,
- * delegations and limits do not know it. A pause holds it back like every effect. A notice shows; it never decides. K4:
- * the prefix of the name (journal) and `tell` are persistent format.
+ * Owns: the content of a notice, the port of channels, the record of notifications, the checks of channels. Does not
+ * own: channels (adapters), their registration (runtime), requests (approval.ts, interrupt.ts).
+ * Holds: a channel works as an activation of its own with one step. So it notifies once over crashes, is retried like
+ * every step, and delays no other work (spec team R-16, C84). Views, delegations and limits ignore it; a pause holds it
+ * back like every effect. A notice never decides. K4: the prefix of its name (journal) and `tell` are persistent
+ * format.
  */
 import {
   described,
@@ -24,57 +24,57 @@ import type { Context, Orchestration, StepIO } from '../engine/index.ts'
 import { isNotice, noticePrefix, type ApprovalRequested, type EscalationHit } from '../journal/index.ts'
 
 /**
- * What somebody is told. JSON. It holds a model's words as they are: a channel of your own shows them with `visible`
- * and `visibleJson` of `reeve/notify`.
+ * The content of a notification. JSON. It contains text of models unchanged: a channel of your own must escape it with
+ * `visible` and `visibleJson` of `reeve/notify`.
  */
 export interface Notice {
   readonly type: 'approval' | 'interrupt'
-  /** Of the approval or the interrupt: decisions and answers name it. */
+  /** The id of the approval or interrupt, needed to decide or answer. */
   readonly id: string
   readonly run: RunId
-  /** Agents' names from the root to the one that asks. */
+  /** The names of the agents from the root to the one that asks. */
   readonly path: readonly string[]
   /** One line. */
   readonly title: string
-  /** What is asked, for people. */
+  /** The request in words. */
   readonly text: string
   /** The exact arguments, or the question. */
   readonly input: Json
   readonly risk?: ApprovalRequested['risk']
-  /** What an approval is about, if not a call of a tool; of a planned team the task. */
+  /** The kind of subject of an approval, if not a tool call. */
   readonly kind?: ApprovalRequested['kind']
   readonly task?: string
   readonly description?: string
-  /** What whoever decides may want to see: the report that is to be published. */
+  /** Further information for the approver, such as the report to publish. */
   readonly context?: Json
-  /** Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief. */
+  /** The delegation and brief of a worker that asks. */
   readonly work?: { readonly delegation?: string; readonly brief?: string }
-  /** What may be decided. Absent: all of it. */
+  /** The allowed decisions. Absent: all. */
   readonly options?: ApprovalRequested['options']
-  /** The approval before this one. */
+  /** The id of the earlier request. */
   readonly follows?: string
-  /** Who may not decide: they have approved it already. */
+  /** The first approver, who may not approve again. */
   readonly excludes?: readonly string[]
   readonly hits?: readonly EscalationHit[]
-  /** Who may decide; absent: anybody. */
+  /** The approvers; absent: any. */
   readonly approvers?: readonly string[]
   readonly askedAt: number
   /** The deadline. */
   readonly until?: number
 }
 
-/** Somewhere people look. */
+/** A way to notify people. */
 export interface Channel {
-  /** Under which oversight names it. A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
+  /** The name that oversight uses. A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
   readonly name: string
-  /** Milliseconds for one try. Default 30 seconds. */
+  /** Milliseconds for one attempt. Default 30,000. */
   readonly timeoutMs?: number
-  /** How often it is tried. Default 3. */
+  /** The maximum number of attempts. Default 3. */
   readonly attempts?: number
   /**
-   * Tells. `io.key` is the same for every try, also after a crash: hand it on, so that a repeated try is told once.
-   * `io.signal` is aborted when nobody has to be told any more, or the try takes too long. Throws if it could not: what
-   * a `FailureError` calls retryable, and whatever else is thrown, is tried again.
+   * Sends a notification. `io.key` is the same for every attempt, also after a crash: pass it on, so that a repeated
+   * attempt notifies once. `io.signal` aborts when the request is decided or the attempt takes too long. Throw if it
+   * failed: a retryable `FailureError`, and any other error, is retried.
    */
   notify(notice: Notice, io: StepIO): void | Promise<void>
 }
@@ -82,17 +82,14 @@ export interface Channel {
 const attemptMs = 30_000
 const attemptsMost = 3
 
-/** The channel that this name of an activation stands for; undefined if it is none. */
+/** The channel of an activation's name; undefined if it is not a notice. */
 export const channelOf = (agent: string): string | undefined =>
   isNotice(agent) ? agent.slice(noticePrefix.length) : undefined
 
-/** A channel as what an engine runs. */
+/** A channel as code for an engine. */
 export const channelWork = (channel: Channel): Orchestration => telling(channel.name, channel)
 
-/**
- * One that nobody has registered here, as what an engine runs: it tells nobody, and says so; whoever waits goes on
- * waiting.
- */
+/** The code for a channel that is not registered here: it records the failure, and the request stays open. */
 export const missingChannel = (name: string): Orchestration => telling(name, undefined)
 
 function telling(name: string, channel: Channel | undefined): Orchestration {
@@ -113,7 +110,7 @@ function telling(name: string, channel: Channel | undefined): Orchestration {
 async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<null> {
   if (channel === undefined)
     throw new FailureError(
-      failure('notice.failed', `there is no channel "${name}" here`, 'validation', { hint: registerIt }),
+      failure('notice.failed', `the channel "${name}" is not registered`, 'validation', { hint: registerIt }),
     )
   try {
     await channel.notify(notice, io)
@@ -125,7 +122,7 @@ async function tell(name: string, channel: Channel | undefined, notice: Notice, 
 
 const registerIt = 'Register it: createRuntime({ channels: [...] }).'
 
-/** Tells these channels, and returns at once: who is being told, by the activation that tells them. */
+/** Starts the notifications and returns at once: the channels by their activation. */
 export function announce(ctx: Context, channels: readonly string[], notice: Notice): Map<ActivationId, string> {
   const open = new Map<ActivationId, string>()
   for (const channel of new Set(channels)) {
@@ -136,8 +133,7 @@ export function announce(ctx: Context, channels: readonly string[], notice: Noti
 }
 
 /**
- * Waits for the end of a question, and notes meanwhile who was told. Whoever is still being told then is not told any
- * more.
+ * Waits for the end of a request, and records meanwhile which channels were notified. Stops the remaining ones then.
  */
 export async function whileTelling(
   ctx: Context,
@@ -163,11 +159,11 @@ export async function whileTelling(
 const whyNot = (channel: string, outcome: Exclude<Outcome, { status: 'completed' }>) =>
   outcome.status === 'failed'
     ? outcome.failure
-    : failure('notice.failed', `the channel "${channel}" told nobody: ${outcome.status}`, 'transport')
+    : failure('notice.failed', `the channel "${channel}" did not notify: ${outcome.status}`, 'transport')
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** What is wrong with given channels, one sentence each; empty if nothing. */
+/** The problems of given channels, one sentence each. */
 export function channelProblems(given: unknown, where: string): string[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) return [`${where}: channels is ${described(given)}, expected a list of channels`]
@@ -193,7 +189,7 @@ export function channelProblems(given: unknown, where: string): string[] {
   })
 }
 
-/** Which channels are named that nobody has registered, one sentence each; empty if none. */
+/** The channels that are named but not registered, one sentence each. */
 export function unregistered(
   oversight: Oversight | undefined,
   channels: readonly string[],

@@ -2,8 +2,8 @@
  * `reeve demo`: a supervised team surveys the user's folder and writes REPORT.md after an approval. It needs no model,
  * no key and no network.
  *
- * Owns: the checks before the run, the store in `.reeve/`, the output. Does not own: the team (src/demo). A bad argument
- * creates no files.
+ * Owns: the checks before the run, the store in `.reeve/`, the output. Does not own: the team (src/demo). A bad
+ * argument creates no files.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * `reeve resume`: resumes a run that was interrupted, paused or is waiting.
  *
- * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo or
- * of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
+ * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo
+ * or of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
 import { realpathSync } from 'node:fs'
 import { ReeveError, visible, shellWord } from '../../core/index.ts'
@@ -109,8 +109,10 @@ async function postResume(run: Run): Promise<boolean> {
   }
 }
 
-/** Waits until the run has read the resume, so that an older pause is not mistaken for the current state. False: the
- * signal aborted first. */
+/**
+ * Waits until the run has read the resume, so that an older pause is not mistaken for the current state. False: the
+ * signal aborted first.
+ */
 async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
   for await (const { event } of run.events({ from, signal }))
     if (event.type === 'run.resumed' || event.type === 'control.ignored') return true

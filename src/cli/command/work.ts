@@ -27,7 +27,9 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   return isToldByProcess ? exits.done : exits.interrupted
 }
 
-/** Resolves when the store file of this worker was replaced or removed. A process supervisor then starts a new worker. */
+/**
+ * Resolves when the store file of this worker was replaced or removed. A process supervisor then starts a new worker.
+ */
 const storeLost = (): Promise<'lost'> =>
   new Promise((resolve) => {
     process.on('warning', (warning: Error & { readonly code?: string }) => {

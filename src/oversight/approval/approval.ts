@@ -1,14 +1,11 @@
 /**
- * Approval: a yes/no question to a human about one exact action (spec team R-16).
+ * Approval: a request to a human to allow one exact action (spec team R-16).
  *
- * Owns: how the question is put, what a decision may look like, what a deadline does, the facts that record how it came
- * out.
- * Does not own: which calls need one (agent/approval/tool-gate.ts), how a decision gets here (runtime), who wins (the
- * store, K2).
- *
- * An approval holds for one run, path, tool, tool version and one digest of arguments, and for one use: whoever wants
- * something else asks again. Nothing that a model wrote can grant one: decisions come from outside only, as the end of
- * this question.
+ * Owns: the request, its rounds (tiers, second approver), the effect of a deadline, the facts that record the result.
+ * Does not own: which calls need an approval (agent/approval/tool-gate.ts), how a decision arrives (runtime), which
+ * decision wins (the store, K2).
+ * Holds: an approval covers one use of one tool version with one digest of arguments, in one run and path; anything
+ * else needs a new request. No model output can approve: decisions come from outside only.
  */
 import { described, digestJson, present, type Json } from '../../core/index.ts'
 import {
@@ -36,62 +33,62 @@ import { announce, whileTelling, type Notice } from '../notice.ts'
 import { withoutSlot } from './concurrency-slot.ts'
 import { notPermitted, type AskedOf } from './approver-policy.ts'
 
-/** How bad it is if this should not have been done. */
+/** The damage if the action turns out to be wrong. */
 export type Risk = RiskLevel
 
-/** Milliseconds until a question is answered by its deadline. `never` only for critical risk (R-16). */
+/** Milliseconds until the deadline of a request. `never` only for critical risk (R-16). */
 export type ApprovalTimeout = number | 'never'
 
-/** The name of the question. Persistent. */
+/** The name of the request in the journal. Persistent. */
 export const approvalQuestion = 'approval'
 
-/** What is to be approved. */
+/** A request for approval. */
 export interface ApprovalRequest {
-  /** What is to be done; for tools the tool's name. */
+  /** The action; for tool calls the name of the tool. */
   readonly tool: string
   readonly toolVersion: string
   readonly input: Json
-  /** Why it is asked, in words for the one who decides. */
+  /** Why approval is needed, for the approver. */
   readonly reason: string
   readonly callId?: string
   /** Default `medium`. */
   readonly risk?: Risk
-  /** Default: that of `rules`, else 30 minutes; 0 or less: the deadline has passed at once. */
+  /** Default: that of `rules`, else 30 minutes. With 0 or less, the deadline has passed at once. */
   readonly timeoutMs?: ApprovalTimeout
   /**
-   * Default: that of `rules`, else `reject`. `approve` is never obeyed for a sensitive action or for high and critical
+   * Default: that of `rules`, else `reject`. `approve` has no effect for a sensitive action or for high and critical
    * risk.
    */
   readonly onTimeout?: ApprovalRules['onTimeout']
   readonly sensitive?: boolean
   /**
-   * A yes may hold for later calls, too, if whoever asks looks at grants first. Never obeyed for a sensitive action or
-   * for high and critical risk.
+   * The approver may grant later calls, too, if the caller checks grants first. No effect for a sensitive action or for
+   * high and critical risk.
    */
   readonly grantable?: boolean
-  /** Milliseconds after the decision in which a yes is good for what it approves. Default: a day. */
+  /** Milliseconds for which an approval stays valid after the decision. Default: a day. */
   readonly validForMs?: number
-  /** What it is about. Default: a call of a tool. */
+  /** The kind of subject. Default: a tool call. */
   readonly kind?: NonNullable<ApprovalRequested['kind']>
-  /** The task of a plan that it is about. */
+  /** The task of a plan that is the subject. */
   readonly task?: string
   readonly description?: string
   readonly hits?: readonly EscalationHit[]
-  /** What whoever decides may want to see: a result, a report. Recorded. */
+  /** Further information for the approver, such as a result or a report. Recorded. */
   readonly context?: Json
-  /** What may be decided. Default: everything. */
+  /** The allowed decisions. Default: all. */
   readonly options?: readonly DecisionOption[]
-  /** The approval before it, where this one asks again. */
+  /** The id of the earlier request, if this one asks again. */
   readonly follows?: string
-  /** Who is asked, over which channels, and how. Default: anybody, over none. */
+  /** The approvers, channels and deadlines. Default: any approver, no channel. */
   readonly rules?: ApprovalRules
 }
 
-/** Whether anything but a human who sees this very call may approve it: a deadline, an earlier grant. Pure. */
+/** Whether a deadline or an earlier grant may approve it, without a human who sees this call. Pure. */
 export const mayApproveUnseen = (request: { readonly risk?: Risk; readonly sensitive?: boolean }): boolean =>
   request.sensitive !== true && request.risk !== 'high' && request.risk !== 'critical'
 
-/** What is wrong with how an approval is configured, one sentence each; empty if nothing. */
+/** The problems of an approval's configuration, one sentence each. */
 export function approvalProblems(
   request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive' | 'validForMs'>,
   where: string,
@@ -110,17 +107,14 @@ export function approvalProblems(
   return problems
 }
 
-/** What has an approval of its own. */
+/** A tool or task with an approval of its own. */
 interface Approvable {
   readonly name: string
   readonly sensitive: boolean
   readonly approval?: Pick<ApprovalRequest, 'onTimeout'> | undefined
 }
 
-/**
- * Where a deadline is to approve (`oversight.approval.onTimeout`), and there is what a deadline may not approve: said
- * where both are defined, one sentence each. Pure.
- */
+/** Conflicts between `oversight.approval.onTimeout: 'approve'` and what no deadline may approve. Pure. */
 export function deadlineProblems(
   rules: ApprovalRules | undefined,
   all: readonly Approvable[],
@@ -136,27 +130,27 @@ export function deadlineProblems(
   )
 }
 
-/** One question of an approval: who is asked now, about what, until when. */
+/** One round of an approval: its approvers, arguments and deadline. */
 interface Round {
   readonly tier: number
   readonly approvers: readonly string[]
   readonly until: number | undefined
-  /** The arguments as they are now: whoever has approved it already may have edited them. */
+  /** The current arguments; the first approver may have edited them. */
   readonly input: Json
-  /** The approval before this one. */
+  /** The id of the earlier request. */
   readonly follows?: string
-  /** Whoever has approved it already, as it is now, and with which approval. */
+  /** The first approver of these arguments, and the id of that approval. */
   readonly first?: { readonly approver: string; readonly id: string }
 }
 
 /**
- * Asks and waits. Records `approval.requested` and `approval.resolved`, each once for each question, also over
- * restarts; ids and deadlines stay the same. A deadline that escalates, a second pair of eyes and a decision by
- * somebody who may not make it are questions of their own, each with its own id. Both pairs of eyes see the same
- * arguments: if the second one edits them, somebody else has to look again. If the tier of whoever looked first has
- * nobody else, the next one is asked that has, after the last one those before it; where two are needed and the tiers
- * name only one, the deadline has passed at once. Resolves to the verdict, with the capability that a yes gives;
- * rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
+ * Requests approval and waits. Records `approval.requested` and `approval.resolved` once for each round, also over
+ * restarts; ids and deadlines stay the same. An escalation at a deadline, a second approver, and a decision by someone
+ * who may not decide each start a new round with its own id. Both approvers see the same arguments: if the second one
+ * edits them, another approver decides again. If the first approver's tier has no second approver, the next tier that
+ * has one is asked, wrapping around; if no tier has one, the request expires at once. Resolves to the verdict, with the
+ * capability of an approval; rejects only with `Cancelled`. One request at a time in a scope; concurrent ones need
+ * `ctx.scope(name)`.
  */
 export async function approve(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const problem = unanswerable(request)
@@ -173,10 +167,7 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
   return verdict.approved || verdict.how !== 'timed-out' ? verdict : { ...verdict, comment: problem }
 }
 
-/**
- * Why nobody can approve it, in one sentence: two have to, and those who may are fewer. Each rule may be fine by
- * itself; together they are not.
- */
+/** Why no approval is possible: two approvers are required and the rules allow fewer. */
 function unanswerable(request: ApprovalRequest): string | undefined {
   const tiers = request.rules?.approvers ?? []
   const [first] = tiers
@@ -186,7 +177,7 @@ function unanswerable(request: ApprovalRequest): string | undefined {
     : `four eyes need two different people, and approvers names only "${first.who[0]!}"`
 }
 
-/** The first tier from this one on in which somebody other than this one may approve. */
+/** The first tier, from `from` on, with an approver other than `first`. */
 function tierWithOther(tiers: readonly ApproverTier[], from: number, first: string | undefined): number | undefined {
   const excludes = first === undefined ? [] : [first]
   const at = tiers.findIndex(
@@ -200,7 +191,7 @@ function tierWithOther(tiers: readonly ApproverTier[], from: number, first: stri
 
 async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const tiers: readonly ApproverTier[] = request.rules?.approvers ?? []
-  /** What is different when this tier is asked. */
+  /** The fields of a round for this tier. */
   const asking = (at: number): Pick<Round, 'tier' | 'approvers' | 'until'> => ({
     tier: at + 1,
     approvers: tiers[at]!.who,
@@ -241,12 +232,12 @@ async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict
   }
 }
 
-/** The last word. A yes is good for one use. */
+/** The final verdict. An approval is valid for one use. */
 function concluded(
   ctx: Context,
   request: ApprovalRequest,
   { first, input }: Round,
-  { id, verdict, on }: Asked,
+  { id, verdict, on }: DecidedRound,
 ): Verdict {
   if (!verdict.approved) {
     resolved(ctx, id, verdict, resolutionOf(verdict))
@@ -264,7 +255,7 @@ function concluded(
   })
   resolved(ctx, id, verdict, resolutionOf(verdict), capability.id)
   const { grant, ...yes } = verdict
-  // the arguments may have been edited by whoever looked first
+  // the first approver may have edited the arguments
   const edited = yes.edited || input !== request.input
   return {
     ...yes,
@@ -275,7 +266,7 @@ function concluded(
   }
 }
 
-/** When a question is over: the shorter of what the request says and what the rules say. */
+/** The deadline of a round: the shorter of the request's and the rules' time. */
 function deadlineOf(
   ctx: Context,
   { timeoutMs, rules, risk }: ApprovalRequest,
@@ -288,40 +279,37 @@ function deadlineOf(
   return ctx.now().getTime() + (ms > 0 ? ms : -1)
 }
 
-/** What a deadline does; the stricter of what is asked for and what may be. It is nobody's pair of eyes. */
+/** The effect of a deadline: the stricter of the request's and the rules'. A deadline never counts as an approver. */
 function onTimeoutOf(request: ApprovalRequest): NonNullable<ApprovalRules['onTimeout']> {
   const [own, rules] = [request.onTimeout, request.rules?.onTimeout]
   const wanted = own !== undefined && rules !== undefined && own !== rules ? 'reject' : (own ?? rules ?? 'reject')
   return wanted === 'approve' && (!mayApproveUnseen(request) || needsFourEyes(request)) ? 'reject' : wanted
 }
 
-/** Whether two different people have to approve it. Where somebody oversees it, critical risk needs two by itself. */
+/** Whether two different approvers are required. Under oversight, critical risk requires two by default. */
 function needsFourEyes({ rules, risk = 'medium' }: Pick<ApprovalRequest, 'rules' | 'risk'>): boolean {
   const from = rules === undefined ? false : (rules.fourEyes ?? 'critical')
   return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
 
-/**
- * Whether two had to, as far as whoever decided was told. Decisions from before that was recorded: rules that said
- * nothing asked for one.
- */
+/** Whether two approvers were required when it was decided. In older journals, empty rules required one. */
 const neededFourEyes = (request: ApprovalRequest, on: DecidedOn | undefined): boolean =>
   on?.fourEyes ?? (needsFourEyes(request) && Object.keys(request.rules ?? {}).length > 0)
 
 type Grantable = Pick<ApprovalRequest, 'grantable' | 'risk' | 'sensitive' | 'rules'>
 
-/** Whether what this approver has granted before may stand for the answer: as if they were asked now. Pure. */
+/** Whether an earlier grant by this approver may replace the request: only if they could approve it now. Pure. */
 export function holdsFor(request: Grantable, approver: string | undefined): boolean {
   const tiers = request.rules?.approvers ?? []
   const may = ({ who }: ApproverTier): boolean => notPermitted({ approvers: who }, 'approve', approver) === undefined
   return isGrantable(request) && (tiers.length === 0 || tiers.some(may))
 }
 
-/** Whether a yes may hold for later calls. */
+/** Whether an approval may cover later calls. */
 const isGrantable = (request: Grantable): boolean =>
   request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
 
-/** What the question says of who may decide it. */
+/** The fields of the request that say who may decide it. */
 const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf =>
   present({
     options: request.options,
@@ -330,14 +318,14 @@ const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf
     fourEyes: needsFourEyes(request) ? (true as const) : undefined,
   })
 
-/** A question that has ended: what was decided about what. */
-interface Asked {
+/** A round that has ended: the verdict, and the document that the approver saw. */
+interface DecidedRound {
   readonly id: string
   readonly verdict: Verdict
   readonly on: DecidedOn | undefined
 }
 
-async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promise<Asked> {
+async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promise<DecidedRound> {
   const { tool, toolVersion, reason, risk = 'medium' } = request
   const { tier, until, follows, input } = round
   const onTimeout = onTimeoutOf(request)
@@ -379,10 +367,10 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
   }
 }
 
-/** The most of a brief that is shown with a question, in characters. */
+/** The maximum of a brief shown with a request, in characters. */
 const briefMost = 500
 
-/** Whose work it is that asks, where there is a leader: so two who do the same at once are told apart. */
+/** The delegation and brief of a worker that asks, so that two similar workers can be told apart. */
 function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'brief'> {
   if (!isEdge(input)) return {}
   const { work, bounds, leader } = readEdge(input)

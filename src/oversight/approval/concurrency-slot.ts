@@ -1,20 +1,20 @@
 /**
- * Human waits: a worker that waits for a human holds no concurrency slot of its leader (spec team R-16, C85).
+ * Slots and human waits: a worker that waits for a human holds no concurrency slot of its leader (team R-16, C85).
  *
- * Owns: the channel by which a worker says so. Does not own: giving slots (supervisor/worker/slots.ts), whom it tells
- * (`leader.slotOf` of the edge).
- * Holds: K3: the leader hears of it by messages, so slots go round in recorded order.
+ * Owns: the channel of these messages. Does not own: assigning slots (supervisor/worker/slots.ts), which leader is
+ * notified (`leader.slotOf` of the edge).
+ * Holds: K3: the leader learns of it by messages, so slots are reassigned in recorded order.
  */
 import type { ActivationId, Json } from '../../core/index.ts'
 import { recordedSlot } from '../../edge/index.ts'
 import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
 
-/** A worker begins (true) or ceases to wait for a human. */
+/** A worker begins (true) or stops (false) waiting for a human. */
 const humanWaits = new TypedChannel<{ readonly waits: boolean }>('$permit', (member) => ({
   waits: member('waits') === true,
 }))
 
-/** Waits for a human without the slot to work, if there is one; has it again afterwards. */
+/** Frees the slot, if any, while waiting for a human, and takes it back afterwards. */
 export async function withoutSlot<T>(ctx: Context, wait: () => Promise<T>): Promise<T> {
   const leader = recordedSlot(ctx.input)
   if (leader === undefined) return wait()
@@ -24,10 +24,7 @@ export async function withoutSlot<T>(ctx: Context, wait: () => Promise<T>): Prom
   return end
 }
 
-/**
- * The message for the leader of a worker with this input, where the worker begins (true) or ceases to wait for an
- * operator. Undefined: no leader has to know.
- */
+/** The message to the leader when a worker begins (true) or stops waiting for an operator. Undefined: no leader. */
 export function waitingWord(
   input: Json,
   waits: boolean,
@@ -36,15 +33,12 @@ export function waitingWord(
   return to === undefined ? undefined : { to, body: humanWaits.message({ waits }) }
 }
 
-/** A leader that gives slots of its own hears this in the place of its own leader: it passes it on. */
+/** Forwards the message to the leader's own leader, if this leader assigns slots itself. */
 export function passOnWaiting(ctx: Context, waits: boolean): void {
   const leader = recordedSlot(ctx.input)
   if (leader !== undefined && leader !== ctx.place.activation) humanWaits.send(ctx, leader, { waits })
 }
 
-/**
- * Whether a worker, or one below it, says that it begins (true) or ceases (false) to wait; undefined: it says nothing
- * of it.
- */
+/** Whether this arrival says that the worker, or one below it, begins (true) or stops (false) waiting. */
 export const waitsNow = (arrival: Arrival, worker: ActivationId): boolean | undefined =>
   humanWaits.in(arrival, { activation: worker, below: true })?.body.waits

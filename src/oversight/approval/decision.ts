@@ -1,18 +1,18 @@
 /**
- * Decisions: what an approver may decide, and what the end of an approval means.
+ * Decisions: what an approver may decide, and the verdict that follows.
  *
- * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (approver-policy.ts),
- * how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
+ * Owns: the shapes and their parsing. Pure. Does not own: requests (approval.ts), who may decide (approver-policy.ts),
+ * how a decision arrives (runtime), the sentences of a refusal (refusal.ts).
  */
 import { isObject, present, type Json, type Outcome } from '../../core/index.ts'
 import type { ApprovalResolved } from '../../journal/index.ts'
 import type { Capability } from './capability.ts'
 import { readGranting, type SessionGrant } from './grants.ts'
 
-/** What may be decided. */
+/** The decisions of an approver. */
 export type DecisionOption = 'approve' | 'reject' | 'edit' | 'retry'
 
-/** How an approval came out. `approved` with the arguments that hold now: a human may have edited them. */
+/** The result of an approval. `input`: the approved arguments, which an approver may have edited. */
 export type Verdict =
   | {
       readonly approved: true
@@ -21,9 +21,9 @@ export type Verdict =
       readonly by: 'human' | 'deadline' | 'grant'
       readonly approver?: string
       readonly comment?: string
-      /** It holds for later calls, too. */
+      /** Covers later calls, too. */
       readonly grant?: SessionGrant
-      /** What it is good for: one use. */
+      /** The permission for one use. */
       readonly capability?: Capability
       /** The document shown to the approver. Absent in journals older than this field. */
       readonly on?: DecidedOn
@@ -33,14 +33,14 @@ export type Verdict =
       readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
       readonly approver?: string
       readonly comment?: string
-      /** No approver has said no: as many edits as may did not fit, and `comment` says why the last one did not. */
+      /** Not rejected by an approver: too many edits were invalid; `comment` has the problem of the last one. */
       readonly misfit?: true
     }
 
-/** A yes. */
+/** An approval. */
 export type ApprovedVerdict = Extract<Verdict, { readonly approved: true }>
 
-/** A no, an expired deadline, or a question that was withdrawn. */
+/** A rejection, an expired deadline, or a withdrawn request. */
 export type RefusedVerdict = Extract<Verdict, { readonly approved: false }>
 
 /** The document on which the approver decided. */
@@ -52,7 +52,7 @@ export interface DecidedOn {
   readonly fourEyes?: boolean
 }
 
-/** A decision, as it arrives. */
+/** A decision as it arrives. */
 export type Decided = {
   readonly approver?: string
   readonly comment?: string
@@ -65,7 +65,7 @@ export type Decided = {
 
 const text = (given: Json | undefined): string | undefined => (typeof given === 'string' ? given : undefined)
 
-/** Reads a decision; undefined if it is not one. Unknown fields are ignored. Pure. */
+/** Parses a decision; undefined if it is invalid. Ignores unknown fields. Pure. */
 export function readDecision(given: Json): Decided | undefined {
   if (!isObject(given)) return undefined
   const { decision, input, approver, comment, grant: granting, on } = given
@@ -82,7 +82,7 @@ function readOn(given: Json | undefined): DecidedOn | undefined {
   return { tool, toolVersion, inputHash, ...(typeof fourEyes === 'boolean' ? { fourEyes } : undefined) }
 }
 
-/** What the end of the question means. Pure. */
+/** The verdict for the outcome of a request. Pure. */
 export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | 'approve'): Verdict {
   if (outcome.status === 'timed-out')
     return onTimeout === 'approve'
@@ -98,19 +98,17 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
   return { approved: false, how: decided.decision === 'retry' ? 'retry' : 'rejected', ...by }
 }
 
-/**
- * Until when a yes to work that has not begun is good. Decisions of journals older than `fourEyes` do not expire. Pure.
- */
+/** The expiry of an approval of work that has not begun. In journals older than `fourEyes` it never expires. Pure. */
 export const goodUntil = ({ capability, on }: ApprovedVerdict): { readonly until?: number } =>
   capability === undefined || on?.fourEyes === undefined ? {} : { until: capability.expiresAt }
 
-/** The approver's decision; undefined where a deadline or a cancel has ended the question. Pure. */
+/** The approver's decision; undefined if a deadline or a cancel ended the request. Pure. */
 export function decisionIn(verdict: Verdict): DecisionOption | undefined {
   if (verdict.approved) return verdict.by !== 'human' ? undefined : verdict.edited ? 'edit' : 'approve'
   return verdict.how === 'rejected' ? 'reject' : verdict.how === 'retry' ? 'retry' : undefined
 }
 
-/** How it is recorded. Pure. */
+/** The resolution to record. Pure. */
 export function resolutionOf(verdict: Verdict): ApprovalResolved['resolution'] {
   if (verdict.approved) return verdict.by === 'deadline' ? 'timed-out-approved' : verdict.edited ? 'edited' : 'approved'
   const ends = {

@@ -1,11 +1,10 @@
 /**
- * Grants: "always allow this". A human's yes that holds for more than one call: a policy of the session, kept on its
- * stream.
+ * Grants: "always allow this". An approval that covers later calls, stored on the stream of the session.
  *
- * Owns: what a grant says, which calls it lets pass, how it is kept and taken back. Does not own: which calls need an
- * approval (agent/approval/tool-gate.ts), how a decision gets here (runtime). Nothing that a model wrote can make one:
- * a grant comes with a decision from outside, and the first decision wins with what it grants. Each use is checked and
- * recorded on its own; never for a sensitive tool or a high risk. K4: `$grants` is persistent format.
+ * Owns: the content of a grant, which calls it covers, storing it. Does not own: which calls need an approval
+ * (agent/approval/tool-gate.ts), how a decision arrives (runtime), revoking (runtime).
+ * Holds: no model output can create a grant: it comes with a decision from outside. Each use is checked and recorded;
+ * never for a sensitive tool or a high risk. K4: `$grants` is persistent format.
  */
 import {
   canonical,
@@ -20,17 +19,14 @@ import {
 } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 
-/**
- * What is granted along with an approval. `session`: every later call of this agent's tool in this version, in this
- * session (or in this run, if it belongs to none).
- */
+/** The scope of an approval. `session`: later calls of this agent's tool version in this session, or in this run. */
 export type Granting = 'once' | 'session' | SessionGrant
 
 /** A grant for the session, narrowed. */
 export interface SessionGrant {
   readonly for: 'session'
   /**
-   * Only calls whose arguments have these members, with these values; what else there is does not matter. Default: any
+   * Covers only calls whose arguments have these members with these values; other members do not matter. Default: any
    * arguments.
    */
   readonly input?: JsonObject
@@ -38,14 +34,14 @@ export interface SessionGrant {
   readonly expiresInMs?: number
 }
 
-/** A grant as it is kept. */
+/** A stored grant. */
 export interface ApprovalGrant {
   readonly id: string
   readonly tool: string
   readonly toolVersion: string
   /**
-   * Whose tool it is, by the agent's name: another agent's tool of that name is another tool. Absent in grants that
-   * were given before this was recorded: those hold for every agent's.
+   * The name of the agent: a tool of the same name of another agent is another tool. Absent in grants older than this
+   * field, which cover every agent.
    */
   readonly agent?: string
   readonly input?: JsonObject
@@ -55,7 +51,7 @@ export interface ApprovalGrant {
   readonly at: number
 }
 
-/** What is to be done: a tool of an agent in a version, with these arguments. */
+/** A call to check: an agent's tool in a version, with these arguments. */
 export interface GatedCall {
   readonly agent: string
   readonly tool: string
@@ -63,12 +59,12 @@ export interface GatedCall {
   readonly input: Json
 }
 
-/** Where grants are kept. */
+/** The key of the grants. */
 export const grantsKey = '$grants'
 
 const names: NamesOf<SessionGrant> = { for: true, input: true, expiresInMs: true }
 
-/** What is wrong with what is to be granted; undefined if nothing. Pure. */
+/** The problem of a grant; undefined if it is valid. Pure. */
 export function grantProblem(given: unknown): string | undefined {
   if (given === 'once' || given === 'session') return undefined
   if (!hasNames(given)) return `grant is ${described(given)}, expected "once", "session" or { for: "session", … }`
@@ -83,19 +79,19 @@ export function grantProblem(given: unknown): string | undefined {
   return input === undefined ? undefined : jsonProblem(input, 'grant.input')
 }
 
-/** Reads what a decision grants; undefined if that is nothing. Pure. */
+/** Parses the grant of a decision; undefined if it has none. Pure. */
 export function readGranting(given: Json | undefined): SessionGrant | undefined {
   if (given === undefined || given === 'once' || grantProblem(given) !== undefined) return undefined
   return given === 'session' ? { for: 'session' } : (given as unknown as SessionGrant)
 }
 
-/** Reads the grants that are kept. Pure. */
+/** Parses stored grants. Pure. */
 export function readGrants(value: Json): readonly ApprovalGrant[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : []
   return list as readonly ApprovalGrant[]
 }
 
-/** The grant that lets this call pass now. Pure. */
+/** The grant that covers this call now. Pure. */
 export function grantFor(
   grants: readonly ApprovalGrant[],
   { tool, toolVersion, input, agent }: GatedCall,
@@ -117,7 +113,7 @@ const hasMembers = (input: Json, wanted: JsonObject): boolean =>
     ([name, value]) => Object.hasOwn(input, name) && canonical(input[name] ?? null) === canonical(value ?? null),
   )
 
-/** Keeps a grant, with those that still hold. */
+/** Stores a grant and drops expired ones. */
 export async function keepGrant(
   ctx: Context,
   { agent, tool, toolVersion }: Omit<GatedCall, 'input'>,

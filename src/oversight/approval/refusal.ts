@@ -1,13 +1,13 @@
 /**
- * Refusal: how a proposal that was not approved reads, as a sentence and as a failure.
+ * Refusal: the sentence and the failure for a proposal that was not approved.
  *
- * Owns: the sentences, one set for each kind of proposal. Pure. Does not own: what follows from a refusal (agent,
- * team). Models and journals hold these sentences, so nothing decides by them: `how` says how it ended.
+ * Owns: the sentences, one set for each kind of proposal. Pure. Does not own: the consequences of a refusal (agent,
+ * team). Code decides by `how`, never by a sentence.
  */
 import { failure, present, type Failure } from '../../core/index.ts'
 import type { RefusedVerdict } from './decision.ts'
 
-/** What was proposed. `why`: the reason for which it was asked. */
+/** A proposal. `why`: why approval was needed. */
 export type Proposal =
   | { readonly kind: 'call' | 'action' | 'work'; readonly name: string }
   | { readonly kind: 'result'; readonly name: string; readonly why: string }
@@ -77,15 +77,13 @@ const refusedWork = (what: string, { how, comment }: RefusedVerdict): string =>
 
 const said = (comment: string | undefined): string => (comment === undefined || comment === '' ? '' : `: ${comment}`)
 
-/**
- * The failure of a refused proposal, in this sentence. `details.how` tells a human's no from an expired deadline. Pure.
- */
+/** The failure of a refused proposal. `details.how` tells a rejection from an expired deadline. Pure. */
 export const refusalFailure = (message: string, { how, approver, comment }: RefusedVerdict): Failure =>
   failure('work.rejected', message, how === 'timed-out' ? 'timeout' : 'rejected', {
     retryable: false,
     details: { how, ...present({ approver, comment }) },
   })
 
-/** What a call or its model is told that was approved, but can no longer be done as it was. Pure. */
+/** The beginning of the message for a call that was approved but is no longer valid. Pure. */
 export const approvedBefore = (approver: string | undefined): string =>
   approver === undefined ? 'this call was approved' : `${approver} approved this call`

@@ -1,11 +1,10 @@
 /**
- * Audit: who decided what in a run, when, and on what evidence, as a chain that shows if anything of it was changed.
+ * Audit: who decided what in a run, when, and on what evidence, as a hash chain that reveals changes.
  *
- * Owns: which facts of a run count, the chain over them, its head. Pure: a fold of the run's feed. Does not own:
- * checking what somebody hands over (audit-check.ts), keys (signer.ts), where a document is kept (whoever asks for it).
- * K1: nothing is stored for it. An entry depends on nothing after it, so what a later audit of the same run says begins
- * with what an earlier one said. The names of entries and their form are persistent: documents outlive Reeve's
- * versions.
+ * Owns: the choice of facts, the chain over them, its head. Pure: a fold of the run's feed. Does not own: verifying a
+ * document (audit-check.ts), keys (signer.ts), storing documents (the caller).
+ * Holds: K1: nothing is stored for it. An entry depends on no later fact, so a later audit of a run begins with the
+ * entries of an earlier one. The names and form of entries are persistent, as documents outlive versions of Reeve.
  */
 import {
   asText,
@@ -22,12 +21,12 @@ import type { ApprovalRequested, ApprovalResolved, JournalEvent, Recorded } from
 import { signDocument, type Signer } from './signer.ts'
 
 /**
- * Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call.
- * `runtime`: nobody's word. `caller`: the code that started the run, which named no user.
+ * The author of an entry. `clock`: a deadline. `grant`: a human, earlier, for several calls. `runtime`: Reeve itself.
+ * `caller`: the code that started the run without naming a user.
  */
 export type AuditActor = 'human' | 'agent' | 'clock' | 'grant' | 'runtime' | 'caller'
 
-/** One thing that was asked, decided, commanded or done under a decision. */
+/** One request, decision, command, or action under a decision. */
 export interface AuditEntry {
   /** From 0. */
   readonly n: number
@@ -36,36 +35,36 @@ export interface AuditEntry {
   /** In the feed of the run. */
   readonly position: number
   readonly by: AuditActor
-  /** By name or path, as far as they said. */
+  /** The name or path of the author, if known. */
   readonly who?: string
   /** `approval.asked`, `approval.decided`, `action.requested`, `action.done`, … */
   readonly what: string
-  /** The tool, the task, the id: what it is about. */
+  /** The subject: a tool, a task, an id. */
   readonly subject: string
-  /** All that the journal knows of it. */
+  /** The recorded facts about it. */
   readonly evidence: JsonObject
-  /** The hash of the entry before; of the first, one that stands for the run. */
+  /** The hash of the previous entry; for the first entry, a hash of the run's id. */
   readonly prev: string
   /** SHA-256 of the canonical JSON of everything else. */
   readonly hash: string
 }
 
-/** What an audit comes to. This is what is signed. */
+/** The summary of an audit, which is signed. */
 export interface AuditHead {
   readonly format: 1
   readonly run: string
   readonly agent: string
   readonly entries: number
-  /** Of the last entry. */
+  /** The hash of the last entry. */
   readonly hash: string
-  /** Of the last fact that was looked at, and when it happened. */
+  /** The position and time of the last fact that was read. */
   readonly position: number
   readonly at: number
-  /** False: the run goes on, and this is a part. */
+  /** False: the run has not ended, so the audit is incomplete. */
   readonly ended: boolean
 }
 
-/** An audit as it is handed over. */
+/** An audit document. */
 export interface AuditDocument {
   readonly head: AuditHead
   /** A compact JWS over the head, of the type `auditType`. */
@@ -73,10 +72,10 @@ export interface AuditDocument {
   readonly entries: readonly AuditEntry[]
 }
 
-/** What a signature says that it is. Persistent. */
+/** The type of the signed document. Persistent. */
 export const auditType = 'reeve-audit+jws'
 
-/** What stands before the first entry of a run. */
+/** The hash before the first entry of a run. */
 export const auditBegin = (run: string): string => digestJson({ audit: 1, run })
 
 /** The hash of an entry: everything but the hash itself. Pure. */
@@ -84,9 +83,9 @@ export function entryHash({ hash: _hash, ...entry }: { readonly hash?: unknown }
   return digestJson(entry)
 }
 
-/** The audit of a run, from its feed from the beginning. */
+/** The audit of a run; `events`: its feed from the first event on. */
 export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument {
-  const known = new Known()
+  const known = new AuditFold()
   const entries: AuditEntry[] = []
   let prev = auditBegin(run)
   let head = { agent: '', position: 0, at: 0, ended: false }
@@ -114,22 +113,19 @@ export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument 
   return { head: { format: 1, run, ...head, entries: entries.length, hash: prev }, entries }
 }
 
-/**
- * The same audit, its head signed. The key stands outside the store, so whoever can write the store alone cannot write
- * another audit.
- */
+/** Signs the head. The key stays outside the store, so write access to the store is not enough to forge an audit. */
 export async function signAudit({ head, entries }: AuditDocument, signer: Signer): Promise<AuditDocument> {
   return { head, signature: await signDocument(signer, auditType, head as unknown as Json), entries }
 }
 
-/** What an entry says. */
-interface Said extends Pick<AuditEntry, 'by' | 'what' | 'subject'> {
+/** The content of an entry. */
+interface EntryContent extends Pick<AuditEntry, 'by' | 'what' | 'subject'> {
   readonly who?: string | undefined
   readonly evidence: object
 }
 
-/** What must be remembered of a run to say what a later fact is about. */
-class Known {
+/** The earlier facts of a run that later entries refer to. */
+class AuditFold {
   readonly #paths = new Map<ActivationId, string>()
   /** Approvals by id. */
   readonly #asked = new Map<string, ApprovalRequested>()
@@ -138,15 +134,15 @@ class Known {
     string,
     { readonly id: string; readonly question?: Json; readonly until?: number | undefined }
   >()
-  /** What was decided, as it arrived, by the approval's id. */
+  /** Decisions as they arrived, by the approval's id. */
   readonly #words = new Map<string, Outcome>()
-  /** Approvals that were given, by capability, and by activation and call. */
+  /** Given approvals, by capability, and by activation and call. */
   readonly #given = new Map<string, string>()
-  /** Actions under an approval that go on, by activation and address: which one, and of what. */
+  /** Approved actions in progress, by activation and address. */
   readonly #acting = new Map<string, { readonly approval: string; readonly subject: string }>()
   readonly #doubts = new Set<string>()
 
-  read(recorded: Recorded, isRoot: boolean): readonly Said[] {
+  read(recorded: Recorded, isRoot: boolean): readonly EntryContent[] {
     const { activation, event } = recorded
     if (event.type === 'activation.started') this.#paths.set(activation, (event.path ?? [event.agent]).join(' > '))
     const agent = this.#paths.get(activation)
@@ -200,7 +196,7 @@ class Known {
           { by: 'human', who: event.by, what: 'doubt.settled', subject: event.address, evidence: { happened: false } },
         ]
       case 'message.received':
-        return event.from === undefined ? wordFromOutside(event.body) : []
+        return event.from === undefined ? commandFromOutside(event.body) : []
       case 'escalation.raised':
         return [{ by: 'runtime', who: agent, what: event.type, subject: event.name, evidence: withoutPlace(event) }]
       case 'result.assessed':
@@ -237,22 +233,22 @@ class Known {
         return [byOperator(event, '')]
       case 'task.settled':
       case 'task.reopened':
-        // tasks that nobody stands behind by name have ended by themselves
+        // without a name, the task ended by itself
         return event.by === undefined ? [] : [byOperator(event, event.task)]
       default:
         return []
     }
   }
 
-  #approvalAsked(event: ApprovalRequested, at: string): Said {
+  #approvalAsked(event: ApprovalRequested, at: string): EntryContent {
     this.#asked.set(event.id, event)
     this.#open.set(at, { id: event.id })
     const { type: _type, op: _op, address: _address, ...evidence } = event
     return { by: 'agent', who: event.path.join(' > '), what: 'approval.asked', subject: event.tool, evidence }
   }
 
-  /** A decision is told with the question that it answers. That a deadline decided says that no human did. */
-  #decided(event: ApprovalResolved, activation: ActivationId): readonly Said[] {
+  /** A decision, with the request that it answers. */
+  #decided(event: ApprovalResolved, activation: ActivationId): readonly EntryContent[] {
     const asked = this.#asked.get(event.id)
     const word = this.#words.get(event.id)
     const decision = word?.status === 'completed' && isObject(word.output) ? word.output : undefined
@@ -265,12 +261,12 @@ class Known {
         askedHash: asked?.inputHash,
         risk: asked?.risk,
         decision: decision?.['decision'],
-        // what a human changed is told in full; what they left is in the question
+        // edited arguments in full; unchanged ones are in the request
         input: decision?.['input'],
         human: by === 'human',
       }),
     }
-    const said: Said[] = [{ by, who: event.approver, what: 'approval.decided', subject, evidence }]
+    const said: EntryContent[] = [{ by, who: event.approver, what: 'approval.decided', subject, evidence }]
     if (isYes(event.resolution)) {
       this.#give(event.id, activation, { capability: event.capability, callId: asked?.callId })
       const grant = decision?.['grant']
@@ -295,7 +291,7 @@ class Known {
     if (callId !== undefined) this.#given.set(`${activation} ${callId}`, id)
   }
 
-  #answered(at: string, outcome: Outcome): readonly Said[] {
+  #answered(at: string, outcome: Outcome): readonly EntryContent[] {
     const open = this.#open.get(at)
     if (open === undefined) return []
     this.#open.delete(at)
@@ -315,15 +311,12 @@ class Known {
     return [{ by, who, what: 'interrupt.answered', subject: open.id, evidence }]
   }
 
-  /**
-   * That it was asked for. Whether it has left is known of what was held back alone, whether it was done only by its
-   * end.
-   */
+  /** The request for an approved action. Only held effects have a separate start; the end says whether it was done. */
   #requested(
     event: Extract<JournalEvent, { readonly type: 'tool.called' | 'worker.started' }>,
     activation: ActivationId,
     agent: string | undefined,
-  ): readonly Said[] {
+  ): readonly EntryContent[] {
     const capability = event.type === 'tool.called' ? event.capability : undefined
     const call = event.callId === undefined ? undefined : this.#given.get(`${activation} ${event.callId}`)
     const approval = (capability === undefined ? undefined : this.#given.get(capability)) ?? call
@@ -333,23 +326,23 @@ class Known {
       approval,
       capability,
       callId: event.callId,
-      // as it was asked for, unless it was changed since
+      // as requested, before later changes
       input: event.type === 'tool.called' ? event.input : undefined,
     })
     this.#acting.set(`${activation} ${event.address}`, { approval: approval ?? capability ?? '', subject })
     return [{ by: 'agent', who: agent, what: 'action.requested', subject, evidence }]
   }
 
-  #left(at: string, type: 'effect.held' | 'effect.released'): readonly Said[] {
+  #left(at: string, type: 'effect.held' | 'effect.released'): readonly EntryContent[] {
     const acting = this.#acting.get(at)
     if (acting === undefined) return []
     const what = type === 'effect.held' ? 'action.held' : 'action.begun'
     return [{ by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval } }]
   }
 
-  #ended(at: string, address: string, outcome: Outcome): readonly Said[] {
-    const said: Said[] = []
-    // whoever says that it happened is not in the journal by name
+  #ended(at: string, address: string, outcome: Outcome): readonly EntryContent[] {
+    const said: EntryContent[] = []
+    // the journal has no name for this settlement
     if (this.#doubts.delete(at))
       said.push({
         by: 'human',
@@ -357,7 +350,7 @@ class Known {
         subject: address,
         evidence: { happened: true, ...endOf(outcome) },
       })
-    // a human has given what a worker was to give
+    // a human gave the result in place of the worker
     if (outcome.status === 'completed' && outcome.by !== undefined)
       said.push({
         by: 'human',
@@ -391,7 +384,7 @@ function started({
   version,
   input,
   caller,
-}: Extract<JournalEvent, { readonly type: 'activation.started' }>): Said {
+}: Extract<JournalEvent, { readonly type: 'activation.started' }>): EntryContent {
   const oversight = isObject(input) ? input['oversight'] : undefined
   const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
   return {
@@ -403,7 +396,7 @@ function started({
   }
 }
 
-/** How something ended, without all of its output: that is told by its hash. */
+/** The end of an operation, with the hash of its output. */
 function endOf(outcome: Outcome): JsonObject {
   const output = outcome.status === 'completed' ? { outputHash: digestJson(outcome.output) } : undefined
   const code = outcome.status === 'failed' ? { failure: outcome.failure.code } : undefined
@@ -416,8 +409,8 @@ function withoutPlace(event: JournalEvent): object {
   return evidence
 }
 
-/** What a limit says, and a pause that goes on to call back what is in flight, is nobody's word. */
-const byOperator = (event: JournalEvent, subject: string): Said => ({
+/** A command. A limit, and the escalation of a pause, come from the runtime, not from a human. */
+const byOperator = (event: JournalEvent, subject: string): EntryContent => ({
   by:
     ('limit' in event && event.limit !== undefined) || ('escalated' in event && event.escalated === true)
       ? 'runtime'
@@ -428,8 +421,8 @@ const byOperator = (event: JournalEvent, subject: string): Said => ({
   evidence: withoutPlace(event),
 })
 
-/** Words of operators to agents begin with `$`; other mail from outside is talk. */
-function wordFromOutside(body: Json): readonly Said[] {
+/** Commands of operators to agents have a type that begins with `$`; other messages from outside are ignored. */
+function commandFromOutside(body: Json): readonly EntryContent[] {
   if (!isObject(body) || typeof body['type'] !== 'string' || !body['type'].startsWith('$')) return []
   const { type, by, do: verb } = body
   const subject = typeof verb === 'string' ? verb : type.slice(1)

@@ -1,23 +1,23 @@
 /**
- * Signatures: keys that stand outside the store, for what is to be believed by somebody who cannot ask the store.
+ * Signatures: documents that a reader without access to the store can verify.
  *
- * Owns: the port, two ready signers, the form of a signed text. Does not own: what is signed (capability.ts, audit.ts),
- * where keys are kept (whoever makes the runtime). The text is a compact JWS (RFC 7515) over canonical JSON: other
- * services verify it with a library of theirs. A key is chosen by its id among those that the reader trusts, and with
- * it the algorithm: what a text says of its own algorithm is only compared.
+ * Owns: the port of signers, two implementations, the form of a signed document. Does not own: what is signed
+ * (capability.ts, audit.ts), storing keys (the application).
+ * Holds: a signed document is a compact JWS (RFC 7515) over canonical JSON, which libraries of every language verify.
+ * The reader picks a trusted key by its id, and with it the algorithm; the document's own algorithm is only compared.
  */
 import { canonical, fromBase64url, isObject, ReeveError, toBase64url, type Json } from '../../core/index.ts'
 
-/** Says whether a signature is right. */
+/** Verifies signatures. */
 export interface Verifier {
-  /** The name of the key: it stands in what is signed. */
+  /** The id of the key, part of every signed document. */
   readonly id: string
-  /** As JWS names it: `EdDSA`, `HS256`, … */
+  /** The JWS algorithm: `EdDSA`, `HS256`, … */
   readonly alg: string
   verify(bytes: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
 }
 
-/** Signs. A key service can stand behind it. */
+/** Signs documents, for example with a key service. */
 export interface Signer extends Verifier {
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
@@ -27,13 +27,13 @@ export interface Ed25519Key {
   readonly kty: 'OKP'
   readonly crv: 'Ed25519'
   readonly x: string
-  /** The private part: only who signs needs it. */
+  /** The private part, needed only for signing. */
   readonly d?: string
 }
 
 /**
- * HMAC with SHA-256. Whoever can verify can sign, too: for one party alone. `secret`: at least 32 bytes. Throws
- * `input.invalid` for a shorter one.
+ * A signer with HMAC-SHA-256. Every verifier can also sign, so use it within one party. `secret`: at least 32 bytes;
+ * throws `input.invalid` for a shorter one.
  */
 export function hmacSigner(secret: string | Uint8Array, id = 'hmac'): Signer {
   const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
@@ -52,7 +52,7 @@ export function hmacSigner(secret: string | Uint8Array, id = 'hmac'): Signer {
   }
 }
 
-/** Ed25519. `key` with its private part. Throws `input.invalid` without. */
+/** A signer with Ed25519. Throws `input.invalid` for a key without its private part. */
 export function ed25519Signer(key: Ed25519Key, id = 'ed25519'): Signer {
   if (!isObject(key) || typeof key.d !== 'string')
     throw new ReeveError('input.invalid', 'ed25519Signer: the key has no private part, expected a JSON Web Key with d')
@@ -65,8 +65,7 @@ export function ed25519Signer(key: Ed25519Key, id = 'ed25519'): Signer {
 }
 
 /**
- * The public half of Ed25519: it verifies and cannot sign. A private part that is given is not looked at. Throws
- * `input.invalid` for another kind of key.
+ * A verifier with Ed25519, which cannot sign. Ignores a private part. Throws `input.invalid` for another kind of key.
  */
 export function ed25519Verifier(key: Ed25519Key, id = 'ed25519'): Verifier {
   if (!isObject(key) || key.kty !== 'OKP' || key.crv !== 'Ed25519' || typeof key.x !== 'string')
@@ -80,7 +79,7 @@ export function ed25519Verifier(key: Ed25519Key, id = 'ed25519'): Verifier {
   }
 }
 
-/** A new pair of keys. Keep `d` outside the store. */
+/** Creates a key pair. Keep `d` outside the store. */
 export async function newEd25519Key(): Promise<Required<Ed25519Key>> {
   const pair = await subtle().generateKey('Ed25519', true, ['sign', 'verify'])
   if (!('privateKey' in pair)) throw new TypeError('expected a pair of keys')
@@ -89,7 +88,7 @@ export async function newEd25519Key(): Promise<Required<Ed25519Key>> {
 }
 
 /**
- * Signs a document: a compact JWS over its canonical JSON. `type` says what it is, so that one kind never passes for
+ * Signs a document as a compact JWS over its canonical JSON. `type` prevents a document of one kind from passing as
  * another.
  */
 export async function signDocument(signer: Signer, type: string, document: Json): Promise<string> {
@@ -97,17 +96,17 @@ export async function signDocument(signer: Signer, type: string, document: Json)
   return `${signed}.${toBase64url(await signer.sign(new TextEncoder().encode(signed)))}`
 }
 
-/** What came of reading a signed document. */
+/** The result of reading a signed document. */
 export type SignedDocument =
   | { readonly ok: true; readonly document: Json; readonly key: string }
   | { readonly ok: false; readonly why: 'malformed' | 'unknown-key' | 'bad-signature' }
 
-/** Reads a signed document of this type, if one of these keys has signed it. Never throws for a bad text. */
+/** Reads a document of this type that one of these keys signed. Never throws for an invalid text. */
 export async function readSigned(keys: readonly Verifier[], type: string, text: string): Promise<SignedDocument> {
   const [head = '', body = '', signature = '', ...more] = text.split('.')
   const [header, document, given] = [parsed(head), parsed(body), fromBase64url(signature)]
   const isWhole = more.length === 0 && isObject(header) && document !== undefined && given !== undefined
-  // one text for one document: spaces, other orders and unused bits are no other way to write it
+  // one document has exactly one text: other spacing, member orders or unused bits are refused
   if (
     !isWhole ||
     header['typ'] !== type ||
@@ -138,11 +137,11 @@ function parsed(text: string): Json | undefined {
 
 const subtle = () => globalThis.crypto.subtle
 
-/** Keys are opened when they are needed first, and once. */
+/** Imports a key on first use, once. */
 function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined
   return () => (opened ??= open())
 }
 
-/** A copy that nobody else changes, and that stands alone in its buffer. */
+/** A private copy in a buffer of its own, as WebCrypto requires. */
 const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)

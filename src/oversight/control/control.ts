@@ -1,8 +1,7 @@
 /**
- * Control: every command that somebody outside has given to a run, and what became of it (spec team R-13).
+ * Control state: every command that operators gave to a run, and its result (spec team R-13).
  *
- * Owns: the list and how it is made of the journal. Does not own: carrying commands out (engine), giving them
- * (runtime). Pure.
+ * Owns: the list, derived from the journal. Does not own: carrying commands out (engine), posting them (runtime). Pure.
  */
 import { isObject, present, type ActivationId, type Json } from '../../core/index.ts'
 import { viewOf, foldRun, newRunFold, type JournalEvent, type Recorded, type RunView } from '../../journal/index.ts'
@@ -10,43 +9,42 @@ import { viewOf, foldRun, newRunFold, type JournalEvent, type Recorded, type Run
 /** An operator's command to a run. */
 export interface ControlOp {
   /**
-   * `complete`: one worker was finished by hand, or the result of tasks that nobody had begun was given. `edit`: the
-   * plan was edited, or was to be.
+   * `complete`: a worker or a pending task was completed by hand. `edit`: the plan was edited, or the edit was refused.
    */
   readonly op: 'pause' | 'resume' | 'takeover' | 'handback' | 'cancel' | 'finish' | 'complete' | 'edit'
   /** Milliseconds since 1970. */
   readonly at: number
-  /** False: it changed nothing, see `why`. */
+  /** False: it had no effect, see `why`. */
   readonly accepted: boolean
   readonly why?: string
   readonly by?: string
   readonly reason?: string
-  /** Of `complete`: whose work it was; of tasks that nobody had begun, and of `edit`: the team. */
+  /** For `complete`: the worker's activation; for a pending task and for `edit`: the team's. */
   readonly activation?: ActivationId
 }
 
-/** What is commanded of a run now, and every command so far. */
+/** The control state of a run, and every command so far. */
 export interface ControlState {
   readonly state: RunView['status']
-  /** Since when it is paused or taken over; who said so, and why. */
+  /** When it was paused or taken over, by whom, and why. */
   readonly since?: number
   readonly by?: string
   readonly reason?: string
   readonly ops: readonly ControlOp[]
 }
 
-/** The state of control, of the events of a run from the first on. */
+/** The control state; `events`: those of the run from the first on. */
 export function controlState(events: Iterable<Recorded>): ControlState {
   const fold = newRunFold()
   const ops: ControlOp[] = []
   let before: JournalEvent | undefined
-  // words that give results and change nothing else of a plan
+  // edits of a plan that only give results
   const giving = new Set<string>()
   for (const recorded of events) {
     foldRun(fold, recorded)
     const { activation, event } = recorded
     if (event.type === 'message.received') for (const request of givenIn(event.body)) giving.add(request)
-    // a takeover of a run that runs begins with its pause, a hand back ends with its going on: each is one command
+    // a takeover of a running run includes its pause, a hand back includes the resume: each is one command
     if (event.type === 'run.taken-over' && before?.type === 'run.pausing' && before.id === event.id) ops.pop()
     const op = event.type === 'run.resumed' && before?.type === 'run.handed-back' ? undefined : opOf(recorded, giving)
     if (op !== undefined) ops.push(op)
@@ -63,7 +61,7 @@ export function controlState(events: Iterable<Recorded>): ControlState {
 
 const isRoot = (activation: ActivationId): boolean => !activation.includes('>')
 
-/** The id of a word that gives results and is no other edit. */
+/** The id of an edit that only gives results. */
 function givenIn(body: Json): readonly string[] {
   if (!isObject(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
     return []

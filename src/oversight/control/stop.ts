@@ -1,15 +1,15 @@
 /**
- * Stops: an operator ends the work of one delegation, and the run goes on.
+ * Stops: an operator stops one delegation, and the run continues.
  *
- * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime),
- * who else works for a leader (supervisor/worker/watch.ts).
- * Holds: K3: the leader hears of it by a message, so on replay it stops the same worker at the same point. Only
- * messages from outside count: an agent stops nobody else's worker.
+ * Owns: the message that asks for it, a wait for a worker that reacts to it. Does not own: sending it (runtime), the
+ * other workers of a leader (supervisor/worker/watch.ts).
+ * Holds: K3: the leader learns of it by a message, so a replay stops the same worker at the same point. Only messages
+ * from outside count: no agent can stop the worker of another leader.
  */
 import type { ActivationId, Json } from '../../core/index.ts'
 import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
 
-/** What is to be stopped, and why. */
+/** The delegation to stop, and why. */
 export interface StopAsked {
   /** The worker's activation, the model's id of the call, or the leader's label for it. */
   readonly delegation: string
@@ -26,27 +26,26 @@ const stops = new TypedChannel<StopAsked>('$stop', (member) => {
 /** The message by which a leader is asked to stop one of its workers. */
 export const stopMessage = ({ delegation, reason }: StopAsked): Json => stops.message({ delegation, reason })
 
-/** Whether this asks for a stop; undefined if it does not. */
+/** The stop that this arrival asks for, if any. */
 export const stopAsked = (arrival: Arrival): StopAsked | undefined => stops.in(arrival, 'outside')?.body
 
-/** Whether this body asks for a stop, which a plain message may not do. */
+/** Whether this body asks for a stop; plain messages must not. */
 export const isStopWord = (message: Json): boolean => stops.claims(message)
 
-/** How the reason of a stop reads. */
+/** The reason of a stop in words. */
 export const stoppedBy = (reason: string | undefined, by: string | undefined): string => {
   const who = by === undefined ? 'the operator' : by
   return reason === undefined || reason === '' ? `stopped by ${who}` : `stopped by ${who}: ${reason}`
 }
 
-/** What is heard besides while a worker is waited for. */
+/** Handles other arrivals while waiting for a worker. */
 export interface Listener {
-  /** How to see to an arrival; undefined: it is none of the listener's. Pure. */
+  /** The handler of an arrival; undefined: not for this listener. Pure. */
   readonly hears: (arrival: Arrival) => (() => Promise<void>) | undefined
 }
 
 /**
- * Waits for the end of a worker, and stops it if an operator asks for that. `listener`: sees to other arrivals, one
- * after the other.
+ * Waits for the end of a worker, and stops it if an operator asks for that. `listener` handles other arrivals in order.
  */
 export async function workerEnd(
   ctx: Context,

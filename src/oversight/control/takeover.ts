@@ -1,10 +1,9 @@
 /**
- * What a human sees who takes a run over: how far it is, what there is so far, what would come next (spec team R-19).
+ * Takeover context: progress, results so far and the suggested next step, for a human who takes a run over (R-19).
  *
- * Owns: the document and how it is made of a run's views. Does not own: the views (journal), taking over and handing
- * back (runtime/operator/takeover.ts), what an edit may say (../team).
- * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON that shares nothing with what it
- * was made of.
+ * Owns: the context, derived from the views of a run. Does not own: the views (journal), taking over and handing back
+ * (runtime/operator/takeover.ts), edits of a plan (../team).
+ * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON, a deep copy.
  */
 import {
   isWithin,
@@ -17,48 +16,45 @@ import {
 } from '../../core/index.ts'
 import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../../journal/index.ts'
 
-/**
- * A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at
- * work.
- */
+/** A task of a plan, a delegation outside planned teams, or, in a run without either, an activation. */
 export interface TakeoverStep {
   /**
-   * The task, or the leader's name for the delegation; behind its team's or leader's activation where several are
-   * called so.
+   * The task, or the leader's label of the delegation; if several have this name, with the activation of the team or
+   * leader before it.
    */
   readonly id: string
   readonly description: string
-  /** Its status, in the words of a task, a delegation or an activation. */
+  /** The status of the task, delegation or activation. */
   readonly status: string
-  /** The member or the worker who has it. */
+  /** The member or worker. */
   readonly worker: string
   readonly activation?: ActivationId
-  /** What it waits for. */
+  /** The steps that it waits for. */
   readonly waitsFor?: readonly string[]
-  /** What was said so far by whoever works on it. Only of steps in flight. */
+  /** The latest text of its worker. Only for steps in flight. */
   readonly partial?: string
   readonly failure?: Failure
   /** Why it was skipped or cancelled. */
   readonly reason?: string
-  /** A human did it: under which name. */
+  /** The name of the human who completed it by hand. */
   readonly by?: string
 }
 
-/** What would come next. */
+/** The suggested next step. */
 export type TakeoverSuggestion =
   | { readonly type: 'task'; readonly task: string; readonly description: string }
   | { readonly type: 'approval'; readonly approval: string; readonly tool: string }
-  /** These have the work: they end, perhaps only after the hand back, or are finished by hand. */
+  /** These steps are in flight: they end, perhaps only after the hand back, or are completed by hand. */
   | { readonly type: 'wait'; readonly for: readonly string[] }
   /** All steps have ended. */
   | { readonly type: 'synthesise' }
 
-/** Everything that a human needs to go on by hand. Plain JSON, a copy. */
+/** Everything that a human needs to continue by hand. Plain JSON, a copy. */
 export interface TakeoverContext {
   readonly run: RunId
   readonly agent: string
   readonly input: Json
-  /** Who has it, as they say; absent if they did not. */
+  /** The name of the human who has the run, if given. */
   readonly owner?: string
   readonly reason?: string
   /** Milliseconds since 1970. */
@@ -70,12 +66,12 @@ export interface TakeoverContext {
   readonly inFlight: readonly TakeoverStep[]
   readonly pending: readonly TakeoverStep[]
   readonly failed: readonly TakeoverStep[]
-  /** Skipped, or called off. */
+  /** Skipped or cancelled. */
   readonly skipped: readonly TakeoverStep[]
-  /** What came of steps so far, by id. */
+  /** The outputs of steps, by id. */
   readonly results: Readonly<Record<string, Json>>
   readonly suggestedNextAction: TakeoverSuggestion
-  /** Of the step that failed last. */
+  /** The failure of the step that failed last. */
   readonly failureReason?: string
   /** Planned teams with their members, plans and mail. */
   readonly teams: readonly TeamView[]
@@ -85,16 +81,16 @@ export interface TakeoverContext {
     readonly input: Json
     readonly path: readonly string[]
   }[]
-  /** How many messages stand unread in the inboxes of members. */
+  /** The number of unread messages of members. */
   readonly unreadMail: number
   readonly budget: {
     readonly used: Usage
-    /** Of the first planned team that has a budget: what is left of it. */
+    /** The remaining budget of the first planned team with a budget. */
     readonly remaining: { readonly tokens?: number; readonly usd?: number }
   }
-  /** The plan of the root, else of the only team: a copy to edit and to hand back. */
+  /** The plan of the root or the only team: a copy to edit for the hand back. */
   readonly plan?: TakeoverPlan
-  /** The position of the feed up to which this was read: `run.events({ from: cursor })` goes on there. */
+  /** The position of the feed of this context: `run.events({ from: cursor })` continues there. */
   readonly cursor: number
 }
 
@@ -115,11 +111,11 @@ export interface TakeoverPlan {
   readonly maxFailures: number
 }
 
-/** What there is to know of a run. */
+/** The views that the context is made of. */
 export interface TakeoverSources {
   readonly view: RunView
   readonly delegations: readonly DelegationView[]
-  /** What was said so far, in the order of the feed. */
+  /** The transcript so far, in the order of the feed. */
   readonly said: readonly Spoken[]
 }
 
@@ -130,7 +126,7 @@ interface Step extends TakeoverStep {
   readonly endedAt?: number
 }
 
-/** The document, as of the view. */
+/** The takeover context as of the view. */
 export function takeoverContext({ view, delegations, said }: TakeoverSources): TakeoverContext {
   const steps = stepsOf(view, delegations)
   const of = (kind: Kind): TakeoverStep[] => steps.filter((step) => step.kind === kind).map((step) => told(step, said))
@@ -183,7 +179,7 @@ function stepsOf({ teams, activations }: RunView, delegations: readonly Delegati
   const tasks = teams.flatMap(({ activation, plan }) =>
     plan.tasks.map((task) => [activation, taskStep(task, activations)] as const),
   )
-  // a team is its tasks, and what members delegate on is part of theirs
+  // a team is shown by its tasks; the delegations of members belong to those
   const isTeams = ({ leader, activation: own }: DelegationView): boolean =>
     teams.some(({ activation }) => own === activation || `${leader}>`.startsWith(`${activation}>`))
   const beside = delegations.filter((row) => !isTeams(row))
@@ -193,7 +189,7 @@ function stepsOf({ teams, activations }: RunView, delegations: readonly Delegati
   return (workers.length > 0 ? workers : activations).map(activationStep)
 }
 
-/** Every id once: of several steps of one name, each stands behind whose it is; and the same again has a number. */
+/** Makes ids unique: repeated names get the activation of their owner as a prefix, then a number. */
 function qualified(steps: readonly (readonly [ActivationId, Step])[]): readonly Step[] {
   const seen = new Map<string, number>()
   const shared = (name: string): boolean => steps.filter(([, { id }]) => id === name).length > 1

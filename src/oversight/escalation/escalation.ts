@@ -1,9 +1,8 @@
 /**
- * Escalation: which of all that happens a human is to look at, why, and whether one is asked or only told (spec team
- * R-14, R-15).
+ * Escalation: which actions, work and results an approver must see, and why (spec team R-14, R-15).
  *
- * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: asking (review.ts), which mode
- * holds (trust.ts and the edge), where confidence and cost come from (agent).
+ * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: the review (review.ts), the current
+ * mode (trust.ts and the edge), the source of confidence and cost (agent).
  */
 import { present } from '../../core/index.ts'
 import {
@@ -17,9 +16,9 @@ import {
 import type { EscalationHit } from '../../journal/index.ts'
 import { sensitiveWord, worse } from './sensitive-words.ts'
 
-/** What may be escalated, as far as anybody knows. What is absent is not looked at: it is unknown, and not 0. */
+/** A subject of escalation. Absent fields are unknown and trigger nothing; they do not count as 0. */
 export interface Subject {
-  /** What is done, by its identifier: the tool, or the task's action. */
+  /** The action: the name of the tool, or the action of the task. */
   readonly action?: string
   readonly description?: string
   readonly risk?: RiskLevel
@@ -27,29 +26,29 @@ export interface Subject {
   readonly sensitive?: boolean
   /** It needs an approval in every mode. */
   readonly always?: boolean
-  /** What it costs, or will. */
+  /** The actual or estimated cost. */
   readonly costUsd?: number
-  /** How sure its agent is of it, 0 to 1. */
+  /** The confidence of its agent, 0 to 1. */
   readonly confidence?: number
-  /** How many failed in a row before it. */
+  /** The number of consecutive failures before it. */
   readonly failures?: number
-  /** How long it took. */
+  /** The duration of the decision. */
   readonly tookMs?: number
-  /** Why nobody here can do it. */
+  /** Why the agent cannot do it. */
   readonly outOfScope?: string
   /**
-   * Why what is said of it could not be used: a reason to ask by itself, because nothing is known then. No hit of a
-   * rule, so no rule turns it off.
+   * Why the agent's assessment was unusable. That alone is a reason to ask, as nothing is known then; no rule turns it
+   * off.
    */
   readonly unusable?: string
 }
 
-/** What has come of looking. */
+/** The result of the triggers. */
 export interface Escalation {
   readonly escalate: boolean
-  /** The weightiest. */
+  /** The hit with the highest priority. */
   readonly primary?: EscalationHit
-  /** All, the weightiest first. */
+  /** All hits, highest priority first. */
   readonly all: readonly EscalationHit[]
 }
 
@@ -64,7 +63,7 @@ const priorities = {
 
 const usd = (amount: number): string => `$${String(amount)}`
 
-/** All that speaks for a human to look, in the rule's order; never only the first. */
+/** Evaluates all triggers, in order of priority. */
 export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Escalation {
   const { confidenceBelow, costAboveUsd, consecutiveFailures } = { ...escalateDefaults, ...present(rules) }
   const { decisionMs = false, outOfScope = true } = rules
@@ -93,19 +92,19 @@ export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Esca
   return { escalate: primary !== undefined, ...(primary === undefined ? undefined : { primary }), all }
 }
 
-/** Whether a human is asked before something goes on, and what they are told. */
+/** The result of the gate: whether an approver is asked, and with which hits and risk. */
 export interface GateWord {
   readonly asks: boolean
   readonly mode: OversightMode
   readonly hits: readonly EscalationHit[]
-  /** Raised by what is sensitive, never lowered. */
+  /** Raised for sensitive subjects, never lowered. */
   readonly risk: RiskLevel
   readonly sensitive: boolean
 }
 
 /**
- * The gate (spec team R-15): in command everything, in the loop whatever is escalated, on the loop only what always
- * requires an approval. Without oversight only that, too. A mode that nobody knows is in command.
+ * The gate (spec team R-15). Asks in command for everything, in the loop for hits, on the loop and without oversight
+ * only for subjects that always need approval. An unknown mode counts as in command.
  */
 export function gateOf(
   oversight: Oversight | undefined,

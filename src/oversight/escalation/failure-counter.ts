@@ -1,9 +1,9 @@
 /**
- * Streak: how many of one leader's workers have failed in a row (spec team R-14).
+ * Failure counter: consecutive failures of one leader's workers (spec team R-14).
  *
- * Owns: what counts, when a human is to look, that the count starts anew once somebody does. Does not own: what a
- * failure is where work is tried again: only the last try is noted here; who asks (the worker's begin, or the gate of a
- * task). Lives in memory, in the order in which ends are heard, so replay makes it again (K3).
+ * Owns: what counts as a failure, when an approver must look, the reset once one does. Does not own: retries (only the
+ * last attempt is counted), the request (the worker's begin, or the gate of a task).
+ * Holds: K3: it counts in memory, in the order of arrivals, so a replay counts the same.
  */
 import type { Failure, Outcome } from '../../core/index.ts'
 import { escalateDefaults, type Edge, type Oversight } from '../../edge/index.ts'
@@ -14,14 +14,14 @@ const isRefusal = ({ class: of, code }: Failure): boolean => of === 'rejected' |
 export class Streak {
   #failures = 0
 
-  /** So many failed in a row, and nobody has looked. */
+  /** Consecutive failures since the last success or review. */
   get failures(): number {
     return this.#failures
   }
 
   /**
-   * Notes an end. A success ends the row. What a human rejected a human has seen, and what nobody approved in time or
-   * was stopped is nobody's failure: none of it counts.
+   * Counts an outcome. A success resets the counter. Rejections, expired approvals and stops do not count: a human has
+   * seen them, or no worker failed.
    */
   note(outcome: Outcome): void {
     if (outcome.status === 'completed') this.#failures = 0
@@ -29,14 +29,14 @@ export class Streak {
     else if (outcome.status !== 'failed' || !isRefusal(outcome.failure)) this.#failures++
   }
 
-  /** A human has looked at this leader's work: the row ends. */
+  /** Resets the counter after a human has seen the work of this leader. */
   seen(): void {
     this.#failures = 0
   }
 
   /**
-   * The failures that a human is to look at before the next work begins; undefined if there are too few. Whoever takes
-   * them sees to it that they are looked at: the count starts anew.
+   * The failures to escalate before the next work begins; undefined below the limit. Taking them resets the counter, so
+   * the caller must have them reviewed.
    */
   take(oversight: Oversight | undefined): number | undefined {
     const limit =
@@ -50,10 +50,7 @@ export class Streak {
   }
 }
 
-/**
- * The edge of a worker that begins now under `above`, by the code that runs in `ctx`: if too many have failed before
- * it, it says so first.
- */
+/** The edge of a worker that begins now under `above`, with the failures to escalate before it, if there are enough. */
 export function afterFailures(ctx: Context, above: Edge, edge: Edge): Edge {
   const { oversight } = edge
   if (above.oversight === undefined || oversight === undefined) return edge
@@ -63,5 +60,5 @@ export function afterFailures(ctx: Context, above: Edge, edge: Edge): Edge {
 
 const newStreak = (): Streak => new Streak()
 
-/** The row of one leader: of this run of its code. */
+/** The counter of one leader in this process. */
 export const streakOf = (ctx: Context): Streak => ctx.local(newStreak)

@@ -1,7 +1,7 @@
 /**
- * Sensitive actions: which ones a human has to see, by their names (spec team R-17).
+ * Sensitive words: which actions an approver must see, by their names (spec team R-17).
  *
- * Owns: the words, how a name is looked at, that risk is only ever raised. Pure. Does not own: what follows from it
+ * Owns: the words, the matching of names, the comparison of risks. Pure. Does not own: the consequences
  * (escalation.ts).
  */
 import { riskLevels, type Escalate, type RiskLevel } from '../../edge/index.ts'
@@ -10,8 +10,8 @@ import { riskLevels, type Escalate, type RiskLevel } from '../../edge/index.ts'
 export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email', 'delete', 'pay', 'share']
 
 /**
- * The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. Looking for parts
- * of names sees all that looking for words does, so it is never the looser one.
+ * The word that makes an action sensitive; undefined if none does. Matching parts of names finds everything that
+ * matching whole words finds, so it is never less strict.
  */
 export function sensitiveWord(
   action: string | undefined,
@@ -31,11 +31,11 @@ export function sensitiveWord(
   return undefined
 }
 
-/** One letter may be written in many ways, and is one letter. */
+/** Normalises letters that can be written in several ways. */
 const composed = (text: string): string => text.normalize('NFKC')
 const plain = (text: string): string => composed(text).toLowerCase()
 
-/** The parts of a name: `sendEmail`, `send_email` and `send-email` have the same. */
+/** The parts of a name: the same for `sendEmail`, `send_email` and `send-email`. */
 const partsOf = (text: string): readonly string[] =>
   composed(text)
     .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
@@ -44,12 +44,12 @@ const partsOf = (text: string): readonly string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((part) => part !== '')
 
-/** Whether a name has a word as a whole; a word of several parts has to stand there in a row. */
+/** Whether a name contains a whole word; the parts of a compound word must be adjacent. */
 function hasWord(text: string, word: string): boolean {
   const [parts, wanted] = [partsOf(text), partsOf(word)]
   return wanted.length > 0 && parts.some((_, i) => wanted.every((part, k) => parts[i + k] === part))
 }
 
-/** The worse of two risks. */
+/** The higher of two risks. */
 export const worse = (one: RiskLevel, other: RiskLevel): RiskLevel =>
   riskLevels.indexOf(one) >= riskLevels.indexOf(other) ? one : other

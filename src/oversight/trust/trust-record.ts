@@ -1,10 +1,9 @@
 /**
- * Trust records: how much an agent, a team or a kind of work has earned to do unasked (spec team R-18).
+ * Trust records: how closely an agent, a team or a kind of work must be overseen (spec team R-18).
  *
- * Owns: the levels, the rules by which they rise and fall, the record, the mode that follows from a level, and saying
- * why in words. Pure: the time is given. Does not own: where a record is kept and who reads it (trust.ts), who may
- * change it (runtime/operator/trust.ts). Counts are integers: a success rate is reckoned from them whenever it is
- * needed. K4: the form of a record is persistent, it stands on streams.
+ * Owns: the levels, the rules of promotion and demotion, the record, the mode of a level, the reasons in words. Pure:
+ * the time is given. Does not own: storing records (trust.ts), changes by operators (runtime/operator/trust.ts).
+ * Holds: counts are integers; rates are computed from them when needed. K4: the form of a record is persistent.
  */
 import {
   described,
@@ -18,21 +17,19 @@ import {
 } from '../../core/index.ts'
 import type { OversightMode } from '../../edge/index.ts'
 
-/** From the least to the most. */
+/** From the lowest to the highest. */
 export const trustLevels = ['novice', 'proficient', 'expert'] as const
-/** How much is trusted. */
+/** A trust level. */
 export type TrustLevel = (typeof trustLevels)[number]
 
-/**
- * `serious`: back to novice, and everything is counted anew. `minor`: the level stays, and does not rise for a while.
- */
+/** `serious`: back to novice, and all counts restart. `minor`: the level stays, without a promotion for a while. */
 export type IncidentSeverity = 'serious' | 'minor'
 
-/** What must be there to rise to a level. Exactly so much is enough. */
+/** The requirements of a level; exact values suffice. */
 export interface TrustRule {
-  /** Finished runs since everything was last counted anew. */
+  /** Finished runs since the counts were last reset. */
   readonly tasks: number
-  /** Of them succeeded, 0 to 1. */
+  /** The success rate of these runs, 0 to 1. */
   readonly rate: number
   /** Whole days of 24 hours since then. */
   readonly days: number
@@ -40,47 +37,47 @@ export interface TrustRule {
   readonly incidentDays: number
 }
 
-/** What must be there to rise to each level. */
+/** The requirements of each level. */
 export interface TrustRules {
   readonly proficient: TrustRule
   readonly expert: TrustRule
 }
 
-/** Something that became of trust: what, when, by whom. */
+/** A change of a trust record. */
 export interface TrustEntry {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** `opened`: counted for the first time. `risen`: by the rules. `set`: an operator's word. */
+  /** `opened`: the first count. `risen`: a promotion by the rules. `set`: by an operator. */
   readonly what: 'opened' | 'risen' | 'incident' | 'set'
   readonly from?: TrustLevel
   readonly to: TrustLevel
   readonly severity?: IncidentSeverity
   readonly by?: string
-  /** Why, in the words of whoever says so. */
+  /** The reason given by its author. */
   readonly note?: string
-  /** The run with which it was reckoned, or of which the incident is told. */
+  /** The run that caused the change, or in which the incident happened. */
   readonly run?: string
-  /** Of the command. */
+  /** The id of the command. */
   readonly id?: string
-  /** What had been counted until then. */
+  /** The counts until then. */
   readonly completed: number
   readonly succeeded: number
 }
 
-/** How much is trusted, and what that rests on. */
+/** A trust record: the level and its evidence. */
 export interface TrustRecord {
   readonly level: TrustLevel
-  /** Finished runs since `startedAt`; what a human rejected and what was cancelled is not among them. */
+  /** Finished runs since `startedAt`, without rejected and cancelled ones. */
   readonly completed: number
   readonly succeeded: number
-  /** Since when is counted. Milliseconds since 1970. */
+  /** The start of the counts, in milliseconds since 1970. */
   readonly startedAt: number
   readonly lastIncident?: number
-  /** By which rules it rises; those of the last run. */
+  /** The rules of the last run. */
   readonly rules?: TrustRules
   /** The newest 100, oldest first. */
   readonly history: readonly TrustEntry[]
-  /** The newest runs that were counted: none is counted twice. */
+  /** The newest counted runs, so that none is counted twice. */
   readonly runs?: readonly string[]
 }
 
@@ -88,7 +85,7 @@ const day = 24 * 60 * 60 * 1000
 const mostEntries = 100
 const mostRuns = 100
 
-/** Ready rules. `conservative`: nobody works on the loop before 99 % over 90 days. */
+/** Preset rules. `conservative`: on the loop only after a success rate of 99 % over 90 days. */
 export const trustPresets = {
   standard: {
     proficient: { tasks: 50, rate: 0.9, days: 7, incidentDays: 7 },
@@ -100,14 +97,14 @@ export const trustPresets = {
   },
 } as const satisfies Record<string, TrustRules>
 
-/** Rules by name, or one's own. */
+/** The name of preset rules, or custom rules. */
 export type TrustPreset = keyof typeof trustPresets | TrustRules
 
-/** The rules that are meant. Default `standard`. */
+/** The rules. Default `standard`. */
 export const trustRules = (preset: TrustPreset = 'standard'): TrustRules =>
   typeof preset === 'string' ? trustPresets[preset] : preset
 
-/** What is wrong with given rules, one sentence each; empty if nothing. */
+/** The problems of given rules, one sentence each. */
 export function trustRuleProblems(given: unknown, where: string): string[] {
   if (typeof given === 'string')
     return Object.hasOwn(trustPresets, given)
@@ -139,7 +136,7 @@ function ruleProblems(given: unknown, where: string): string[] {
   return problems
 }
 
-/** The record of whoever has done nothing yet. */
+/** The record before any run. */
 export const newTrust = (now: number): TrustRecord => ({
   level: 'novice',
   completed: 0,
@@ -149,8 +146,8 @@ export const newTrust = (now: number): TrustRecord => ({
 })
 
 /**
- * Reads a record as it is kept; undefined if there is none. Throws `trust.invalid` for what is none, an unknown level
- * among it.
+ * Parses a stored record; undefined if there is none. Throws `trust.invalid` for an invalid record, such as one with an
+ * unknown level.
  */
 export function readTrust(value: Json): TrustRecord | undefined {
   if (value === null) return undefined
@@ -171,15 +168,15 @@ function mustBeLevel(level: unknown): asserts level is TrustLevel {
 }
 
 /**
- * Which mode follows from a level: novices are asked for everything, the proficient for what is escalated, experts for
- * what always requires it. Throws `trust.invalid` for an unknown level.
+ * The oversight mode of a level: novice, every action needs approval; proficient, escalated ones; expert, only those
+ * that always need it. Throws `trust.invalid` for an unknown level.
  */
 export function modeOfLevel(level: TrustLevel): OversightMode {
   mustBeLevel(level)
   return ({ novice: 'in-command', proficient: 'in-the-loop', expert: 'on-the-loop' } as const)[level]
 }
 
-/** Why trust does not rise: what there is and what there must be. */
+/** Why there is no promotion: the actual and the required value. */
 export interface UpgradeMiss {
   readonly code: 'tasks' | 'success_rate' | 'days' | 'incident' | 'already_at_highest'
   readonly have: number
@@ -188,17 +185,17 @@ export interface UpgradeMiss {
   readonly message: string
 }
 
-/** Whether trust may rise, where to, and if not the first thing that is missing. */
+/** Whether a promotion is due, to which level, and otherwise the first unmet requirement. */
 export type UpgradeWord =
   | { readonly ok: true; readonly target: TrustLevel }
   | { readonly ok: false; readonly target?: TrustLevel; readonly reason: UpgradeMiss }
 
-/** What the question rests on. */
+/** The evidence for a promotion. */
 export type TrustState = Pick<TrustRecord, 'level' | 'completed' | 'succeeded' | 'startedAt' | 'lastIncident'>
 
 /**
- * Whether trust may rise by one level now. Looked at in this order, and the first miss is the reason: tasks, success
- * rate, days, incident. Exactly enough is enough; days are whole. Throws `trust.invalid` for an unknown level.
+ * Whether a promotion by one level is due. Checks tasks, success rate, days and incidents in this order; the first
+ * unmet requirement is the reason. Exact values suffice; days are whole. Throws `trust.invalid` for an unknown level.
  */
 export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset = 'standard'): UpgradeWord {
   const { level, completed, succeeded, startedAt, lastIncident } = trust
@@ -234,10 +231,10 @@ export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset =
   return { ok: true, target }
 }
 
-/** Whole days of 24 hours. A clock that went back has let none pass. */
+/** Whole days of 24 hours; 0 if the clock went back. */
 const wholeDays = (from: number, to: number): number => Math.max(0, Math.floor((to - from) / day))
 
-/** Two rates with as many digits as it takes to tell them apart. */
+/** Two rates with enough digits to differ. */
 function percents(have: number, need: number): readonly [string, string] {
   for (let digits = 1; digits < 15; digits++) {
     const [one, other] = [have, need].map((rate) => (rate * 100).toFixed(digits)) as [string, string]
@@ -249,12 +246,12 @@ function percents(have: number, need: number): readonly [string, string] {
 const withEntry = (trust: TrustRecord, entry: TrustEntry): readonly TrustEntry[] =>
   [...trust.history, entry].slice(-mostEntries)
 
-/** Who says so, and why. */
+/** The author and the reason. */
 export interface TrustWord {
   readonly by?: string
   readonly note?: string
   readonly run?: string
-  /** Its idempotency key: the same again changes nothing. */
+  /** Makes the command idempotent: repeating an id changes nothing. */
   readonly id?: string
 }
 
@@ -263,8 +260,8 @@ const isKnown = (trust: TrustRecord, id: string | undefined): boolean =>
 const wordOf = ({ by, note, run, id }: TrustWord): TrustWord => present({ by, note, run, id })
 
 /**
- * The record after an incident: at once a novice, with everything counted anew, or on the same level without a rise for
- * a while. Throws `trust.invalid` for another severity.
+ * The record after an incident: a novice with all counts reset, or the same level without a promotion for a while.
+ * Throws `trust.invalid` for an unknown severity.
  */
 export function recordIncident(
   trust: TrustRecord,
@@ -294,9 +291,7 @@ export function recordIncident(
   return { ...trust, ...anew, lastIncident: now, history }
 }
 
-/**
- * The record with the level that an operator says. What was counted stays. Throws `trust.invalid` for another level.
- */
+/** The record with a level set by an operator. The counts stay. Throws `trust.invalid` for an unknown level. */
 export function setLevel(trust: TrustRecord, level: TrustLevel, now: number, word: TrustWord = {}): TrustRecord {
   mustBeLevel(level)
   if (isKnown(trust, word.id)) return trust
@@ -308,13 +303,13 @@ export function setLevel(trust: TrustRecord, level: TrustLevel, now: number, wor
   }
 }
 
-/** A run that has ended, as far as trust goes. */
+/** A run that has ended, as trust counts it. */
 export interface CountedRun {
   readonly run: string
   readonly succeeded: boolean
 }
 
-/** The record after a run: counted once, and risen by one level if the rules say so. */
+/** The record after a run, counted once and promoted by one level if due. */
 export function recordRun(
   trust: TrustRecord | undefined,
   { run, succeeded }: CountedRun,
@@ -345,7 +340,7 @@ export function recordRun(
   return { ...counted, level: word.target, history: withEntry(counted, entry) }
 }
 
-/** The record with its first entry: by this run, or by an operator. */
+/** A record with its first change, by a run or an operator. */
 export const opened = (trust: TrustRecord, run?: string): TrustRecord => ({
   ...trust,
   history: withEntry(trust, {

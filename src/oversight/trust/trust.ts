@@ -1,12 +1,12 @@
 /**
- * Trust at work: the mode that holds now, and what a run adds to the records that its oversight names (spec team R-18).
+ * Trust layer: the current oversight mode by trust, and counting runs in the trust records (spec team R-18).
  *
- * Owns: the trust layer, where records are kept, reading them at the beginning of work and at every gate, counting a
- * run when it has ended. Does not own: the rules (trust-record.ts), changes by people (runtime/operator/trust.ts),
- * which oversight holds where (the edge). A record stands on the stream `trust_<name>` and outlives runs. What work
- * begins with is put into its edge, so that nothing gets looser while it goes on; every gate reads again, so that an
- * incident counts from the next gate on. K1, K4: `record`, `names` and the steps `trust` are persistent format. K10:
- * every read is recorded.
+ * Owns: the layer, storing records, reading them when work begins and at every gate, counting a run when it has ended.
+ * Does not own: the rules (trust-record.ts), changes by operators (runtime/operator/trust.ts), the oversight of an
+ * edge.
+ * Holds: a record is on the stream `trust_<name>` and outlives runs. The initial mode goes into the edge of the work,
+ * so oversight never gets looser while it runs; every gate reads again, so an incident takes effect at the next gate.
+ * K1, K4: `record`, `names` and the steps `trust` are persistent format. K10: every read is recorded.
  */
 import { isObject, ReeveError, type ErrorCode, type Json, type Outcome } from '../../core/index.ts'
 import {
@@ -33,9 +33,9 @@ import {
 
 /** The stream of a record. */
 export const trustStream = (name: string): string => `trust_${name}`
-/** Where on it the record is. */
+/** The key of the record. */
 export const trustKey = 'record'
-/** The stream that knows the names of all records: no record has this name, since none begins with a dot. */
+/** The stream with the names of all records. No trust name begins with a dot, so no record uses it. */
 export const trustNames = { stream: 'trust_.names', key: 'names' } as const
 
 /** The names with one more, sorted. Pure. */
@@ -44,23 +44,17 @@ export function withName(value: Json, name: string): readonly string[] {
   return names.includes(name) ? names : [...names, name].sort()
 }
 
-/**
- * By which rules the records of a runtime rise. Those that are not here go by the rules of their last run, else by
- * `standard`.
- */
+/** The rules of the records of a runtime, by name. Default: the rules of their last run, else `standard`. */
 export type TrustPresets = { readonly [name: string]: TrustPreset }
 
 const loosest = oversightModes[0]!
 const strictest = oversightModes.at(-1)!
 
-/** What the edge alone says. Where trust is named and no mode, the level decides. */
+/** The mode of the edge. With trust and without a mode, the level decides. */
 const modeOfEdge = (oversight: Oversight): OversightMode =>
   oversight.mode ?? (trustsOf(oversight).length === 0 ? defaultMode : loosest)
 
-/**
- * The mode that holds now: what the edge says, and, where trust is kept, what its level says, the stricter. In one
- * scope ask one at a time.
- */
+/** The current mode: the stricter of the edge's and the trust level's. One call at a time in a scope. */
 export async function currentMode(ctx: Context, oversight: Oversight): Promise<OversightMode> {
   const mode = modeOfEdge(oversight)
   const names = trustsOf(oversight)
@@ -68,7 +62,7 @@ export async function currentMode(ctx: Context, oversight: Oversight): Promise<O
   return strictestOf(mode, await levelsOf(ctx.scope('trust'), names))
 }
 
-/** A name, and the level under it; undefined for what cannot be read as one. */
+/** A trust name and its level; undefined if the record is unreadable. */
 type Standing = { readonly name: string; readonly level: TrustLevel | undefined }
 
 async function levelsOf(ctx: Context, names: readonly string[]): Promise<readonly Standing[]> {
@@ -77,24 +71,24 @@ async function levelsOf(ctx: Context, names: readonly string[]): Promise<readonl
   return all
 }
 
-/** Who has no record yet is a novice. */
+/** The level of a stored record; without one, novice. */
 function levelIn(value: Json): TrustLevel | undefined {
   const level = value === null ? 'novice' : isObject(value) ? value['level'] : undefined
   return trustLevels.find((each) => each === level)
 }
 
-/** What cannot be read is not trusted. */
+/** An unreadable record counts as no trust. */
 const modeOfStanding = ({ level }: Standing): OversightMode => (level === undefined ? strictest : modeOfLevel(level))
 
 const strictestOf = (mode: OversightMode, all: readonly Standing[]): OversightMode =>
   all.reduce((strict, each) => stricterMode(strict, modeOfStanding(each)), mode)
 
-/** Whether the work behind an edge is trusted under any name. Pure. */
+/** Whether the oversight of an edge names trust. Pure. */
 const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight.policy).length > 0
 
 /**
- * Work whose edge names trust begins under what trust says now. `presetsOf`: undefined for a worker; a run counts when
- * it has ended.
+ * The layer: work whose edge names trust begins in the current mode. `presetsOf`: undefined for a worker; a root is
+ * counted when its run has ended.
  */
 export const trustLayer =
   (presetsOf: (ctx: Context) => TrustPresets | undefined): Layer =>
@@ -103,9 +97,9 @@ export const trustLayer =
     namesTrust(edge) ? trustedWork(ctx, edge, next, presetsOf(ctx)) : next(ctx, edge)
 
 /**
- * Does work whose edge names trust. It begins with a mode that is at least what trust says now, whatever becomes of
- * trust later. With `presets` it is a run, and counts when it has ended, under each name: not if it was cancelled or a
- * human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
+ * Runs work whose edge names trust, in a mode at least as strict as the current one. With `presets` it is a run,
+ * counted under each name when it has ended. Cancelled and rejected runs do not count, nor do forks, as their beginning
+ * counts for their origin. Work that throws has failed.
  */
 async function trustedWork(ctx: Context, edge: Edge, work: Work, presets: TrustPresets | undefined): Promise<Outcome> {
   const policy = edge.oversight?.policy ?? {}
@@ -131,14 +125,14 @@ async function modeAtBeginning(ctx: Context, oversight: Oversight, isRun: boolea
   const scope = ctx.scope('trust')
   const all = await levelsOf(scope, trustsOf(oversight))
   const mode = strictestOf(given, all)
-  // told once for a run, and again only where somebody below begins under more
+  // recorded once for a run, and again only if a worker adds names
   if (ctx.carried === undefined && (isRun || mode !== given))
     for (const { name, level } of all)
       scope.emit({ type: 'fact.noted', name: 'trust.level', data: { trust: name, level: level ?? 'unknown', mode } })
   return mode
 }
 
-/** Whether a run with this end has succeeded; undefined: it does not count. Pure. */
+/** Whether a run with this outcome succeeded; undefined: it does not count. Pure. */
 export function successOf(outcome: Outcome): boolean | undefined {
   if (outcome.status === 'completed') return true
   if (outcome.status === 'cancelled' || outcome.status === 'bailed') return undefined
@@ -147,7 +141,7 @@ export function successOf(outcome: Outcome): boolean | undefined {
   return byHuman ? undefined : false
 }
 
-/** Failures of their class that are a human's no to the work, and to a task without which its plan is worth nothing. */
+/** Failure codes of a rejection by a human: of the work, or of a required task. */
 const rejections: ReadonlySet<string> = new Set<ErrorCode>(['work.rejected', 'task.rejected'])
 
 async function count(
@@ -183,9 +177,7 @@ async function count(
   }
 }
 
-/**
- * The record as it is kept; undefined if there is none, or none that can be read: then it is begun anew, with a novice.
- */
+/** The stored record; undefined if it is missing or unreadable: then a new one starts as novice. */
 export function readableTrust(value: Json): TrustRecord | undefined {
   try {
     return readTrust(value)

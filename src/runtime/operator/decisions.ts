@@ -2,8 +2,8 @@
  * Decisions from outside a run: decisions on approvals, answers to interrupts, settlements of effects in doubt and of
  * diverged addresses.
  *
- * Owns: checking the shape of a decision and finding its question; the error for each way in which it can fail. Does not
- * own: which decision wins (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
+ * Owns: checking the shape of a decision and finding its question; the error for each way in which it can fail. Does
+ * not own: which decision wins (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
  * Holds: if an error is thrown here, no decision was recorded and no effect ran.
  */
 import {
@@ -91,10 +91,11 @@ export interface DecisionAccess {
 }
 
 /**
- * Authorises a decision: true, or false or the reason for the refusal. The application authenticates its users (session,
- * token, group), so this runs in the process that calls `decide`, after the rules of the approval and before the decision
- * is recorded. If it throws, or does not answer within `deadlines.functionMs` (5 minutes), `decide` rejects with
- * `hook.failed` and that cause, and the approval stays open. `io.signal` aborts once the answer is no longer awaited.
+ * Authorises a decision: true, or false or the reason for the refusal. The application authenticates its users
+ * (session, token, group), so this runs in the process that calls `decide`, after the rules of the approval and before
+ * the decision is recorded. If it throws, or does not answer within `deadlines.functionMs` (5 minutes), `decide`
+ * rejects with `hook.failed` and that cause, and the approval stays open. `io.signal` aborts once the answer is no
+ * longer awaited.
  */
 export type MayDecide = (
   approval: Approval,

@@ -3,8 +3,8 @@
  *
  * Owns: the check of the message, sending it to the team's leader. Does not own: finding the team (find-team.ts),
  * delivery (../team/mail).
- * Holds: K2: a message with one id is sent once, however many processes post it. Operators receive no reply; the journal
- * has the result (`mail.accepted`, `mail.refused`).
+ * Holds: K2: a message with one id is sent once, however many processes post it. Operators receive no reply; the
+ * journal has the result (`mail.accepted`, `mail.refused`).
  */
 import {
   described,

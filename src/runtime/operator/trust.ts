@@ -117,7 +117,9 @@ export interface RuntimeTrust {
   of(name: string): Promise<TrustView>
   /** All trust records. */
   all(): Promise<readonly TrustView[]>
-  /** Records an incident; it takes effect in running runs at their next gate. Throws `input.invalid`, `trust.invalid`. */
+  /**
+   * Records an incident; it takes effect in running runs at their next gate. Throws `input.invalid`, `trust.invalid`.
+   */
   incident(incident: Incident): Promise<TrustView>
   /** Sets a level, with a name and a reason. Throws as `incident` does. */
   set(setting: TrustSetting): Promise<TrustView>
