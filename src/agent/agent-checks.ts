@@ -63,7 +63,7 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
   }
   for (const problem of duplicateNames(all)) problems.add(problem)
   const rounds = new Set<string>()
-  // what is no agent has been named; only agents are asked for more
+  // values that are not agents were reported above
   for (const agent of all.filter(isAgent)) {
     for (const problem of [...priceProblems(agent), ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`)])
       problems.add(problem)
@@ -111,7 +111,7 @@ export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where
 /** A cap in US dollars needs a price for every agent that it caps and for every agent below. */
 function priceProblems(agent: Agent): readonly string[] {
   const given = agent.usdCaps?.() ?? []
-  // an option that caps the agent itself is where its limit comes from
+  // an option that caps the agent itself is the source of its limit
   const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
   const caps = [...own, ...given]
   return caps.flatMap(({ option, agents }) =>

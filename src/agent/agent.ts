@@ -160,7 +160,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
         }),
       ),
     definition: options,
-    setup: { ...setup, open: (_desk, system) => ({ system, toolbox }) },
+    setup: { ...setup, open: (_state, system) => ({ system, toolbox }) },
     inputSchema,
     limits,
     oversight,
@@ -200,7 +200,7 @@ export async function runCode(
   try {
     returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.work.brief), talk)
   } catch (thrown) {
-    // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
+    // without a handoff record there is nothing to add; and a cancel is not a failure of the code
     if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
     return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
   }

@@ -81,7 +81,7 @@ export abstract class DefinedAgent implements Agent {
     if (outputSchema !== undefined) this.outputSchema = outputSchema
     if (limits !== undefined) this.limits = limits
     if (rootTurns !== undefined) this.lastAnswer = lastAnswer
-    // who says how many turns are its own has said how many there are
+    // a limit of its own turns replaces the default
     if (rootTurns !== undefined && limits?.ownTurns === undefined)
       this.defaults = { limits: { turns: rootTurns, ...limits } }
     else if (limits !== undefined) this.defaults = { limits }

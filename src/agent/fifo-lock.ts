@@ -110,7 +110,7 @@ export async function acquireLock(
           return first
         }
       }
-      // a wait that ended while something was written wakes nobody any more
+      // a wait that was given up during a write has no one to wake it
       if (!wait.over || ctx.wasAsked('wait')) await awaitTurn(ctx, lock, me, lookMs, wait)
       if (wait.over) {
         await removeFromLock(ctx, lock, me, me)
@@ -118,10 +118,10 @@ export async function acquireLock(
       }
       lookMs = Math.min(lookMs * 2, longestLookMs)
     }
-    // who is told may have been told by anybody: the line is what counts (S1)
+    // any activation may send a notification: only the queue counts (S1)
     all = lock.read(await ctx.values.get(lock.key)).all
     if (!isQueued(me, all)) {
-      // whoever took me out has struck out my wait, too
+      // the entry that removed `me` also removed its wait
       isNoted = false
       all = await joinQueue(ctx, lock, me)
     }

@@ -196,7 +196,7 @@ export class HumanAgent extends DefinedAgent {
         const handed = transferAnswer(answer, talk.candidates)
         if (handed !== undefined) return handed
         const fits = checkOutput(answer, output)
-        return fits.ok ? { ok: true, value: answer } : fits // what the schema makes of it is made once, when it is the output
+        return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
       })
       return value instanceof CodeEnd ? value : answerBy(value as Json, by)
     })

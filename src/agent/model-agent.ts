@@ -39,7 +39,7 @@ export function modelSetup(
   limits: Limits | undefined,
 ): Omit<ModelSetup, 'open'> {
   const { settings, retry, templating = false, lastAnswer = false } = options
-  // what is wrong with it is said with everything else that is wrong
+  // invalid middlewares are reported with all other problems
   const middleware = Array.isArray(options.middleware)
     ? (options.middleware as readonly Middleware[]).filter(hasNames)
     : []

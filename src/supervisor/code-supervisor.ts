@@ -137,7 +137,7 @@ class CodeTeam implements LeaderTeam {
     given: unknown,
     options: TeamDelegateOptions = {},
   ): Promise<DelegationResult<never>> => {
-    const work = this.#delegated(worker, given, options)
+    const work = this.#runDelegation(worker, given, options)
     this.#open.add(work)
     const ended = (): boolean => this.#open.delete(work)
     work.then(ended, ended)
@@ -155,7 +155,7 @@ class CodeTeam implements LeaderTeam {
     await Promise.allSettled(this.#open)
   }
 
-  async #delegated(worker: string, given: unknown, options: TeamDelegateOptions): Promise<DelegationResult<never>> {
+  async #runDelegation(worker: string, given: unknown, options: TeamDelegateOptions): Promise<DelegationResult<never>> {
     const { turns } = options
     const problems = unknownNames(options, { turns: true }, 'team.delegate')
     if (turns !== undefined && !(Number.isInteger(turns) && turns > 0))
@@ -172,7 +172,7 @@ class CodeTeam implements LeaderTeam {
       ? await this.#state.delegate(
           scope,
           call,
-          this.#shown(notes),
+          this.#leaderState(notes),
           { worker, brief, ...(turns === undefined ? undefined : { turns }) },
           place,
         )
@@ -231,7 +231,7 @@ class CodeTeam implements LeaderTeam {
   }
 
   /** What a delegation needs of its leader: the conversation, and a place for notes. */
-  #shown(notes: string[]): LeaderState {
+  #leaderState(notes: string[]): LeaderState {
     return {
       edge: this.#edge,
       turn: 1,
@@ -329,12 +329,12 @@ export class CodeSupervisor extends DefinedAgent {
   }
 
   related(): readonly Agent[] {
-    return this.#parts.policy.roster.everybody()
+    return this.#parts.policy.roster.everyWorker()
   }
 
   usdCaps(): readonly UsdCap[] {
     const { delegation, roster } = this.#parts.policy
-    return delegationCaps(delegation, roster.everybody())
+    return delegationCaps(delegation, roster.everyWorker())
   }
 
   problems(): readonly string[] {

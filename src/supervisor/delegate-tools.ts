@@ -147,7 +147,7 @@ export class TypedDelegateBinding extends DelegationBinding {
     this.#worker = worker
     this.#schema = agent?.inputSchema
     const json = this.#schema?.json ?? { type: 'object' }
-    // models send objects only; another input travels inside one
+    // models send only objects, so another input is wrapped in one
     this.spec = {
       name: typedVerb(worker, team.verbs),
       description: `Gives ${worker} a task and returns its answer. ${worker}: ${describeWorker(worker, agent)}`,

@@ -152,14 +152,14 @@ class HumanLeader {
   async work(brief: unknown): Promise<unknown> {
     let problem: string | undefined
     for (;;) {
-      const { word, by } = await this.#asked(brief, problem)
+      const { word, by } = await this.#ask(brief, problem)
       problem = undefined
       if (word.type === 'answer') return answerBy(word.answer, by)
       if (word.type === 'transfer') return word.end
       if (word.type === 'delegate') {
-        // begun in the order in which they were named (K3)
-        this.#results.push(...(await Promise.all(word.orders.map((order) => this.#delegated(order)))))
-        if (this.#team.bailed !== undefined) return null // a hook has ended the work; what is returned counts for nothing
+        // started in the order of the list (K3)
+        this.#results.push(...(await Promise.all(word.orders.map((order) => this.#delegate(order)))))
+        if (this.#team.bailed !== undefined) return null // a hook has ended the work, so the return value is ignored
         continue
       }
       try {
@@ -171,15 +171,21 @@ class HumanLeader {
     }
   }
 
-  #delegated({ worker, brief, turns }: DelegationOrder): Promise<DelegationResult> {
+  #delegate({ worker, brief, turns }: DelegationOrder): Promise<DelegationResult> {
     return this.#team.delegate(worker, brief, turns === undefined ? {} : { turns }) as Promise<DelegationResult>
   }
 
-  async #asked(
+  async #ask(
     brief: unknown,
     problem: string | undefined,
   ): Promise<{ readonly word: LeaderDecision; readonly by: string | undefined }> {
-    const shown = { type: 'lead', brief, talk: this.#talk, output: this.#output, more: this.#more(problem) } as const
+    const shown = {
+      type: 'lead',
+      brief,
+      talk: this.#talk,
+      output: this.#output,
+      more: this.#teamState(problem),
+    } as const
     const { value, by } = await askHuman(
       this.#ctx,
       this.#options,
@@ -191,7 +197,7 @@ class HumanLeader {
   }
 
   /** The team and the results so far. */
-  #more(problem: string | undefined): JsonObject {
+  #teamState(problem: string | undefined): JsonObject {
     return {
       workers: this.#team.names.map((name) => {
         const worker = this.#roster.find(name)
@@ -224,28 +230,28 @@ class HumanLeader {
       !['delegate', 'forward', 'answer'].includes(verb)
     )
       return misfit('say { delegate: { worker, instructions } }, { forward: "d1" } or { answer }')
-    if (verb === 'delegate') return this.#orders(answer[verb]!)
-    if (verb === 'forward') return this.#forwarded(answer[verb]!)
+    if (verb === 'delegate') return this.#readOrders(answer[verb]!)
+    if (verb === 'forward') return this.#readForward(answer[verb]!)
     const fits = checkOutput(answer[verb]!, this.#output)
     return fits.ok
       ? { ok: true, value: { type: 'answer', answer: answer[verb]! } }
       : misfit(`"answer": ${fits.problem}`)
   }
 
-  #orders(given: Json): Checked<LeaderDecision> {
+  #readOrders(given: Json): Checked<LeaderDecision> {
     const list: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
     if (list.length === 0) return misfit('"delegate" is an empty list')
     const orders: DelegationOrder[] = []
     const problems: string[] = []
     for (const [i, each] of list.entries()) {
-      const read = this.#order(each)
+      const read = this.#readOrder(each)
       if (read.ok) orders.push(read.value)
       else problems.push(`${Array.isArray(given) ? `delegate[${i}]` : 'delegate'}: ${read.problem}`)
     }
     return problems.length > 0 ? misfit(problems.join('; ')) : { ok: true, value: { type: 'delegate', orders } }
   }
 
-  #order(given: Json): Checked<DelegationOrder> {
+  #readOrder(given: Json): Checked<DelegationOrder> {
     if (!isObject(given)) return misfit(`it is ${described(given)}, expected { worker, instructions }`)
     const { worker, instructions, input, turns, ...others } = given
     const { names } = this.#team
@@ -270,7 +276,7 @@ class HumanLeader {
       : misfit(`the input of "${worker}": ${checked.problem}`)
   }
 
-  #forwarded(what: Json): Checked<LeaderDecision> {
+  #readForward(what: Json): Checked<LeaderDecision> {
     if (typeof what !== 'string')
       return misfit(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
     const result =

@@ -226,7 +226,7 @@ export class Reflection extends DefinedAgent {
       const { said } = trailOf(outcome)
       const attempt = { outcome: withoutTrail(outcome), said }
       const workers = workersOf(this.agent, said)
-      const judged = await this.#judged(scope, edge, { attempt: n, workers }, attempt.outcome)
+      const judged = await this.#score(scope, edge, { attempt: n, workers }, attempt.outcome)
       if (judged === undefined) return endWith(edge, bestAttempt(made) ?? { ...attempt, score: 0 })
       made.push({ ...attempt, ...judged })
       const lesson: Lesson = { intent, workers, ...judged }
@@ -245,7 +245,7 @@ export class Reflection extends DefinedAgent {
     const added = [work.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
     const notes = [
       ...(complaints === undefined ? [] : [note(complaints)]),
-      ...(last === undefined ? [] : this.#again(last)),
+      ...(last === undefined ? [] : this.#retryNotes(last)),
     ]
     const before = entriesOf(edge)
     const whole = [...before, ...(edge.flow?.task === undefined ? [] : [note(edge.flow.task)]), ...notes]
@@ -258,7 +258,7 @@ export class Reflection extends DefinedAgent {
   }
 
   /** An answer that did not pass, and the reason. */
-  #again({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
+  #retryNotes({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
     const why = reason === undefined || reason === '' ? '' : ` Feedback: ${reason}`
     if (outcome.status !== 'completed') return [note(`An earlier attempt failed. Try again and improve it.${why}`)]
     const answer: HistoryEntry = {
@@ -273,7 +273,7 @@ export class Reflection extends DefinedAgent {
   }
 
   /** The score of an attempt; undefined if the attempt cannot be scored, or the judge gave no score. */
-  async #judged(
+  async #score(
     ctx: Context,
     edge: Edge,
     given: Pick<Judged, 'attempt' | 'workers'>,

@@ -57,7 +57,7 @@ export class Roster {
    * All agents that may ever work for this leader, including specialists not yet recruited and removed workers: earlier
    * runs may still need them.
    */
-  everybody(): readonly Agent[] {
+  everyWorker(): readonly Agent[] {
     const given = this.#given()
     return [
       ...new Set([
@@ -87,7 +87,8 @@ export class Roster {
     if (this.workers().some((other) => other.name === worker.name))
       problems.push(`${leaderLabel(this.#leader)}: two workers are called "${worker.name}"`)
     throwTeamProblems(problems)
-    const others = typeof this.reaches === 'function' ? [] : this.everybody().filter(({ name }) => name !== worker.name)
+    const others =
+      typeof this.reaches === 'function' ? [] : this.everyWorker().filter(({ name }) => name !== worker.name)
     throwTeamProblems(duplicateNames(reachableAgents([...others, worker], ({ open }) => open !== true)))
     this.#added.set(worker.name, worker)
   }

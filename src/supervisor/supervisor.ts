@@ -353,7 +353,7 @@ class SupervisorAgent extends ModelAgent {
       oversight,
       assess,
       outputKey,
-      workers: () => roster.everybody(),
+      workers: () => roster.everyWorker(),
       reaches: options.workers,
       team: namesNow,
       refusal: (edge) =>
@@ -383,7 +383,7 @@ class SupervisorAgent extends ModelAgent {
   }
 
   override usdCaps(): readonly UsdCap[] {
-    return [...super.usdCaps(), ...delegationCaps(this.#options.delegation ?? {}, this.#roster.everybody())]
+    return [...super.usdCaps(), ...delegationCaps(this.#options.delegation ?? {}, this.#roster.everyWorker())]
   }
 
   add(worker: Agent): void {
@@ -447,8 +447,8 @@ function problemsOf(
   where = `supervisor "${options.name}"`,
 ): readonly string[] {
   const { maxTeamSize, concurrency } = options
-  const names = new Set(roster.everybody().map((worker) => worker.name))
-  const inherits = new Set(roster.everybody().flatMap((worker) => (worker.background === true ? [worker.name] : [])))
+  const names = new Set(roster.everyWorker().map((worker) => worker.name))
+  const inherits = new Set(roster.everyWorker().flatMap((worker) => (worker.background === true ? [worker.name] : [])))
   return [
     ...unknownNames(options, known, where),
     ...factProblems(options),

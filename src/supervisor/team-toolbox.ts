@@ -101,8 +101,8 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     if (delegation.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
     if (this.#names.some((name) => this.disposition(name) !== undefined)) bindings.push(new StopBinding(this))
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
-    // an empty list of choices is no schema that providers take: who is recruited last takes the verb from the list,
-    // not from the toolbox
+    // providers refuse an empty list of choices, so the last recruit removes the verb from the list, but not from the
+    // toolbox
     this.#specs = bindings
       .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
       .map((binding) => binding.spec)
@@ -133,7 +133,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
     const { background, workers = {} } = this.#policy.delegation
-    const inherits = this.#policy.roster.everybody().some((worker) => worker.background === true)
+    const inherits = this.#policy.roster.everyWorker().some((worker) => worker.background === true)
     const may =
       inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
     return this.#defers && may ? this.delegations.background : undefined

@@ -325,7 +325,7 @@ describe('what is under way', () => {
       definition: options,
       description: '',
       version: () => '1+0',
-      setup: { ...setup, open: (_desk, system) => ({ system, toolbox, background }) },
+      setup: { ...setup, open: (_state, system) => ({ system, toolbox, background }) },
       inputSchema: undefined,
       limits: undefined,
       outputKey: undefined,

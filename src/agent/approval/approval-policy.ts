@@ -61,7 +61,7 @@ function ruleApplies(when: ((input: unknown) => boolean) | undefined, input: unk
   try {
     return when === undefined || when(input)
   } catch {
-    return true // a rule that fails must not open the gate
+    return true // a failing rule must not open the gate
   }
 }
 

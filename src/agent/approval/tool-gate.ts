@@ -75,10 +75,10 @@ export async function passGate(
     sensitive,
     ...(risk === undefined ? undefined : { risk }),
   }
-  // in command, the approver sees every call
+  // in mode in-command, the approver sees every call
   const grantable = word?.mode !== 'in-command'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
-  // a call that always asks is not approved by a deadline of the edge's rules
+  // a deadline of the edge's rules must not approve a call that always asks
   const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
@@ -177,15 +177,20 @@ export class ToolBinding implements Binding {
   run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
     const { hooks, background } = state
     const work = (): Promise<CallResult> =>
-      hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
-    // what does not fit is told at once
+      hooks?.wrapsTools === true ? this.#runWrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
+    // invalid arguments are reported at once
     const defers =
       this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
     return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
   /** The middlewares around a call decide its result, and so the action that follows from it. */
-  async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: MiddlewareChain): Promise<CallResult> {
+  async #runWrapped(
+    ctx: Context,
+    asked: ToolCall,
+    state: ConversationState,
+    hooks: MiddlewareChain,
+  ): Promise<CallResult> {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
     try {
@@ -209,7 +214,7 @@ export class ToolBinding implements Binding {
     const found = looked instanceof Promise ? await looked : looked
     const asking =
       found ?? (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
-    const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, state)
+    const done = asking === undefined ? undefined : await this.#runApproved(ctx, call, checked, asking, state)
     if (done !== undefined && !('told' in done)) return done
     const unasked = { edited: false, from: call.input }
     const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
@@ -224,7 +229,7 @@ export class ToolBinding implements Binding {
    * Asks about the final arguments and runs with what was approved. They are validated once: what the approver saw is
    * not validated again. An approval of another version, or an expired one, starts nothing and is asked for again.
    */
-  async #approved(
+  async #runApproved(
     ctx: Context,
     asked: ToolCall,
     given: Checked<unknown>,
@@ -239,7 +244,7 @@ export class ToolBinding implements Binding {
     let done: CallResult | WorkedCall | undefined
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
-      // edited arguments of another version get no further than its capability
+      // edited arguments for another version stop at the check of the capability
       const isOther = on !== undefined && on.toolVersion !== tool.version
       if (checked.ok || isOther) last = { from: input, checked }
       return isOther ? undefined : fitOfTool(tool, checked, input)
@@ -256,9 +261,9 @@ export class ToolBinding implements Binding {
       },
       begin: async ({ edited, input, capability, on, approver }) => {
         if (edited) call = { ...call, input }
-        else if (on?.inputHash !== digestJson(call.input)) call = shown // an older journal has shown what the model wrote
+        else if (on?.inputHash !== digestJson(call.input)) call = shown // older journals showed the arguments as the model wrote them
         const { from, checked } = last
-        // arguments of another version get no further than its capability, unless they were used when it was this one
+        // arguments for another version stop at the capability, unless it was used with this version before
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
         const told = isUnused
           ? undefined
@@ -283,7 +288,7 @@ export class ToolBinding implements Binding {
     const { name, version, work } = this.#tool
     if (work.kind === 'effect') return runEffect(ctx, { name, version }, work, input, call, approved)
     const { capability, on } = approved
-    // what was given in this very moment is good, and what needed nothing begins at once
+    // a grant just given holds, and a call without an approval begins at once
     const refused =
       capability === undefined || on === undefined
         ? undefined

@@ -64,7 +64,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
   const begun = await admitWork(agent, given, recorded)
   if ('status' in begun) return begun
   const looks = reviewsResult(agent, begun)
-  // a result is looked at with how it came about, and work goes on from there
+  // the review needs the handoff record, and repeated work continues from it
   let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, leader: { ...begun.leader, report: true } } : begun
   const before: HistoryEntry[] = []
   const spent = new WorkCost()
@@ -120,8 +120,8 @@ async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge |
   const { name, version, description } = agent
   const { policy, failures } = edge.oversight ?? {}
   const begin = ctx.scope('begin')
-  // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was
-  // given
+  // the agent validates its brief: an edited brief crosses as shown if validation does not change it, else as the
+  // approver gave it
   let from: Json = null
   const verdict = await escalateToBegin(begin, policy, { subject: 'work', name }, present({ failures }), {
     tool: name,
@@ -247,7 +247,7 @@ function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string
     ...edge,
     work: {
       ...kept,
-      // who reads the conversation has it there already
+      // agents that read the conversation find the feedback there
       brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
       entries: [
         ...entriesOf(edge),

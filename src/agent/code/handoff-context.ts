@@ -110,7 +110,7 @@ export class ActivationTalk implements Talk {
   trail(output: Json, end: CodeEnd | undefined): Trail {
     const action = end?.action
     const text = output === null ? '' : asText(output)
-    // who hands control on has no answer by which its words would be recorded
+    // an agent that hands control on has no answer that records its text
     if (action?.type === 'transfer' && text !== '') this.say(text)
     else if (text !== '') this.#add(text, true)
     if (action?.type === 'exit') this.#ctx.emit({ type: 'exit.requested', scope: action.scope })

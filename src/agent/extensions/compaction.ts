@@ -106,7 +106,7 @@ export const underWayMark = '[Still under way:]'
 /** Compacts the conversation of one activation. */
 export class Compactor implements Extension {
   readonly #options: Compaction
-  readonly #asking: ModelCaller
+  readonly #caller: ModelCaller
   readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #background: Background | undefined
@@ -129,7 +129,7 @@ export class Compactor implements Extension {
     this.#state = state
     this.#background = background
     this.#from = options.above
-    this.#asking = {
+    this.#caller = {
       agent: asking.agent,
       model: asking.model,
       settings: asking.settings,
@@ -189,7 +189,7 @@ export class Compactor implements Extension {
   async #summarized(ctx: Context, messages: readonly Message[]): Promise<Outcome> {
     const { summarize } = this.#options
     const input = this.#input(ctx, messages)
-    if (summarize === undefined) return this.#byModel(ctx, input().text)
+    if (summarize === undefined) return this.#summarizeByModel(ctx, input().text)
     if (typeof summarize === 'function')
       return (
         await ctx.next(
@@ -206,14 +206,14 @@ export class Compactor implements Extension {
   }
 
   /** An extra call of the agent's own model: counted, budgeted and retried like the others. */
-  async #byModel(ctx: Context, text: string): Promise<Outcome> {
+  async #summarizeByModel(ctx: Context, text: string): Promise<Outcome> {
     const messages: readonly Message[] = [
       { role: 'system', content: summaryTask },
       { role: 'user', content: text },
     ]
     this.#state.besides++
     const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
-    return askModel(this.#asking, this.#state, ctx, [], { messages, content, tokens: estimateTokens(messages) })
+    return askModel(this.#caller, this.#state, ctx, [], { messages, content, tokens: estimateTokens(messages) })
   }
 
   #input({ place }: Context, messages: readonly Message[]): () => SummaryInput {

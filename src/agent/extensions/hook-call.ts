@@ -60,12 +60,12 @@ export async function callHook<W>(
   const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
   if (outcome.status === 'completed' && problem === undefined)
     return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
-  // nobody waits for its answer any more: that is no failure of the hook
+  // its answer is no longer needed, which is no failure of the hook
   if (outcome.status === 'cancelled')
     return { failure: failure('hook.failed', `${hook} was stopped: ${outcome.reason}`, 'policy'), why: outcome.reason }
   const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
   hookFailed(ctx, hook, why, about)
-  // the journal has the words of an exception, a model never does
+  // the journal has the message of an exception, a model never sees it
   const told = problem ?? (outcome.status === 'failed' ? failureTold(outcome.failure) : outcome.status)
   return { failure: failureOf(hook, told), why }
 }

@@ -108,7 +108,7 @@ export function nextStep(
   const { end, isAnswer } = turned
   if (word === undefined || (end !== undefined && !isAnswer)) return defaultNextStep(turned)
   const note = nonBlank(word.feedback)
-  // nobody is asked again for the sake of a note
+  // a note alone does not justify another turn
   if (word.continue === false && end !== undefined) return { end }
   if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
   if (word.continue === false) return { end: end ?? bailedOutcome(state, turned) }

@@ -92,7 +92,7 @@ export class MiddlewareChain implements Extension {
       this.beforeModel = async (turn) => {
         turn.prompt = await this.shown(turn.ctx, settings)
       }
-    if (list.some((each) => each.afterModel !== undefined)) this.afterModel = (turn) => this.#heard(turn)
+    if (list.some((each) => each.afterModel !== undefined)) this.afterModel = (turn) => this.#runAfterModel(turn)
   }
 
   /** Runs `before` of each middleware. Tools can only be removed. */
@@ -141,7 +141,7 @@ export class MiddlewareChain implements Extension {
   }
 
   /** Runs `afterModel`: sets the final answer, or why the model must answer again. */
-  async #heard(turn: TurnView): Promise<void> {
+  async #runAfterModel(turn: TurnView): Promise<void> {
     for (const middleware of this.#list.toReversed()) {
       if (middleware.afterModel === undefined) continue
       const at = this.#at('afterModel', middleware, turn.ctx)
@@ -158,7 +158,7 @@ export class MiddlewareChain implements Extension {
       }
       if (words === before.text) continue
       noteChange(at, 'afterModel', middleware, { text: words })
-      // thoughts point into the text that they were had for
+      // the reasoning belongs to the text before the change
       const { reasoning: _reasoning, ...rest } = before
       turn.answer = { ...rest, text: words }
     }
@@ -178,12 +178,12 @@ export class MiddlewareChain implements Extension {
       if (middleware === undefined) return run(passed)
       return middleware.wrapTool === undefined
         ? through(i + 1, passed)
-        : this.#wrapped(ctx, middleware, passed, (next) => through(i + 1, next))
+        : this.#runWrapTool(ctx, middleware, passed, (next) => through(i + 1, next))
     }
     return through(0, call)
   }
 
-  async #wrapped<R extends ToolResult>(
+  async #runWrapTool<R extends ToolResult>(
     ctx: Context,
     middleware: MiddlewareHooks,
     call: ToolCall,
@@ -204,11 +204,11 @@ export class MiddlewareChain implements Extension {
     }
     const run = (input?: Json): Promise<ToolResult> => {
       const result = done(input)
-      result.catch(() => undefined) // heard below, also by who does not wait for it
+      result.catch(() => undefined) // handled below, even if the hook does not await it
       return result
     }
     const result = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
-    // what went wrong further in is not to be swallowed by who stands around it
+    // an outer middleware must not swallow a failure of an inner one
     if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
     if (result === last && result !== undefined) return result
     if (!isObject(result)) throw middlewareError('wrapTool', middleware, 'it returned no result')
@@ -226,12 +226,12 @@ export class MiddlewareChain implements Extension {
     let outcome = given
     for (const middleware of this.#list.toReversed()) {
       if (middleware.after === undefined) continue
-      outcome = await this.#ended(middleware, outcome).catch((thrown: unknown) => failed(middlewareFailure(thrown)))
+      outcome = await this.#runAfter(middleware, outcome).catch((thrown: unknown) => failed(middlewareFailure(thrown)))
     }
     return outcome
   }
 
-  async #ended(middleware: MiddlewareHooks, outcome: Outcome): Promise<Outcome> {
+  async #runAfter(middleware: MiddlewareHooks, outcome: Outcome): Promise<Outcome> {
     const at = this.#at('after', middleware, this.#activation.ctx)
     const word = await callMiddleware('after', middleware, () => middleware.after!(outcome, at))
     if (word === undefined || word === outcome) return outcome

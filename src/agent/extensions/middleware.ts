@@ -128,7 +128,7 @@ export const middlewareCheck =
     const list = given as readonly unknown[]
     const names = list.map((each) => (each as MiddlewareHooks | null | undefined)?.name)
     return names.flatMap((name, i) => [
-      // an instance of a class may keep whatever it likes
+      // an instance of a class may have further members
       ...(typeof list[i] === 'object' && list[i] !== null && !isObject(list[i]) && !Array.isArray(list[i])
         ? []
         : unknownNames(list[i], known, `${where}[${i}]`)),

@@ -72,7 +72,7 @@ export class Scoring implements Extension {
     const { strategy = 'all', onScored } = this.#completion
     const ctx = turn.scope(this.#scope)
     const begunAt = ctx.now().getTime()
-    const { results, timedOut } = await this.#asked(ctx, this.#input(ctx, text, output))
+    const { results, timedOut } = await this.#runScorers(ctx, this.#input(ctx, text, output))
     const good = results.filter(({ passed }) => passed).length
     const passed = strategy === 'any' ? good > 0 : good === this.#measures.length
     const scored: Scored = { passed, results, timedOut, reason: results.map(lineOf).join('; ') }
@@ -92,7 +92,7 @@ export class Scoring implements Extension {
   }
 
   /** Runs the scorers until the result is decided, all have answered, or the deadline passes. */
-  async #asked(
+  async #runScorers(
     ctx: Context,
     input: () => ScorerInput,
   ): Promise<{ readonly results: readonly ScorerResult[]; readonly timedOut: boolean }> {
@@ -109,7 +109,7 @@ export class Scoring implements Extension {
     while (!timedOut && !isDecided() && waiting.length + open.size > 0) {
       while (waiting.length > 0 && (parallel || open.size === 0) && !isDecided()) {
         const next = waiting.shift()!
-        const begun = this.#begun(ctx, next, input)
+        const begun = this.#startScorer(ctx, next, input)
         if (typeof begun === 'string') open.set(begun, next)
         else results.set(next.name, begun)
       }
@@ -123,7 +123,7 @@ export class Scoring implements Extension {
         continue
       }
       if (heard.id === deadline) {
-        // time in which the run stood still is nobody's
+        // pauses of the run do not count
         const before = stood
         stood = stoodBetween(await ctx.scope('pauses').pauses(), since, ctx.now().getTime())
         if (stood > before) {
@@ -151,7 +151,7 @@ export class Scoring implements Extension {
   }
 
   /** Starts a scorer. Returns the id of its arrival, or its result if it cannot start. */
-  #begun(ctx: Context, measure: NamedScorer, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
+  #startScorer(ctx: Context, measure: NamedScorer, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
     const { name, score, agent } = measure
     if (score !== undefined)
       return ctx.begin(`score:${name}`, async (io) => recordableReply(await score(input(), io)), scorerStep)
@@ -194,7 +194,7 @@ const failedResult = (scorer: string, error: string): ScorerResult => ({ scorer,
 function resultOf({ name }: NamedScorer, outcome: Outcome): ScorerResult {
   const ended = withoutTrail(outcome)
   if (ended.status !== 'completed') {
-    // a model is told of it; the step has recorded the words of an exception
+    // the model sees this text; the journal has the message of an exception
     return failedResult(name, ended.status === 'failed' ? failureTold(ended.failure) : describeOutcome(ended))
   }
   const found = scoreOf(ended.output)

@@ -55,14 +55,14 @@ export class ActivityContext extends ContextView {
   }
 
   override get values(): SessionValues {
-    return this.#writing(super.values)
+    return this.#noteWrites(super.values)
   }
 
   override stream(name: string): SessionValues {
-    return this.#writing(super.stream(name))
+    return this.#noteWrites(super.stream(name))
   }
 
-  #writing(values: SessionValues): SessionValues {
+  #noteWrites(values: SessionValues): SessionValues {
     const wrote = (): void => {
       this.#activity.done = true
     }

@@ -36,12 +36,12 @@ interface DeferredWork {
 export class BackgroundWork implements Background {
   readonly #rules: BackgroundRules
   /** Work whose end was not told, in the order of the calls. */
-  readonly #untold = new Set<DeferredWork>()
+  readonly #pending = new Set<DeferredWork>()
   /** How its model agent ends instead of being called again. */
   #ending: ConversationState['ending']
   /** Why no more ends can arrive. */
-  #thrown: { readonly why: unknown } | undefined
-  #waiting: (() => void) | undefined
+  #error: { readonly why: unknown } | undefined
+  #wake: (() => void) | undefined
   /** The number of tool calls so far. */
   #calls = 0
 
@@ -52,12 +52,12 @@ export class BackgroundWork implements Background {
   defer(what: DeferrableWork, work: Promise<CallResult>): CallResult {
     const placeholder = `[${what.label}: "${what.who}" works in the background; its result will stand here once it has ended]`
     const deferred: DeferredWork = { what, placeholder, work, result: undefined }
-    this.#untold.add(deferred)
+    this.#pending.add(deferred)
     work.then(
-      (result) => this.#ended(deferred, result),
+      (result) => this.#settle(deferred, result),
       (thrown: unknown) => {
-        this.#thrown ??= { why: thrown }
-        this.#waiting?.()
+        this.#error ??= { why: thrown }
+        this.#wake?.()
       },
     )
     return { content: placeholder }
@@ -82,31 +82,31 @@ export class BackgroundWork implements Background {
     return this.defer(what, ended)
   }
 
-  #ended(deferred: DeferredWork, result: CallResult): void {
+  #settle(deferred: DeferredWork, result: CallResult): void {
     deferred.result = result
     const outcome = result.finish?.outcome
     if (outcome !== undefined && outcome.status !== 'completed') this.#ending ??= outcome
-    this.#waiting?.()
+    this.#wake?.()
   }
 
   /** Waits until the work with these labels has ended. */
   async settled(labels: ReadonlySet<string>): Promise<void> {
-    for (const { what, work } of this.#untold) if (labels.has(what.label)) await work
+    for (const { what, work } of this.#pending) if (labels.has(what.label)) await work
   }
 
   deliver(state: ConversationState): void {
-    const ended = [...this.#untold].filter(hasEnded)
+    const ended = [...this.#pending].filter(hasEnded)
     if (this.#ending !== undefined) state.ending = this.#ending
     if (ended.length === 0) return
-    state.note(`Ended since you were last asked: ${ended.map((each) => this.#told(state, each)).join('; ')}.`)
+    state.note(`Ended since you were last asked: ${ended.map((each) => this.#tellEnd(state, each)).join('; ')}.`)
   }
 
   /** Replaces the placeholder by the result. Returns where the result is. */
-  #told(state: ConversationState, deferred: EndedWork): string {
+  #tellEnd(state: ConversationState, deferred: EndedWork): string {
     const { what, result } = deferred
-    this.#untold.delete(deferred)
+    this.#pending.delete(deferred)
     const name = `${what.label} ("${what.who}", ${what.status() ?? 'never begun'})`
-    // a summary may stand where it was called
+    // a summary may have replaced the call
     return placeResult(state, deferred)
       ? `${name}, its result stands where you called it`
       : `${name}: ${asText(result.content)}`
@@ -115,54 +115,54 @@ export class BackgroundWork implements Background {
   async more(): Promise<boolean> {
     const { react = 'each', whenDone = 'wait' } = this.#rules
     if (this.#ending !== undefined) return true
-    if (whenDone === 'stop') return this.#leave()
-    while (this.#untold.size > 0) {
-      const ended = [...this.#untold].filter(hasEnded).length
-      if (this.#ending !== undefined || ended === this.#untold.size || (react === 'each' && ended > 0)) return true
-      await this.#news()
+    if (whenDone === 'stop') return this.#stopPending()
+    while (this.#pending.size > 0) {
+      const ended = [...this.#pending].filter(hasEnded).length
+      if (this.#ending !== undefined || ended === this.#pending.size || (react === 'each' && ended > 0)) return true
+      await this.#nextEnd()
     }
     return false
   }
 
   async rest(): Promise<void> {
     if (this.#rules.whenDone === 'stop') return
-    while (this.#ending === undefined && ![...this.#untold].every(hasEnded)) await this.#news()
+    while (this.#ending === undefined && ![...this.#pending].every(hasEnded)) await this.#nextEnd()
   }
 
   async end(outcome: Outcome, state: ConversationState): Promise<Outcome> {
     const answered = outcome.status === 'completed'
     if (!answered || this.#rules.whenDone === 'stop') this.#stopAll()
     await this.#allEnded()
-    // its model is not asked again; those who come after it are shown its conversation
-    for (const each of this.#untold) if (hasEnded(each)) placeResult(state, each)
+    // its model is not called again, but later agents see its conversation
+    for (const each of this.#pending) if (hasEnded(each)) placeResult(state, each)
     return answered ? (this.#ending ?? outcome) : outcome
   }
 
   /** Stops pending work and waits for its end. Work that ended before is told. */
-  async #leave(): Promise<boolean> {
-    if ([...this.#untold].some(hasEnded)) return true
+  async #stopPending(): Promise<boolean> {
+    if ([...this.#pending].some(hasEnded)) return true
     this.#stopAll()
     await this.#allEnded()
     return false
   }
 
   #stopAll(): void {
-    for (const each of this.#untold) if (!hasEnded(each)) each.what.stop('its leader is done')
+    for (const each of this.#pending) if (!hasEnded(each)) each.what.stop('its leader is done')
   }
 
   async #allEnded(): Promise<void> {
-    while (![...this.#untold].every(hasEnded)) await this.#news()
+    while (![...this.#pending].every(hasEnded)) await this.#nextEnd()
   }
 
   /** Resolves when some work has ended; rejects if the leader must leave. */
-  async #news(): Promise<void> {
-    if (this.#thrown === undefined) await new Promise<void>((resolve) => (this.#waiting = resolve))
-    this.#waiting = undefined
-    if (this.#thrown !== undefined) throw this.#thrown.why
+  async #nextEnd(): Promise<void> {
+    if (this.#error === undefined) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#wake = undefined
+    if (this.#error !== undefined) throw this.#error.why
   }
 
   lines(): readonly string[] {
-    return [...this.#untold].map(
+    return [...this.#pending].map(
       ({ what, result }) => `${what.label} "${what.who}": ${result === undefined ? what.state() : 'ended'}`,
     )
   }

@@ -66,11 +66,11 @@ export class ConversationState {
   readonly #forWorkers = new WeakMap<Message, string>()
   readonly #later: (string | (() => string | undefined))[] = []
   /** Where its own part begins. */
-  #begun = 0
+  #ownStart = 0
   /** The full conversation, once some of it has left the prompt. */
   #whole: Message[] | undefined
   /** The notes in the prompt that replace removed messages. */
-  #stand: readonly Message[] = []
+  #replacements: readonly Message[] = []
   readonly #counts: boolean
   readonly #measures: boolean
 
@@ -121,7 +121,7 @@ export class ConversationState {
    * removed. `workers`: the part that workers see whose context has the conversation. Default: nothing.
    */
   note(content: string, workers?: string): void {
-    this.#forgetNothing()
+    this.#removeBlankAnswer()
     const message: Message = { role: 'user', content }
     this.#notes.add(message)
     if (workers !== undefined) this.#forWorkers.set(message, workers)
@@ -129,12 +129,12 @@ export class ConversationState {
   }
 
   /** Removes a blank last answer, which providers refuse in a prompt. */
-  #forgetNothing(): void {
+  #removeBlankAnswer(): void {
     const last = this.messages.at(-1)
     if (last?.role !== 'assistant' || !saysNothing(last)) return
     this.messages.pop()
     this.#whole?.pop()
-    this.#measure()
+    this.#recount()
   }
 
   /**
@@ -174,7 +174,7 @@ export class ConversationState {
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
     this.messages[at] = deepFreeze(instead)
-    this.#measure()
+    this.#recount()
     return true
   }
 
@@ -193,8 +193,8 @@ export class ConversationState {
 
   /** The messages that a cut there would remove. */
   before(cut: number): readonly Message[] {
-    const stays = this.#staying()
-    return this.messages.slice(0, cut).filter((message) => !stays(message) && !this.#stand.includes(message))
+    const stays = this.#permanentMessages()
+    return this.messages.slice(0, cut).filter((message) => !stays(message) && !this.#replacements.includes(message))
   }
 
   /**
@@ -203,26 +203,26 @@ export class ConversationState {
    */
   leaveOut(cut: number, notes: readonly string[]): void {
     const { messages } = this
-    const stays = this.#staying()
+    const stays = this.#permanentMessages()
     const head = messages.slice(0, cut).filter((message) => stays(message))
     const tail = messages.slice(cut)
     this.#whole ??= [...messages]
-    this.#stand = notes.map((content) => ({ role: 'user', content }))
-    for (const note of this.#stand) this.#notes.add(note)
+    this.#replacements = notes.map((content) => ({ role: 'user', content }))
+    for (const note of this.#replacements) this.#notes.add(note)
     messages.length = 0
-    for (const part of [head, this.#stand, tail]) for (const message of part) messages.push(message)
-    this.#measure()
+    for (const part of [head, this.#replacements, tail]) for (const message of part) messages.push(message)
+    this.#recount()
   }
 
   /** Replaces the notes that stand for removed messages. */
   restate(notes: readonly string[]): void {
-    const last = this.#stand.at(-1)
+    const last = this.#replacements.at(-1)
     if (last !== undefined) this.leaveOut(this.messages.lastIndexOf(last) + 1, notes)
   }
 
   /** The messages that always stay: instructions, the brief (or the closest to it) and the task of a flow. */
-  #staying(): (message: Message) => boolean {
-    const before = this.whole.slice(0, this.#begun)
+  #permanentMessages(): (message: Message) => boolean {
+    const before = this.whole.slice(0, this.#ownStart)
     const brief = briefText(this.edge.work.brief)
     const asked =
       before.findLast(({ role, content }) => role === 'user' && content === brief) ??
@@ -231,7 +231,7 @@ export class ConversationState {
     return (message) => message.role === 'system' || message === asked || message === task
   }
 
-  #measure(): void {
+  #recount(): void {
     this.#content = new MessagesContent()
     if (this.#measures) this.tokens = estimateTokens(this.messages)
   }
@@ -249,16 +249,16 @@ export class ConversationState {
       }
     const task = this.edge.flow?.task
     if (task !== undefined) this.say({ role: 'user', content: task })
-    // what comes from outside, or from a rewriter, is as it is
+    // messages from outside, or from a rewriter, get no note
     else if (this.messages.at(-1)?.role === 'assistant' && entries.at(-1)?.agent !== undefined) this.note(yourTurn)
-    this.#begun = this.messages.length
+    this.#ownStart = this.messages.length
   }
 
   /** Other agents see this output as the answer, in place of the message that was the answer; a call keeps a result. */
   leave(output: Json): void {
     const content = output === null ? '' : asText(output)
     const words: Message = { role: 'assistant', content }
-    this.answer ??= this.#unaccepted()
+    this.answer ??= this.#rejectedAnswer()
     if (this.answer !== undefined)
       this.passOn(this.answer, this.answer.role === 'tool' ? { ...this.answer, content: output } : words)
     else if (content !== '') this.say((this.answer = words))
@@ -270,17 +270,17 @@ export class ConversationState {
   }
 
   /** A last message meant as an answer that did not have the required form. */
-  #unaccepted(): Message | undefined {
+  #rejectedAnswer(): Message | undefined {
     const { whole } = this
     const last = whole.at(-1)
-    const isIt = whole.length > this.#begun && last?.role === 'assistant' && (last.calls ?? []).length === 0
+    const isIt = whole.length > this.#ownStart && last?.role === 'assistant' && (last.calls ?? []).length === 0
     return isIt ? last : undefined
   }
 
   /** The handoff record for the next agents. */
   trail(): Trail {
     return {
-      said: this.#said(),
+      said: this.#ownEntries(),
       ...(this.action === undefined ? undefined : { action: this.action }),
       ...(this.breaks ? { breaks: this.agent } : undefined),
       ...(this.feedback.length === 0 ? undefined : { feedback: [...this.feedback] }),
@@ -288,9 +288,9 @@ export class ConversationState {
   }
 
   /** Its own messages and calls, without corrected answers. */
-  #said(): readonly HistoryEntry[] {
+  #ownEntries(): readonly HistoryEntry[] {
     const { agent, whole } = this
-    return whole.slice(this.#begun).flatMap((message, i, all) => {
+    return whole.slice(this.#ownStart).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && message !== this.answer && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
       const shown = this.#instead.get(message) ?? message

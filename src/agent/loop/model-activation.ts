@@ -90,7 +90,7 @@ export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge)
     ? runWithMiddleware(setup, state)
     : runTurns(setup, state, appended(setup.instructions, edge.work.added)))
   if (leavesTrail(edge)) return withTrail(outcome, state.trail())
-  // a session remembers it with the turn
+  // a session keeps feedback with the turn
   const isRemembered = state.feedback.length > 0 && edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
   return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
 }
@@ -114,7 +114,7 @@ async function runWithMiddleware(setup: ModelSetup, state: ConversationState): P
   )
   const left = await hooks.end(ended)
   if (left.status !== 'completed') return withoutAnswer(state, left)
-  // a middleware that gives back what it was given, if only a copy, has decided nothing
+  // a middleware that returns an equal output has changed nothing
   if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
   const fits = checkOutput(left.output, setup.outputSchema)
   return fits.ok

@@ -51,7 +51,7 @@ export function askSideQuery(
   const { questionsTo: _questionsTo, ...leader } = edge.leader
   const below = toolEdge({ ...edge, leader, team: {} }, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
-  const open: ModelSetup['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
+  const open: ModelSetup['open'] = (_state, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
   return runModelAgent(
     { ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) },
     ctx,

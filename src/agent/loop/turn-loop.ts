@@ -83,8 +83,8 @@ export async function turnLoop(
 ): Promise<Outcome> {
   const { ctx, edge } = state
   const offer = new OfferedTools(state, toolbox)
-  let isGranted = false // the turn is the last, by the word of a hook
-  let stood: FinishingCall | undefined // an answer that a hook does not take for the end
+  let isGranted = false // a hook granted this turn as the last one
+  let stood: FinishingCall | undefined // an answer that a hook did not accept as the end
   state.begin(system)
   for (;;) {
     state.sayLater()
@@ -119,13 +119,13 @@ export async function turnLoop(
     const { answer, again } = turn
     state.say(answerMessage(answer))
     if (again === undefined && answer.text !== '') state.text = answer.text
-    let decided: FinishingCall | undefined // by a call
+    let decided: FinishingCall | undefined // set if a call ends the work
     if (again !== undefined) rejectAnswer(state, turn.ctx, answer, again)
     else if (answer.calls.length > 0)
       turn.end = (decided = await runAnswerCalls(state, turn.ctx, offer.toolbox, answer))?.end
     else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
     else turn.end = outputAnswer(setup, state, answer.text)
-    // a call that ends the work is no answer of the model's, unless that is what it is for
+    // a call that ends the work is an answer of the model only if it is meant as one
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
     if (given !== undefined && decided !== undefined) state.text = asText(given.output)
@@ -301,10 +301,10 @@ async function runAnswerCalls(
     answers: answers !== undefined,
     take() {
       answers?.counts()
-      // it has answered already: with something else that stands in its place
+      // another message already holds its answer
       if (end.status !== 'completed' || action?.type === 'transfer' || state.answer !== undefined) return
       state.answer = message
-      // the result of a call may only say where its answer is
+      // the result of a call may only refer to the answer
       if (end.output !== results[last]!.content) state.leave(end.output)
     },
     refuse() {

@@ -91,7 +91,7 @@ export async function askModel(
     ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
   }
   const ask = async (io: StepIO): Promise<Json> => {
-    // inside the step, so that what an older journal has recorded stays as it is
+    // inside the step, so that older journals replay unchanged
     if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
       throw new FailureError(unpriced(agent, model))
     return model.call({
@@ -99,7 +99,7 @@ export async function askModel(
       tools: specs,
       signal: io.signal,
       key: io.key,
-      // what a middleware may still take out is not shown while it is written
+      // text that a middleware may still change is not streamed
       ...(purpose === undefined && !changeable.includes('answer')
         ? { emit: (part: ModelPart) => io.emit(part) }
         : undefined),
@@ -271,7 +271,7 @@ async function unknownTool(
   toolbox: Toolbox,
   call: ToolCall,
 ): Promise<CallResult> {
-  // a tool that was asked about and is gone since: the approver's decision is not passed over
+  // the tool is gone since its approval was asked: the approver's decision still counts
   if (ctx.wasAsked(approvalQuestion)) {
     const asking = earlierQuestion(state.edge, `"${call.name}" is gone since this was asked`)
     const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }

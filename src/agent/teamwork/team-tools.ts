@@ -83,7 +83,7 @@ function listenForMail(
 ): void {
   if (unread > 0)
     tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
-  if (parentOf(ctx.place.activation)?.parent !== leader) return // somebody in it: notes go to the member
+  if (parentOf(ctx.place.activation)?.parent !== leader) return // an agent inside the member: notices go to the member
   const hear = async (): Promise<never> => {
     for (;;) {
       const seq = noteIn(await ctx.next((each) => noteIn(each, leader) !== undefined), leader) ?? 0
@@ -153,7 +153,7 @@ const readMessagesTool = (inbox: KnownMail): Binding => ({
 
 const waitForMessageTool = (inbox: KnownMail): Binding => ({
   verb: true,
-  // whoever waits does nothing else: its other calls come first
+  // a waiting member does nothing else, so its other calls run first
   last: true,
   spec: spec(
     'wait_for_message',

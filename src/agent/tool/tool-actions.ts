@@ -33,7 +33,7 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
     return actions.reduce((result, action) => applyAction(action, result, at), told)
   } catch (thrown) {
     const open = `the action of "${at.call.name}" failed`
-    // the journal has the words of an exception, a model never does
+    // the journal has the message of an exception, a model never sees it
     return withoutAction(
       at.ctx,
       at.call,

@@ -240,7 +240,7 @@ export function tool(
   const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
-  const both = options.execute !== undefined && options.run !== undefined // then every name is known, and the problem is another one
+  const both = options.execute !== undefined && options.run !== undefined // then all names are known, and giving both is the problem
   const checks = both
     ? { ...effectChecks, ...orchestrationChecks }
     : options.run === undefined

@@ -63,7 +63,7 @@ class TransferBinding implements Binding {
     }
   }
 
-  run(ctx: Context, call: ToolCall, _desk: ConversationState): Promise<CallResult> {
+  run(ctx: Context, call: ToolCall, _state: ConversationState): Promise<CallResult> {
     const { agent_name: to, task } = isObject(call.input) ? call.input : {}
     const problem =
       typeof to !== 'string' || to === ''

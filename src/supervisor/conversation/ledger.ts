@@ -111,7 +111,7 @@ class Ledger implements Chair {
     const first = this.#facts === undefined ? await this.#plan(ctx.scope('plan')) : undefined
     if (first !== undefined) return first
     for (;;) {
-      const progress = await this.#look(ctx.scope('progress'), table)
+      const progress = await this.#checkProgress(ctx.scope('progress'), table)
       if ('type' in progress) return progress
       const { satisfied, speaker, instruction } = progress
       if (satisfied) return this.#answer(ctx.scope('answer'))
@@ -128,7 +128,7 @@ class Ledger implements Chair {
 
   /** The last message may satisfy the request. */
   async over(ctx: Context, table: Table): Promise<SpeakerWord> {
-    const progress = await this.#look(ctx.scope('progress'), table)
+    const progress = await this.#checkProgress(ctx.scope('progress'), table)
     if ('type' in progress) return progress
     if (progress.satisfied) return this.#answer(ctx.scope('answer'))
     return this.#unfinished(
@@ -158,13 +158,13 @@ class Ledger implements Chair {
     return undefined
   }
 
-  async #look(ctx: Context, { round }: Table): Promise<LedgerProgress | LedgerEnd> {
+  async #checkProgress(ctx: Context, { round }: Table): Promise<LedgerProgress | LedgerEnd> {
     const outcome = await this.#floor.ask(ctx, this.#model, progressPrompt(this.#floor), {
       output: progressSchema(this.#floor),
     })
     if (outcome.status !== 'completed') return { type: 'ends', outcome }
     const progress = progressOf(outcome.output as JsonObject)
-    // a plan that nobody has begun with cannot stall
+    // a plan cannot stall before a member has spoken
     if (this.#isUnderWay && !progress.satisfied)
       this.#stalls = progress.stalls ? this.#stalls + 1 : Math.max(0, this.#stalls - 1)
     const data = { ...(outcome.output as JsonObject), round, stalls: this.#stalls, resets: this.#resets }

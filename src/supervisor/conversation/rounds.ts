@@ -75,7 +75,7 @@ export class Rounds implements Floor {
   readonly #ctx: Context
   readonly #edge: Edge
   /** The conversation as members and the chair see it, and the full one for later agents. */
-  #shown: Conversation
+  #visible: Conversation
   readonly #whole: Conversation
   readonly #begunAt: number
   #hops: number
@@ -95,7 +95,7 @@ export class Rounds implements Floor {
     this.#most = maxRounds
     this.#ctx = ctx
     this.#edge = edge
-    this.#shown = Conversation.of(edge)
+    this.#visible = Conversation.of(edge)
     this.#whole = Conversation.of(edge)
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
     this.ask = tableAsk(name, edge, () => this.#entries)
@@ -107,30 +107,32 @@ export class Rounds implements Floor {
     const end = await this.#rounds()
     const { outcome, why, final } = end
     this.#ctx.emit({ type: 'fact.noted', name: 'roundtable.ended', data: { why, rounds: this.#round } })
-    return this.#left(outcome.status !== 'completed' || final === true ? outcome : await this.#summed(outcome))
+    return this.#withRecord(
+      outcome.status !== 'completed' || final === true ? outcome : await this.#summarized(outcome),
+    )
   }
 
   async #rounds(): Promise<TableEnd> {
     for (;;) {
       const round = this.#ctx.scope('round')
       const isOver = this.#round >= this.#most
-      const word = await this.#chosen(round.scope('speaker'), isOver)
-      if (word.type !== 'speaks') return this.#closed(word, isOver ? 'rounds' : 'speaker')
+      const word = await this.#decide(round.scope('speaker'), isOver)
+      if (word.type !== 'speaks') return this.#endOf(word, isOver ? 'rounds' : 'speaker')
       const member = this.members.find(({ name }) => name === word.speaker)
       if (member === undefined)
         return { outcome: failed(unknownSpeaker(this.name, word.speaker, this.members)), why: 'failure' }
       this.#round++
-      const end = await this.#speaks(round, member, word)
+      const end = await this.#playRound(round, member, word)
       if (end !== undefined) return end
     }
   }
 
-  async #chosen(ctx: Context, isOver: boolean): Promise<SpeakerWord> {
+  async #decide(ctx: Context, isOver: boolean): Promise<SpeakerWord> {
     if (!isOver) return this.#chair.next(ctx, this.#table(this.#round + 1))
     return (await this.#chair.over?.(ctx, this.#table(this.#round))) ?? { type: 'done' }
   }
 
-  #closed(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: EndReason): TableEnd {
+  #endOf(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: EndReason): TableEnd {
     if (word.type === 'ends')
       return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
     if (word.answer !== undefined) return { outcome: completed(word.answer), why }
@@ -149,7 +151,7 @@ export class Rounds implements Floor {
   }
 
   /** One round. Returns an end if it was the last. */
-  async #speaks(
+  async #playRound(
     ctx: Context,
     member: Agent,
     word: Extract<SpeakerWord, { type: 'speaks' }>,
@@ -169,29 +171,29 @@ export class Rounds implements Floor {
     const outcome = await work(ctx, this.#edge, member, {
       path,
       policy,
-      conversation: this.#shown,
+      conversation: this.#visible,
       hops: this.#hops,
       task,
     })
     if (task !== undefined)
       this.#say(this.name, [{ agent: this.name, message: { role: 'assistant', content: `${name}: ${task}` } }])
     const { said, action, breaks, hops = 0 } = trailOf(outcome)
-    for (const conversation of [this.#shown, this.#whole]) conversation.add(name, said, policy.shares, outcome)
+    for (const conversation of [this.#visible, this.#whole]) conversation.add(name, said, policy.shares, outcome)
     this.#hops += hops
     this.#last = name
     if (action !== undefined) return { outcome, why: 'exit', final: true }
-    if (outcome.status !== 'completed') return this.#failed(name, outcome)
+    if (outcome.status !== 'completed') return this.#noteFailure(name, outcome)
     this.#badInARow = 0
     if (this.#answer === undefined || !isEmptyAnswer(outcome.output)) this.#answer = outcome.output
     if (breaks !== undefined) {
       ctx.emit({ type: 'loop.broken', from: breaks, iteration: this.#round - 1 })
       return { outcome: completed(this.#answer), why: 'break' }
     }
-    return this.#until(ctx)
+    return this.#checkUntil(ctx)
   }
 
   /** The other members are told of a failure, unless too many fail in a row. */
-  #failed(name: string, outcome: Outcome): TableEnd | undefined {
+  #noteFailure(name: string, outcome: Outcome): TableEnd | undefined {
     const { onFailure = 'tell' } = this.#rules
     this.#bad = withoutTrail(outcome)
     this.#badInARow++
@@ -201,7 +203,7 @@ export class Rounds implements Floor {
     return undefined
   }
 
-  async #until(ctx: Context): Promise<TableEnd | undefined> {
+  async #checkUntil(ctx: Context): Promise<TableEnd | undefined> {
     const { until } = this.#rules
     if (until === undefined) return undefined
     const table = this.#table(this.#round)
@@ -216,15 +218,15 @@ export class Rounds implements Floor {
   }
 
   /** The answer as the summary makes it. */
-  async #summed(outcome: Outcome): Promise<Outcome> {
+  async #summarized(outcome: Outcome): Promise<Outcome> {
     const { summary } = this.#rules
     if (summary === undefined) return outcome
     const ctx = this.#ctx.scope('summary')
     if (isAgent(summary)) {
       const policy = edgeOf(this.#rules.edge ?? {}, summary.name)
       const path = [...this.#ctx.place.path, summary.name]
-      const made = await work(ctx, this.#edge, summary, { path, policy, conversation: this.#shown, hops: this.#hops })
-      for (const conversation of [this.#shown, this.#whole])
+      const made = await work(ctx, this.#edge, summary, { path, policy, conversation: this.#visible, hops: this.#hops })
+      for (const conversation of [this.#visible, this.#whole])
         conversation.add(summary.name, trailOf(made).said, policy.shares, made)
       if (made.status === 'completed') this.#answer = made.output
       return made
@@ -240,11 +242,11 @@ export class Rounds implements Floor {
   }
 
   /** The outcome with its handoff record. */
-  #left(outcome: Outcome): Outcome {
+  #withRecord(outcome: Outcome): Outcome {
     const { action } = trailOf(outcome)
-    // an exit of the work under the nearest leader is this table's end, and goes no further
+    // an exit of the work under the nearest leader ends this table and goes no further
     const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
-    const left = passed === undefined ? this.#fitted(withoutTrail(outcome)) : withoutTrail(outcome)
+    const left = passed === undefined ? this.#checked(withoutTrail(outcome)) : withoutTrail(outcome)
     this.#sayAnswer(left)
     return withTrail(left, {
       said: this.#whole.said,
@@ -260,7 +262,7 @@ export class Rounds implements Floor {
       this.#whole.add(this.name, [{ agent: this.name, message: { role: 'assistant', content: text }, answer: true }])
   }
 
-  #fitted(outcome: Outcome): Outcome {
+  #checked(outcome: Outcome): Outcome {
     const { output: schema } = this.#rules
     if (outcome.status !== 'completed' || schema === undefined) return outcome
     const { output } = outcome
@@ -276,17 +278,17 @@ export class Rounds implements Floor {
   }
 
   reset(): void {
-    this.#shown = Conversation.of(this.#edge)
+    this.#visible = Conversation.of(this.#edge)
   }
 
   #say(by: string, said: readonly HistoryEntry[]): void {
-    this.#shown.add(by, said)
+    this.#visible.add(by, said)
     this.#whole.add(by, said)
   }
 
   /** The conversation as the chair sees it. */
   get #entries(): readonly HistoryEntry[] {
-    return this.#shown.whole(this.name)
+    return this.#visible.whole(this.name)
   }
 
   #table(round: number): Table {

@@ -1,10 +1,10 @@
 /**
- * Attempts: the work of one delegation, from its slot to an end that counts.
+ * Attempts: the work of one delegation, from its slot to its final end.
  *
- * Owns: the slots of a leader, the order of the attempts, stopping a delegation. Does not own: one attempt, its time
- * limit and the retry rule (../worker/worker-task.ts), what the leader's hooks say of an end (delegations.ts),
- * delegations that go on while their leader does something else (agent/loop/background.ts).
- * Holds: K8: a stop reaches a delegation wherever it stands: before its slot, at work, between two attempts.
+ * Owns: the slots of a leader, the order of attempts, stopping a delegation. Does not own: one attempt, its time limit
+ * and the retry rule (../worker/worker-task.ts), what the leader's hooks do with an end (delegations.ts), background
+ * delegations (../../agent/loop/background.ts).
+ * Holds: K8: a stop reaches a delegation at every stage: before its slot, at work, between two attempts.
  */
 import {
   failure,
@@ -35,22 +35,22 @@ import { mayAsk } from './worker-questions.ts'
 export interface DelegationEntry extends SlotWaiter {
   readonly worker: string
   readonly callId: string
-  /** How a model may name it. */
+  /** The label that models use. */
   readonly label: string
-  /** Of its last attempt. */
+  /** The activation of its last attempt. */
   id: ActivationId | undefined
-  /** Of its last attempt, without the trail. */
+  /** The outcome of its last attempt, without the handoff record. */
   outcome: Outcome | undefined
   /**
-   * What is handed on of it: forwarded, referred to, shown to later workers. Undefined until its hook has had its say,
-   * and where there is nothing.
+   * The output that may be forwarded, referred to and shown to later workers. Undefined until its hook has decided, and
+   * if there is none.
    */
   output: Json | undefined
-  /** What later work of its thread is shown of it, as its hook lets it. */
+  /** What later work of its thread remembers of it, as its hook allows. */
   remembered: string | undefined
-  /** `pending`: it has no slot yet, or waits for its next attempt. `waiting`: for a human. */
+  /** `pending`: waits for a slot or its next attempt. `waiting`: waits for a human. */
   state: 'pending' | 'running' | 'waiting' | 'ended'
-  /** Why it is to end. */
+  /** Why it is being stopped. */
   stopped: string | undefined
 }
 
@@ -68,14 +68,14 @@ export const newEntry = (worker: string, callId: string, label: string): Delegat
   leave: undefined,
 })
 
-/** What a delegation needs of its leader: the state of a model agent has it, and a leader that is code is given one. */
+/** What a delegation needs of its leader: a model agent's conversation state, or the substitute of a code leader. */
 export type LeaderState = Pick<ConversationState, 'edge' | 'turn' | 'tell' | 'view'> &
   Partial<Pick<ConversationState, 'messages' | 'hooks' | 'stopCalls'>>
 
-/** Whoever gets the work, as far as a delegation depends on it. Every `Agent` is one. */
+/** The worker, as far as a delegation needs it. Every `Agent` is one. */
 export type Worker = Receiver & { readonly inputSchema?: Schema }
 
-/** A delegation under way. */
+/** A delegation in progress. */
 export interface Job {
   readonly ctx: Context
   readonly call: ToolCall
@@ -84,17 +84,17 @@ export interface Job {
   readonly policy: WorkerDelegation
   readonly entry: DelegationEntry
   readonly turn: number
-  /** It works while its leader does something else. */
+  /** It works in the background. */
   readonly deferred: boolean
   brief: Brief
-  /** Hears that it begins (true) or ceases to wait for a human. */
+  /** Called when it begins (true) or ceases to wait for a human. */
   readonly onWait: ((waiting: boolean) => void) | undefined
-  /** After whom the next attempt comes. */
+  /** The activation that the next attempt follows. */
   after: ActivationId | undefined
   readonly grant: { -readonly [K in keyof LeaderGrant]: LeaderGrant[K] }
 }
 
-/** How one attempt has ended. */
+/** The end of one attempt. */
 export interface AttemptEnd {
   readonly id: ActivationId
   readonly outcome: Outcome
@@ -104,25 +104,25 @@ export interface AttemptEnd {
   readonly attempt: number
 }
 
-/** Who is told of ends. */
+/** Listens to the ends of attempts. */
 export interface AttemptListener {
-  /** An attempt has ended. What the leader's model is told of it, should there be no other. */
+  /** An attempt has ended. Returns the result for the leader's model, if no further attempt follows. */
   completed(job: Job, ended: AttemptEnd): Promise<CallResult>
-  /** The leader is cancelled while it works; undefined if nobody wants to hear that. */
+  /** The leader is cancelled during the work. Undefined: no hook needs to know. */
   abandoned(job: Job): ((job: Job, ended: AttemptEnd) => Promise<unknown>) | undefined
-  /** The worker, or somebody below it, asks something. */
+  /** The worker, or one below it, asks a question. */
   asked(job: Job, question: LeaderQuestion): Promise<Reply>
 }
 
-/** How many may work at once; absent: all. */
+/** How many workers may work at once. Absent: all. */
 export interface Concurrency {
   readonly all: number | undefined
-  /** Of those that work in the background. */
+  /** For background work. */
   readonly background: number | undefined
 }
 
 export class Attempts {
-  /** Why nothing is delegated any more. */
+  /** Why no further delegation may begin. */
   bailed: string | undefined
   readonly #slots: Slots
   readonly #background: Slots
@@ -141,14 +141,14 @@ export class Attempts {
     })
   }
 
-  /** What its leader's wait hears; for timers beside its workers. */
+  /** The wait of its leader; also for timers. */
   get watch(): Watch {
     return this.#watch
   }
 
   /**
-   * The delegations under way of this name: an activation's id, a label (of a hedged one, and of several at once, all),
-   * or the model's id of a call.
+   * The pending delegations of this name: the id of an activation, a label (for a hedge or a race: all of its
+   * delegations), or the model's id of a call.
    */
   find(name: string): readonly DelegationEntry[] {
     const open = [...this.#open.keys()]
@@ -160,28 +160,28 @@ export class Attempts {
     return ways.map((is) => open.filter(is)).find(({ length }) => length > 0) ?? []
   }
 
-  /** Stops one delegation; nothing if it has ended. Its end is still told. */
+  /** Stops one delegation, unless it has ended. Its end is still reported. */
   stop(entry: DelegationEntry, reason: string): void {
     const ctx = this.#open.get(entry)
     if (ctx === undefined || entry.stopped !== undefined) return
     entry.stopped = reason
-    // before its worker begins, a hook or a memory is asked, which may never answer
+    // before its worker begins, a hook or a memory runs, which may never answer
     if (entry.id === undefined) ctx.stopFunctions(reason)
     else if (entry.outcome === undefined) ctx.stop(entry.id, reason)
     entry.leave?.()
   }
 
-  /** Stops every delegation that is under way; none begins any more. */
+  /** Stops all pending delegations; no further ones may begin. */
   bail(why: string): void {
     this.bailed = why
     for (const [entry, ctx] of this.#open) {
       this.stop(entry, why)
-      // nobody hears what a hook has to say to an end any more
+      // the reply of a hook to this end is no longer needed
       if (entry.outcome !== undefined) ctx.stopFunctions(why)
     }
   }
 
-  /** Its leader has ended: as a bail, but those that have ended are still told to their hooks. Whom it stops. */
+  /** The leader has ended: stops all pending delegations, but hooks still receive ends. Returns the stopped ones. */
   leave(why: string): readonly DelegationEntry[] {
     this.bailed ??= why
     const open = [...this.#open.keys()]
@@ -189,7 +189,7 @@ export class Attempts {
     return open
   }
 
-  /** Known from now on, so that it can be stopped before it begins. */
+  /** Registers a delegation, so that it can be stopped before it begins. */
   open(entry: DelegationEntry, ctx: Context): void {
     this.#open.set(entry, ctx)
   }
@@ -199,7 +199,7 @@ export class Attempts {
     this.#open.delete(entry)
   }
 
-  /** The work, to the attempt that counts. A failure says why it never began. */
+  /** Runs the attempts up to the final one. A failure says why none began. */
   async work(job: Job): Promise<CallResult | Failure> {
     let told: CallResult | undefined
     for (let attempt = 1; ; attempt++) {
@@ -221,7 +221,7 @@ export class Attempts {
         if (!('id' in ended)) return told ?? ended
         if (told === undefined) throw new Error('unreachable')
         delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
-        if (delayMs === undefined) return this.#settled(job, ended, told)
+        if (delayMs === undefined) return this.#countEnd(job, ended, told)
         job.after = ended.id
       } finally {
         for (const each of slots) each.give()
@@ -230,13 +230,13 @@ export class Attempts {
     }
   }
 
-  /** A delegation has ended for good: its leader counts how many fail in a row. */
-  #settled({ ctx }: Job, { outcome }: AttemptEnd, told: CallResult): CallResult {
+  /** The final end of a delegation. Its leader counts failures in a row. */
+  #countEnd({ ctx }: Job, { outcome }: AttemptEnd, told: CallResult): CallResult {
     streakOf(ctx).note(outcome)
     return told
   }
 
-  /** Why it may not begin, or not again. */
+  /** Why it may not begin, or not begin again. */
   refusal({ stopped }: DelegationEntry): Failure | undefined {
     if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
     return stopped !== undefined
@@ -244,7 +244,7 @@ export class Attempts {
       : undefined
   }
 
-  /** One worker, from its start to its end. */
+  /** One attempt: one worker, from its start to its end. */
   async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<AttemptEnd | Failure> {
     const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after } = job
     const begunAt = ctx.now().getTime()
@@ -278,7 +278,7 @@ export class Attempts {
     return { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
   }
 
-  /** A leader that is cancelled hears of no end any more; its hook does. */
+  /** A cancelled leader receives no more ends, but its hook does. */
   #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
     const abandoned = this.#hearing.abandoned(job)
     if (abandoned === undefined) return
@@ -296,7 +296,7 @@ export class Attempts {
     )
   }
 
-  /** Milliseconds until another attempt; undefined: there is none. */
+  /** Milliseconds until the next attempt; undefined: no further attempt. */
   #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: AttemptEnd): number | undefined {
     if (retry === undefined || entry.stopped !== undefined || this.bailed !== undefined) return undefined
     if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return undefined
@@ -320,7 +320,7 @@ export class Attempts {
     return retryDelay(ctx, retry, { attempt, retryAfterMs, isWorthIt })
   }
 
-  /** The time before the next attempt. False if it was stopped meanwhile. */
+  /** Waits before the next attempt. False if it was stopped meanwhile. */
   #pause({ ctx, entry }: Job, delayMs: number): Promise<boolean> {
     entry.state = 'pending'
     return new Promise((resolve, reject) => {
@@ -338,6 +338,6 @@ export class Attempts {
 }
 
 const finalClasses: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
-/** Whether another attempt may end better. */
+/** Whether another attempt may succeed. */
 const mayPass: NonNullable<DelegationRetry['when']> = (outcome) =>
   outcome.status !== 'failed' || !finalClasses.has(outcome.failure.class)

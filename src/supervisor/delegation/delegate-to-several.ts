@@ -1,5 +1,5 @@
 /**
- * Several workers on one brief, for a leader that is code: `delegateToSeveral`.
+ * `delegateToSeveral`: a race of workers on one brief, for leaders that are code.
  *
  * Owns: its options, their checks, its result. Does not own: how a race is decided (../worker/race.ts), one worker
  * (../worker/worker-task.ts), the verb of a model (../delegate-tools.ts).
@@ -31,45 +31,45 @@ import { isAnswer, keepProblem, race, voteOf, type HedgeStart, type Keep, type R
 import { Watch } from '../worker/watch.ts'
 import { startTask } from '../worker/worker-task.ts'
 
-/** How `delegateToSeveral` decides, and what each worker is given besides the brief. */
+/** How `delegateToSeveral` decides, and what each worker gets besides the brief. */
 export interface SeveralOptions<O = Json> extends DelegateOptions {
   readonly keep: Keep
   /**
-   * Whether an end is good enough to count. Pure; a throw is the caller's. Default: completed, with an answer that is
-   * not empty.
+   * Whether an end counts as good. Pure; a throw goes to the caller. Default: completed with an answer that is not
+   * empty.
    */
   readonly good?: (outcome: Outcome<O>) => boolean
   /**
-   * What an answer is a vote for: the same text, the same vote. Pure. Default: the text without white space around it,
-   * or JSON with sorted names.
+   * What an answer votes for: equal texts are equal votes. Pure. Default: the text without surrounding white space, or
+   * JSON with sorted names.
    */
   readonly same?: (output: O) => string
   /**
-   * The next worker begins only so many milliseconds after the one before, or at once when one has ended badly.
-   * Default: all begin at once.
+   * The next worker starts this many milliseconds after the one before, or at once when one ends badly. Default: all
+   * start at once.
    */
   readonly hedgeAfterMs?: number
-  /** Milliseconds of working time for each worker. Then it is stopped, and has `timed-out`. Default: no limit. */
+  /** Milliseconds of working time for each worker. After that it is stopped, with `timed-out`. Default: no limit. */
   readonly timeoutMs?: number
 }
 
-/** One of several workers, and how it has ended. */
+/** One of the workers and its end. */
 export interface SeveralEnd<O = Json> {
   readonly worker: string
-  /** Undefined if it could not be started; then its outcome says why. */
+  /** Undefined if it could not start; its outcome says why. */
   readonly activation: ActivationId | undefined
   readonly outcome: Outcome<O>
-  /** Of it and everybody below it; also if it was stopped. */
+  /** Its usage and that of all workers below it, also if it was stopped. */
   readonly usage: Usage
 }
 
 /**
- * What has come of several workers. `output`: the answer that was kept; with `keep: <number>` all of them, in the order
- * of the workers.
+ * The result of several workers. `output`: the kept answer; with `keep: <number>` all kept answers, in the order of the
+ * workers.
  */
 export type SeveralResult<O = Json> = {
   readonly kept: readonly SeveralEnd<O>[]
-  /** All that began, in the order in which they were named. */
+  /** All that began, in the order of the list. */
   readonly all: readonly SeveralEnd<O>[]
 } & (
   | { readonly status: 'decided'; readonly output: O | readonly O[] }
@@ -86,12 +86,12 @@ const severalNames: NamesOf<SeveralOptions> = {
 }
 
 /**
- * Gives several workers the same brief, or each its own (`[worker, brief]`), and keeps what `options.keep` says; the
- * others are stopped. Resolves when everybody has ended. Nothing is thrown for workers that fail: if not enough of them
- * answer, it is `undecided`. The same worker may stand in the list twice. Rejects with `input.invalid` for options that
- * make no sense, and with `Cancelled`. It starts workers of its own: in the `run` of a supervisor its hooks and filters
- * are not asked, and `run.delegations()` has no rows of it; what was kept is in the journal (`delegation.decided`), and
- * everybody is in `run.view()`.
+ * Gives several workers the same brief, or each its own (`[worker, brief]`), and keeps answers as `options.keep` says;
+ * the others are stopped. Resolves when all have ended. Failed workers throw nothing: without enough answers the result
+ * is `undecided`. A worker may be listed twice. Rejects with `input.invalid` for invalid options, and with `Cancelled`.
+ * It starts its own workers: in the `run` of a supervisor, the supervisor's hooks and filters are not used, and
+ * `run.delegations()` does not list them. The journal records what was kept (`delegation.decided`), and `run.view()`
+ * shows all workers.
  */
 export async function delegateToSeveral<A extends Agent>(
   ctx: Context,
@@ -147,10 +147,10 @@ function mustBeSeveralOptions(workers: readonly unknown[], options: SeveralOptio
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
 }
 
-/** One worker of a leader that is code. */
+/** A worker in the race. */
 interface RacingWorker {
   readonly watch: Watch
-  /** How those at work are stopped. */
+  /** How to stop pending workers. */
   readonly open: Map<string, (reason: string) => void>
   readonly worker: Agent
   readonly brief: Json

@@ -1,10 +1,10 @@
 /**
- * Hooks of a delegation: what a leader's own code may say before, between and after.
+ * Delegation hooks: the leader's own code before, during and after a delegation.
  *
- * Owns: what hooks are told and may answer, the check of their words, the fact that records one that failed.
- * Does not own: when they are asked and what becomes of their word (delegations.ts).
- * Holds: K3, K10: each hook is a step, so it runs once per delegation, also across resume and replay; what it returns
- * is JSON and recorded. It may do as it likes: it may wait, and be asynchronous.
+ * Owns: what hooks receive and may answer, the check of their replies, the fact about a failed hook. Does not own: when
+ * they are called and what their replies do (delegations.ts).
+ * Holds: K3, K10: each hook is a step, so it runs once per delegation, also across resume and replay. Its reply is JSON
+ * and recorded. It may be asynchronous.
  */
 import {
   copy,
@@ -24,10 +24,13 @@ import type { Brief, Edge, EdgeMessage, Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 
-/** What every hook is told. */
+/** What every hook receives. */
 export interface DelegationMoment {
   readonly worker: string
-  /** The leader's name for it: `d1` for its first call to delegate, `d2` for the second. The same over resume. */
+  /**
+   * The label of the delegation: `d1` for the leader's first call to delegate, `d2` for the second. Stable across
+   * resume.
+   */
   readonly delegation: string
   /** The model's id of the call. */
   readonly callId: string
@@ -38,104 +41,105 @@ export interface DelegationMoment {
   readonly path: readonly string[]
   readonly run: RunId
   readonly caller: Caller
-  /** What the worker is asked to do: its instructions, or its typed input as JSON text. With references expanded. */
+  /** The worker's task: its instructions, or its typed input as JSON text. References are expanded. */
   readonly prompt: string
-  /** The typed input, for a worker that takes one. */
+  /** The typed input, for workers that take one. */
   readonly input?: Json
 }
 
-/** What `onStart` is told. */
+/** What `onStart` receives. */
 export interface DelegationStart extends DelegationMoment {
-  /** What was said in the leader's conversation: no system text, no calls, no results of tools. */
+  /** The leader's conversation without system text, calls and results. */
   readonly messages: readonly EdgeMessage[]
 }
 
-/** What `onStart` may answer. Nothing: go on as it is. */
+/** The reply of `onStart`. Nothing: no change. */
 export type DelegationStartWord =
   | { readonly proceed: false; readonly reason?: string }
   | {
       readonly proceed?: true
-      /** In place of the instructions; a mistake for a worker that takes a typed input. */
+      /** Replaces the instructions. Invalid for workers with a typed input. */
       readonly prompt?: string
-      /** In place of the typed input; checked like the first one. A mistake for a worker that takes instructions. */
+      /** Replaces the typed input and is validated like it. Invalid for workers that take instructions. */
       readonly input?: Json
-      /** Added to the worker's own instructions, after an empty line. */
+      /** Appended to the worker's own instructions, after an empty line. */
       readonly instructions?: string
-      /** The worker's turns, also above those of its definition. What is left to the leader still holds. */
+      /**
+       * The worker's limit of turns, which may exceed that of its definition. The leader's remaining budget still
+       * holds.
+       */
       readonly turns?: number
-      /** Added to the caller's metadata, for this worker and everybody below it. */
+      /** Added to the caller's metadata, for this worker and all workers below it. */
       readonly metadata?: JsonObject
     }
 
-/** What `filterMessages` is told. */
+/** What `filterMessages` receives. */
 export interface DelegationMessages extends DelegationMoment {
-  /** What would cross: what the context policy lets through, by default the whole conversation. */
+  /** The messages that would cross: what the context policy allows, by default the whole conversation. */
   readonly messages: readonly EdgeMessage[]
 }
 
-/** What `onComplete` is told. */
+/** What `onComplete` receives. */
 export interface DelegationEnd extends DelegationMoment {
-  /** The worker's activation. Its journal has everything that it did. */
+  /** The worker's activation. Its journal records everything it did. */
   readonly id: ActivationId
-  /** From 1; more only where the delegation is tried again. */
+  /** From 1; above 1 only after a retry. */
   readonly attempt: number
   readonly status: Outcome['status']
   readonly outcome: Outcome
-  /** What the leader's model is about to be told. */
+  /** The result that the leader's model would see. */
   readonly text: string
-  /**
-   * Of the worker and everybody below it. Absent where it is not known yet: a worker that was stopped with its leader.
-   */
+  /** The usage of the worker and all workers below it. Absent if unknown: the worker was stopped with its leader. */
   readonly usage?: Usage
   readonly durationMs: number
-  /** What the worker said and did, with `results: 'report'` or `'full'`; as far as it got. */
+  /** What the worker said and did, with `results: 'report'` or `'full'`, as far as it got. */
   readonly said?: readonly HistoryEntry[]
   /**
-   * Ends the leader's work with this answer, or with what its model would have been told. The other delegations are
+   * Ends the leader's work with this answer, or with the result that its model would have seen. Other delegations are
    * stopped. The same as returning `bail`.
    */
   readonly bail: (answer?: string) => void
 }
 
-/** What `onComplete` may answer. Nothing: the result is told as it is. */
+/** The reply of `onComplete`. Nothing: the result stays as it is. */
 export interface DelegationEndWord {
-  /** Told to the leader's model instead; what the worker answered stays in the journal, and a failure stays one. */
+  /**
+   * Replaces the result for the leader's model. The journal keeps the worker's answer, and a failure stays a failure.
+   */
   readonly result?: string
-  /** Told to the leader's model before it is asked again, as a user's note. */
+  /** A user's note to the leader's model before its next call. */
   readonly feedback?: string
-  /** Ends the leader's work: with this answer, or with what it would have been told. */
+  /** Ends the leader's work with this answer, or with the result that its model would have seen. */
   readonly bail?: boolean | { readonly answer: string }
 }
 
 /**
- * A leader's code around each of its delegations. Each hook has a deadline (`deadlines.functionMs`), and `io.signal`
- * says when its answer is not waited for any more: its time is over, or its delegation is stopped.
+ * The leader's hooks around each of its delegations. Each hook has a deadline (`deadlines.functionMs`). `io.signal`
+ * aborts when its reply is no longer needed: its time is over, or its delegation is stopped.
  */
 export interface DelegationHooks {
-  /**
-   * Before a worker is started: go on, refuse, or change what it is asked. Not asked for calls that are refused anyway.
-   */
+  /** Before a worker starts: continues, refuses, or changes its task. Not called for calls that are refused anyway. */
   readonly onStart?: (start: DelegationStart, io: StepIO) => HookReply<DelegationStartWord>
   /**
-   * What of the leader's conversation crosses. Asked after `onStart`, never for a delegation that it refused. If it
-   * fails, nothing crosses; to return nothing is a failure too.
+   * The messages of the leader's conversation that cross. Called after `onStart`, unless that refused. If it fails or
+   * returns nothing, nothing crosses.
    */
   readonly filterMessages?: (
     given: DelegationMessages,
     io: StepIO,
   ) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
-  /** When a worker has ended in whatever way; not for a delegation that never began. */
+  /** After a worker has ended in any way. Not called for a delegation that never began. */
   readonly onComplete?: (end: DelegationEnd, io: StepIO) => HookReply<DelegationEndWord>
   /**
-   * What becomes of a delegation whose hook throws, or answers what it may not. `strict` (default): a failed `onStart`
-   * or `filterMessages` refuses it, a failed `onComplete` makes a failed result of a good one. `lenient`: it goes on as
-   * if the hook had said nothing, but a failed `filterMessages` lets nothing through. The journal has `hook.failed`
-   * either way.
+   * What happens if a hook throws or returns an invalid reply. `strict` (default): a failed `onStart` or
+   * `filterMessages` refuses the delegation, and a failed `onComplete` turns a good result into a failed one.
+   * `lenient`: the hook is ignored, but after a failed `filterMessages` nothing crosses. Either way the journal has
+   * `hook.failed`.
    */
   readonly hookErrors?: 'strict' | 'lenient'
 }
 
-/** Where a hook is asked: whose it is, for the journal. */
+/** A hook call and its delegation, for the journal. */
 export interface DelegationHookCall {
   readonly hook: string
   readonly worker?: string
@@ -143,13 +147,10 @@ export interface DelegationHookCall {
   readonly delegation?: string
 }
 
-/**
- * What a hook is given is its own: what it changes in it changes nothing, so that a replay, which does not ask it,
- * agrees.
- */
+/** Copies what a hook receives. Its changes have no effect, so that a replay, which does not call it, agrees. */
 export const ownCopy = <T>(moment: T): T => copy(moment as Json) as T
 
-/** Asks a hook, once. `read` says what is wrong with its word. */
+/** Calls a hook once. `read` returns the problem of its reply. */
 export const askHook = <W>(
   ctx: Context,
   { hook, ...about }: DelegationHookCall,
@@ -157,7 +158,7 @@ export const askHook = <W>(
   read: (word: Json) => string | undefined,
 ): ReturnType<typeof callHook<W>> => callHook<W>(ctx, hook, ask, read, about)
 
-/** The hooks that the start of this run has put around the leader's delegations. */
+/** The hooks that the start of this run put around the leader's delegations. */
 export function delegationHooksOfStart(ctx: Context, { run: { hooks } }: Edge): DelegationHooks | undefined {
   const given = hooks?.delegation
   if (given === undefined) return undefined
@@ -171,8 +172,8 @@ export function delegationHooksOfStart(ctx: Context, { run: { hooks } }: Edge): 
 }
 
 /**
- * What two hooks have said of one end: the later result is told, feedback of both is, and either may end the leader's
- * work. Pure.
+ * Merges the replies of two hooks: the later result counts, the feedback of both is kept, and either may end the
+ * leader's work. Pure.
  */
 export function mergeEndWords(
   first: DelegationEndWord | undefined,
@@ -207,7 +208,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 const optional = (value: unknown, type: string, name: string): string | undefined =>
   !isGiven(value) || typeof value === type ? undefined : `${name} is no ${type}`
 
-/** What is wrong with the word of `onStart` on a delegation of this brief. `schema`: what the worker takes. */
+/** The problem of a reply of `onStart`. `schema`: that of the worker's input. */
 export function startProblem(word: Json, brief: Brief, schema: Schema | undefined): string | undefined {
   const wrong = hookReplyProblem(word, startNames)
   if (wrong !== undefined || !isObject(word)) return wrong
@@ -229,7 +230,7 @@ export function startProblem(word: Json, brief: Brief, schema: Schema | undefine
   )
 }
 
-/** What is wrong with the word of `onComplete`. */
+/** The problem of a reply of `onComplete`. */
 export function endProblem(word: Json): string | undefined {
   const wrong = hookReplyProblem(word, endNames)
   if (wrong !== undefined || !isObject(word)) return wrong

@@ -1,9 +1,9 @@
 /**
- * Delegation race: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a
- * delegation of its own, with every hook.
+ * Delegation race: several delegations of one brief, by the model's choice or as a hedge. Each is a delegation of its
+ * own, with all hooks.
  *
- * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided
- * (../worker/race.ts), one delegation (delegations.ts).
+ * Owns: their labels, the result for the leader's model. Does not own: how it is decided (../worker/race.ts), one
+ * delegation (delegations.ts).
  */
 import type { Json } from '../../core/index.ts'
 import type { CallResult } from '../../agent/index.ts'
@@ -14,19 +14,19 @@ import { newEntry, type Attempts, type DelegationEntry, type LeaderState, type W
 import type { Reference } from './references.ts'
 import { isAnswer, race, voteOf, type RaceDecision, type HedgeStart, type Keep, type RaceRule } from '../worker/race.ts'
 
-/** What a call asks for. */
+/** A request to delegate. */
 export interface DelegationRequest {
   readonly worker: string
   readonly brief: Brief
-  /** Results to be put before the instructions. */
+  /** Results to put before the instructions. */
   readonly refs?: readonly Reference[]
-  /** Turns that the leader's model wants to give. It can only lessen those of the worker's definition. */
+  /** The model's limit of turns. It can only lower that of the worker's definition. */
   readonly turns?: number
-  /** Its leader does not wait for it. */
+  /** It works in the background. */
   readonly deferred?: boolean
 }
 
-/** One delegation that is about to be. */
+/** One delegation about to begin. */
 export interface DelegationCall {
   readonly ctx: Context
   readonly call: ToolCall
@@ -34,7 +34,7 @@ export interface DelegationCall {
   readonly worker: Worker
   readonly asked: DelegationRequest
   readonly entry: DelegationEntry
-  /** Of a worker in a race. */
+  /** For a worker in a race. */
   readonly hedge?: HedgeStart
 }
 
@@ -45,7 +45,7 @@ export interface SharedDelegation extends Omit<DelegationCall, 'worker' | 'asked
   readonly keep: Keep
 }
 
-/** One delegation in a race, and what its leader's model is told of its end. */
+/** One delegation of a race, with its result for the leader's model. */
 interface RaceResult {
   readonly entry: DelegationEntry
   readonly result: CallResult
@@ -55,18 +55,21 @@ export class DelegationRace {
   readonly #attempts: Attempts
   readonly #give: (given: DelegationCall) => Promise<CallResult>
 
-  /** `give`: one delegation, from its hooks to what its leader's model is told. */
+  /** `give`: runs one delegation, from its hooks to the result for the leader's model. */
   constructor(attempts: Attempts, give: (given: DelegationCall) => Promise<CallResult>) {
     this.#attempts = attempts
     this.#give = give
   }
 
-  /** Those of a call, labelled after it. */
+  /** The delegations of a call, with labels derived from its label. */
   entries({ workers, call }: SharedDelegation, label: string): readonly DelegationEntry[] {
     return workers.map((worker, i) => newEntry(worker.name, call.id, `${label}.${i + 1}`))
   }
 
-  /** One brief for several workers. What the model is told, and whose output counts as that of the call. */
+  /**
+   * Gives one brief to several workers. Returns the result for the model, and the delegation whose output counts as
+   * that of the call.
+   */
   async several(
     { workers, brief, keep, ...shared }: SharedDelegation,
     entries: readonly DelegationEntry[],
@@ -88,7 +91,8 @@ export class DelegationRace {
   }
 
   /**
-   * A delegation, and another one beside it should it be slow. Whichever answers first, it is the result of the first.
+   * Runs a delegation, and a second one beside it if it is slow. The first good answer is the result of the first
+   * delegation.
    */
   async hedged(given: DelegationCall, afterMs: number, beside: Worker): Promise<CallResult> {
     const { call, entry, asked } = given
@@ -116,7 +120,7 @@ export class DelegationRace {
         return each.entry.id
       },
       begin: async (scope: Context, hedge: HedgeStart): Promise<RaceResult> => {
-        // to stop a delegation is to stop its hedge, too
+        // stopping a delegation also stops its hedge
         if (rule.hedgeAfterMs !== undefined) each.entry.stopped ??= first.stopped
         return { entry: each.entry, result: await this.#give({ ...each, ctx: scope, hedge }) }
       },

@@ -1,12 +1,10 @@
 /**
- * Delegations: all of one activation of a leader, and the way of one of them: asked for, looked at by the leader's
- * hooks, worked on, told.
+ * Delegations: all delegations of one activation of a leader, and the steps of each: request, hooks, work, result.
  *
- * Owns: the order of these steps (spec delegation M2), the list of what was delegated, that a hook which bails stops
- * the others.
- * Does not own: the options (options.ts), what hooks may say (delegation-hooks.ts), the tools by which a model delegates
- * (../delegate-tools.ts), what an edge is (../edge). Lives in memory; replay makes it again from the same calls and the recorded
- * words of the hooks (K1, K3).
+ * Owns: the order of these steps (spec delegation M2), the list of delegations, that a bailing hook stops the others.
+ * Does not own: the options (options.ts), what hooks may say (delegation-hooks.ts), the tools by which a model
+ * delegates (../delegate-tools.ts), the edge (../../edge). Lives in memory; replay rebuilds it from the same calls and
+ * the recorded replies of hooks (K1, K3).
  */
 import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { BackgroundWork, defaultTurns, isBlank, refuse, type ModelAccess, type CallResult } from '../../agent/index.ts'
@@ -64,19 +62,19 @@ import { endText, handedOnOutput, rememberedText, resultOfCall } from './result-
 export type { DelegationEntry, LeaderState, Worker } from './attempts.ts'
 export type { DelegationRequest, SharedDelegation } from './delegation-race.ts'
 
-/** Where a call to delegate stands among the others. Empty until it has become a delegation. */
+/** The position of a call to delegate among the others. Empty until it has become a delegation. */
 export interface DelegationPosition {
   readonly callId: string
   /** `d1` for the first call, `d2` for the second, … */
   readonly label: string
   entry: DelegationEntry | undefined
-  /** All that were given the same brief by this call. */
+  /** All delegations of this call, if it started a race. */
   race?: readonly DelegationEntry[]
 }
 
 /** All delegations of one activation of a leader. */
 export class Delegations {
-  /** Those that its leader does not wait for. Only a leader that lets it tell of their ends may defer any. */
+  /** Background delegations. Only for leaders that can be told of their ends. */
   readonly background: BackgroundWork
   readonly #leader: string
   readonly #policy: Delegation
@@ -98,18 +96,18 @@ export class Delegations {
     this.#attempts = new Attempts(
       { all: concurrency, background: planOf(policy)?.concurrency },
       {
-        completed: (job, ended) => this.#completed(job, ended),
+        completed: (job, ended) => this.#resultOf(job, ended),
         abandoned: (job) => {
           const all = this.#layers(job).filter(({ onComplete }) => onComplete !== undefined)
           if (all.length === 0) return undefined
           return async (again, ended) => {
-            for (const layer of all) await this.#asked(layer, again, ended, undefined)
+            for (const layer of all) await this.#callOnComplete(layer, again, ended, undefined)
           }
         },
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
-    this.#race = new DelegationRace(this.#attempts, (given) => this.#given(given, true))
+    this.#race = new DelegationRace(this.#attempts, (given) => this.#delegateOne(given, true))
     this.background = new BackgroundWork(planOf(policy))
     this.#verbs = verbs
   }
@@ -119,14 +117,14 @@ export class Delegations {
     return this.#places.flatMap(({ entry, race }) => race ?? (entry === undefined ? [] : [entry]))
   }
 
-  /** Taken as soon as a call is known, so that the order of the calls counts, not that of approvals or ends. */
+  /** Taken as soon as a call arrives, so that the order of calls counts, and not that of approvals or ends. */
   place(call: ToolCall): DelegationPosition {
     const place: DelegationPosition = { callId: call.id, label: `d${this.#places.length + 1}`, entry: undefined }
     this.#places.push(place)
     return place
   }
 
-  /** Asks the hooks, starts the worker, waits for its end, asks the hooks again. */
+  /** Calls the hooks, runs the worker, and calls the hooks again. */
   async run(
     ctx: Context,
     call: ToolCall,
@@ -139,11 +137,11 @@ export class Delegations {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
-    if (hedge === undefined) return this.#given(given)
-    return this.#dispatched(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
+    if (hedge === undefined) return this.#delegateOne(given)
+    return this.#dispatch(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
   }
 
-  /** One brief for several workers; what is kept counts as the result of the call. */
+  /** Gives one brief to several workers. The kept answer is the result of the call. */
   async several(shared: SharedDelegation, place: DelegationPosition): Promise<CallResult> {
     place.race = this.#race.entries(shared, place.label)
     const { counts, ...told } = await this.#race.several(shared, place.race)
@@ -151,8 +149,8 @@ export class Delegations {
     return told
   }
 
-  /** Whether its leader waits. */
-  #dispatched(
+  /** Runs the work, in the background if requested. */
+  #dispatch(
     { ctx, call, worker, asked, entry }: DelegationCall,
     work: () => Promise<CallResult>,
   ): Promise<CallResult> | CallResult {
@@ -171,8 +169,8 @@ export class Delegations {
   }
 
   /**
-   * Stops delegations under way by the name that a model gives them, and waits until those that nobody waits for have
-   * ended. What was stopped.
+   * Stops pending delegations by the name that a model uses, and waits for the ends of background ones. Returns those
+   * that were stopped.
    */
   async stop(name: string, reason: string): Promise<readonly DelegationEntry[]> {
     const found = this.#attempts.find(name)
@@ -182,17 +180,16 @@ export class Delegations {
   }
 
   /**
-   * One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits,
-   * whatever its leader does.
+   * One delegation, from its hooks to the result for the leader's model. `inside`: its caller waits for it in any case.
    */
-  async #given(given: DelegationCall, inside = false): Promise<CallResult> {
+  async #delegateOne(given: DelegationCall, inside = false): Promise<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
     const { label } = entry
     const policy = policyFor(this.#policy, worker.name)
     const deferred = asked.deferred === true
     const refusal = (): Failure | undefined => this.#attempts.refusal(entry)
-    const brief = this.#referring(ctx, asked, entry)
-    const grant = { ...this.#granted(worker, asked, state), delegation: label }
+    const brief = this.#withReferences(ctx, asked, entry)
+    const grant = { ...this.#grantOf(worker, asked, state), delegation: label }
     const job: Job = {
       ctx,
       call,
@@ -209,49 +206,53 @@ export class Delegations {
     }
     this.#attempts.open(entry, ctx)
     const stopped = (failed: Failure | undefined): Failure | undefined => refusal() ?? failed
-    const refused = refusal() ?? stopped(await this.#begun(job)) ?? stopped(await this.#shown(job))
+    const refused = refusal() ?? stopped(await this.#runOnStart(job)) ?? stopped(await this.#runFilterMessages(job))
     if (refused !== undefined) {
       this.#attempts.close(entry)
       return refuseDelegation(ctx, call, worker.name, refused, label)
     }
-    return inside ? this.#worked(job) : this.#dispatched(given, () => this.#worked(job))
+    return inside ? this.#runAttempts(job) : this.#dispatch(given, () => this.#runAttempts(job))
   }
 
-  /** Why nothing is delegated any more. */
+  /** Why no further delegation may begin. */
   get over(): Failure | undefined {
     const { bailed } = this.#attempts
     return bailed === undefined ? undefined : failure('delegation.refused', bailed, 'policy')
   }
 
-  /** Its leader has ended: stops what is still under way, and nothing is delegated any more. Which they were. */
+  /** The leader has ended: stops all pending delegations and returns them. No further ones may begin. */
   leave(why: string): readonly { readonly delegation: string; readonly worker: string }[] {
     return this.#attempts.leave(why).map(({ label, worker }) => ({ delegation: label, worker }))
   }
 
-  /** The delegation that a model names. */
+  /** The delegation of this name. */
   find(name: string): DelegationEntry | undefined {
     const { list } = this
-    // a label before an id: the ids of calls are a model's, and may look like labels
+    // labels before ids: a model chooses the ids of calls, and they may look like labels
     const called = (what: string): DelegationEntry | undefined =>
       list.find(({ label }) => label === what) ?? list.find(({ callId, id }) => callId === what || id === what)
-    // one that was begun beside another, and whose answer counts, counts as that one
+    // a hedge whose answer counts stands for its delegation
     return this.#places.find(({ label }) => label === name)?.entry ?? called(name) ?? called(name.replace(/\.\d+$/, ''))
   }
 
-  /** How many characters of a result are shown, where results are referred to. */
+  /** How many characters of a result are shown; undefined without references. */
   get shown(): number | undefined {
     return shownCharacters(this.#policy.references)
   }
 
-  /** The brief with what it refers to before it. */
-  #referring(ctx: Context, { brief, refs = [], worker }: DelegationRequest, { callId, label }: DelegationEntry): Brief {
+  /** The brief with the referenced results before it. */
+  #withReferences(
+    ctx: Context,
+    { brief, refs = [], worker }: DelegationRequest,
+    { callId, label }: DelegationEntry,
+  ): Brief {
     if (this.shown === undefined || refs.length === 0 || !('instructions' in brief)) return brief
     const about = { worker, callId, delegation: label }
     return { instructions: expanded(ctx, brief.instructions, refs, (ref) => this.find(ref), about) }
   }
 
-  /** What every delegation to this worker is granted. */
-  #granted(worker: Worker, asked: DelegationRequest, { edge }: LeaderState): Job['grant'] {
+  /** The grant of every delegation to this worker. */
+  #grantOf(worker: Worker, asked: DelegationRequest, { edge }: LeaderState): Job['grant'] {
     const { permissions, limits, oversight, workers } = this.#policy
     const mine = own(workers, worker.name)
     const grant: Job['grant'] = {}
@@ -268,25 +269,25 @@ export class Delegations {
     return grant
   }
 
-  /** The leader's own hooks, then those of the start that it leads. */
+  /** The leader's own hooks, then those of the start. */
   #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>): readonly HookLayer[] {
     const own: HookLayer = { ...this.#policy, of: '' }
     const started = delegationHooksOfStart(ctx, state.edge)
     return started === undefined ? [own] : [own, { ...started, of: 'start.' }]
   }
 
-  /** `onStart` of each. A failure says why the worker is not started. */
-  async #begun(job: Job): Promise<Failure | undefined> {
+  /** Runs each `onStart`. A failure says why the worker does not start. */
+  async #runOnStart(job: Job): Promise<Failure | undefined> {
     for (const layer of this.#layers(job)) {
-      const refused = await this.#beginning(layer, job)
+      const refused = await this.#callOnStart(layer, job)
       if (refused !== undefined) return refused
     }
     return undefined
   }
 
-  async #beginning({ onStart, of, ...layer }: HookLayer, job: Job): Promise<Failure | undefined> {
+  async #callOnStart({ onStart, of, ...layer }: HookLayer, job: Job): Promise<Failure | undefined> {
     if (onStart === undefined) return undefined
-    const start = ownCopy({ ...this.#moment(job), messages: this.#said(job.state) })
+    const start = ownCopy({ ...this.#moment(job), messages: this.#conversation(job.state) })
     const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
     const ask = askHook<DelegationStartWord>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
     const { word, failure: failed } = await ask
@@ -304,13 +305,18 @@ export class Delegations {
   }
 
   /**
-   * What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started.
+   * Decides what crosses besides the brief: the context policy, then `filterMessages`. A failure says why the worker
+   * does not start.
    */
-  async #shown(job: Job): Promise<Failure | undefined> {
+  async #runFilterMessages(job: Job): Promise<Failure | undefined> {
     const { worker, policy, state, grant, brief } = job
     const layers = this.#layers(job).filter(({ filterMessages }) => filterMessages !== undefined)
     const context = policy.context ?? (layers.length === 0 ? undefined : 'conversation')
-    const view = (): Conversation => ({ worker: worker.name, brief: briefText(brief), messages: this.#said(state) })
+    const view = (): Conversation => ({
+      worker: worker.name,
+      brief: briefText(brief),
+      messages: this.#conversation(state),
+    })
     try {
       const crossed = crossing(context, this.#leader, view)
       if (crossed !== undefined) grant.context = crossed
@@ -346,8 +352,8 @@ export class Delegations {
       : undefined
   }
 
-  /** The work, however often it is tried. */
-  async #worked(job: Job): Promise<CallResult> {
+  /** Runs all attempts. */
+  async #runAttempts(job: Job): Promise<CallResult> {
     const { ctx, call, worker, entry } = job
     try {
       const told = await this.#attempts.work(job)
@@ -357,15 +363,15 @@ export class Delegations {
     }
   }
 
-  /** What the leader's model is told of an end, as `onComplete` lets it. */
-  async #completed(job: Job, ended: AttemptEnd): Promise<CallResult> {
+  /** The result for the leader's model, as `onComplete` leaves it. */
+  async #resultOf(job: Job, ended: AttemptEnd): Promise<CallResult> {
     const { entry, worker, state, policy } = job
     const { outcome, said } = ended
     let word: DelegationEndWord | undefined
     let withheld: Failure | undefined
     for (const layer of this.#layers(job)) {
       if (layer.onComplete === undefined) continue
-      const said = await this.#asked(layer, job, ended, word)
+      const said = await this.#callOnComplete(layer, job, ended, word)
       if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
       word = mergeEndWords(word, said.word)
     }
@@ -388,8 +394,8 @@ export class Delegations {
     return { ...result, finish: { outcome: { status: 'bailed', message, text } } }
   }
 
-  /** `before`: what the hooks before it have said. */
-  #asked(
+  /** `before`: the merged replies of earlier hooks. */
+  #callOnComplete(
     { onComplete, of }: HookLayer,
     job: Job,
     ended: AttemptEnd,
@@ -438,8 +444,8 @@ export class Delegations {
     }
   }
 
-  /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
-  #said(state: LeaderState): readonly EdgeMessage[] {
+  /** The leader's conversation as it may cross, with the workers' answers in the place of their calls. */
+  #conversation(state: LeaderState): readonly EdgeMessage[] {
     let next = 0
     return state.view(({ name, callId }) => {
       const place = this.#places[next]
@@ -453,7 +459,7 @@ export class Delegations {
   }
 }
 
-/** Hooks of one author; `of`: what their names in the journal begin with. */
+/** The hooks of one owner. `of`: the prefix of their names in the journal. */
 type HookLayer = DelegationHooks & { readonly of: string }
 
 const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
@@ -472,7 +478,7 @@ const rejection = (reason: string | null | undefined): Failure =>
     'rejected',
   )
 
-/** Refuses a delegation: a fact for the journal, and for the model a text that says why. */
+/** Refuses a delegation: records a fact, and tells the model why. */
 export function refuseDelegation(
   ctx: Context,
   call: ToolCall,
@@ -484,13 +490,10 @@ export function refuseDelegation(
   return { content: `[not delegated: ${what.message}]`, isError: true, refused: what }
 }
 
-/** Refuses a call of one of Reeve's verbs for a reason of its own. */
+/** Refuses a call of one of Reeve's verbs. */
 export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult =>
   refuse(ctx, call, what, `[${what.message}]`)
 
-/**
- * What a worker answered whose own work a hook has ended: the words themselves, without the marker by which models are
- * told.
- */
+/** The answer of a worker whose own work a hook ended, without the marker that models see. */
 const ownText = (outcome: Outcome): string | undefined =>
   outcome.status === 'bailed' && !isBlank(outcome.text) ? outcome.text : undefined

@@ -1,9 +1,8 @@
 /**
- * Dispatch: how a delegation is carried out: while its leader waits or in the background, within what time, how often,
- * with somebody else beside it.
+ * Dispatch: how a delegation is carried out: awaited or in the background, with a time limit, retries or a hedge.
  *
- * Owns: these options, their checks, what they mean for one worker. Does not own: carrying them out (attempts.ts,
- * agent/loop/background.ts, ../worker/race.ts), what crosses to a worker (options.ts).
+ * Owns: these options, their checks, their meaning for one worker. Does not own: carrying them out (attempts.ts,
+ * ../../agent/loop/background.ts, ../worker/race.ts), what crosses to a worker (options.ts).
  */
 import {
   described,
@@ -19,62 +18,61 @@ import { retryProblems } from '../../agent/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
 
 /**
- * When and how often a delegation is tried again. Each attempt is a worker of its own; the pauses are durable. Default:
- * one attempt.
+ * When and how often a delegation is retried. Each attempt is its own worker; the waits between them are durable.
+ * Default: one attempt.
  */
 export interface DelegationRetry extends RetryPolicy {
   /**
-   * Whether this end is worth another attempt. Asked only about workers that failed or ran out of time; pure and
-   * synchronous. Default: all of them, but for failures that would only come again: of the classes `validation`,
-   * `policy`, `budget` and `rejected`. If it throws, that counts as no, and is recorded as `hook.failed`.
+   * Whether to retry after this end. Called only for workers that failed or timed out; pure and synchronous. Default:
+   * retry, except after failures of the classes `validation`, `policy`, `budget` and `rejected`. A throw counts as no,
+   * and is recorded as `hook.failed`.
    */
   readonly when?: (outcome: Extract<Outcome, { readonly status: 'failed' | 'timed-out' }>) => boolean
 }
 
-/** Another worker beside one that is slow: the first good answer counts, the other is stopped. */
+/** A second worker beside a slow one. The first good answer counts, and the other worker is stopped. */
 export interface Hedge {
   /**
-   * Milliseconds after which the second one begins; at once if the first one ends badly before that. Nobody begins
-   * beside one that is refused.
+   * Milliseconds until the second worker starts; at once if the first ends badly before. A refused worker gets no
+   * second one.
    */
   readonly afterMs: number
-  /** Who that is. Default: the same worker once more. */
+  /** The second worker. Default: the same worker again. */
   readonly with?: string
 }
 
-/** `deferred`: its leader goes on at once. `awaited`: its leader waits. */
+/** `deferred`: the leader continues at once. `awaited`: the leader waits. */
 export type Disposition = 'deferred' | 'awaited'
 
-/** Who may work in the background, and what follows from it. */
+/** The workers that may work in the background, and the rules for them. */
 export interface BackgroundPlan<Workers extends string = string> {
-  /** Who may. Default: those whose own options say so. */
+  /** The workers that may. Default: those whose own options allow it. */
   readonly workers?: readonly Workers[] | 'all'
-  /** What becomes of a call that says nothing about it. Default `deferred`. */
+  /** The disposition of a call without a wish of the model. Default `deferred`. */
   readonly default?: Disposition
   /**
-   * How many of them may work at once; the others are pending, first come first served. The leader's own `concurrency`
-   * holds besides. Default: all.
+   * How many of them may work at once; the others wait in order. The leader's own `concurrency` holds as well. Default:
+   * all.
    */
   readonly concurrency?: number
   /**
-   * When a leader that has nothing else to do is asked again: as soon as one has ended (`each`, the default), or when
-   * all have.
+   * When an idle leader is called again: as soon as one delegation has ended (`each`, the default), or when all have.
    */
   readonly react?: 'each' | 'all'
   /**
-   * What becomes of those still at work when the leader has its answer: it waits for them and is asked again (`wait`,
-   * the default), or they are stopped and the answer stands. One that has forwarded waits and is not asked again. A
-   * leader that ends in any other way stops them; either way they have ended, and `onComplete` has heard of it, before
-   * it has.
+   * What happens to pending work when the leader has its answer. `wait` (default): the leader waits and is called
+   * again. `stop`: the work is stopped and the answer stands. After a forward the leader waits but is not called again.
+   * A leader that ends in another way stops the work. In every case the work has ended, and `onComplete` has run,
+   * before the leader ends.
    */
   readonly whenDone?: 'wait' | 'stop'
 }
 
-/** How delegations are carried out, for the whole team or for one worker. */
+/** How delegations are carried out, for the whole team or one worker. */
 export interface Dispatch {
   /**
-   * Milliseconds of working time for one attempt: the clock stands while a human is waited for. Then the worker is
-   * stopped, and has `timed-out`. Default: no limit.
+   * Milliseconds of working time for one attempt; human waits do not count. After that the worker is stopped, with
+   * `timed-out`. Default: no limit.
    */
   readonly timeoutMs?: number
   /** Default: one attempt. */
@@ -84,28 +82,27 @@ export interface Dispatch {
 /** How delegations to one worker are carried out. */
 export interface WorkerDispatch extends Dispatch {
   /**
-   * Whether it may work in the background, and what becomes of a call that says nothing about it. `true`: what holds
-   * for the team. Default: what the team's `background` says; one that has tools of its own that work in the background
-   * may.
+   * Whether it may work in the background, and the disposition of a call without a wish of the model. `true`: that of
+   * the team. Default: what the team's `background` says; a worker with background tools of its own may.
    */
   readonly background?: boolean | Disposition
-  /** Default: nobody beside it. */
+  /** Default: no second worker. */
   readonly hedge?: Hedge
   /**
-   * `apart`: as a run of its own, which any process of the store may take up, so that one large run can use several
-   * machines. What it may use is set aside when it begins: for each limit above it its own (`limits` here, or the
-   * agent's), or a tenth of what is free there. Default: in the process that drives its leader.
+   * `apart`: runs as a run of its own, which any process of the store may take up, so that one large run can use
+   * several machines. Its budget is reserved when it begins: for each limit above it, its own limit (`limits` here, or
+   * the agent's), or a tenth of what is left there. Default: in the process of its leader.
    */
   readonly place?: 'apart'
 }
 
 /** How the delegations of a team are carried out. */
 export interface TeamDispatch<Workers extends string = string> extends Dispatch {
-  /** Who may work in the background: their names, or a plan. Default: nobody. */
+  /** The workers that may work in the background: their names, or a plan. Default: none. */
   readonly background?: readonly Workers[] | BackgroundPlan<Workers>
   /**
    * Whether the leader's model may give one brief to several workers and keep the first answer, some, or that of the
-   * majority: the verb `delegate_to_several`. Default false.
+   * majority, with the verb `delegate_to_several`. Default false.
    */
   readonly several?: boolean
 }
@@ -139,16 +136,16 @@ const retryNames: NamesOf<DelegationRetry> = {
 }
 const hedgeNames: NamesOf<Hedge> = { afterMs: true, with: true }
 
-/** The whole team's options and the exceptions, as far as they are about carrying delegations out. */
+/** The dispatch options of the whole team, with the exceptions by worker. */
 export type Dispatching = TeamDispatch & { readonly workers?: { readonly [name: string]: WorkerDispatch | undefined } }
 
-/** The plan behind either way of writing it. */
+/** The background plan, from either form of the option. */
 export const planOf = ({ background }: TeamDispatch): BackgroundPlan | undefined =>
   Array.isArray(background) ? { workers: background as readonly string[] } : (background as BackgroundPlan | undefined)
 
 /**
- * What becomes of a call to this worker that says nothing about it; undefined if it may not work in the background at
- * all. `inherits`: it has tools that work so, and it does where nothing else is said of it.
+ * The disposition of a call to this worker without a wish of the model; undefined if it may not work in the background.
+ * `inherits`: it has background tools, and nothing else is said about it.
  */
 export function dispositionOf(given: Dispatching, worker: string, inherits = false): Disposition | undefined {
   const plan = planOf(given)
@@ -159,8 +156,8 @@ export function dispositionOf(given: Dispatching, worker: string, inherits = fal
 }
 
 /**
- * What is wrong with how a team's delegations are to be carried out, one sentence each. `known`: everybody who may work
- * here; `inherits`: those of them whose own tools work in the background.
+ * The problems of the dispatch options, one sentence each. `known`: all possible workers; `inherits`: those with
+ * background tools of their own.
  */
 export function dispatchProblems(
   given: Dispatching,
@@ -181,7 +178,7 @@ export function dispatchProblems(
   ]
 }
 
-/** What is for a model that leads, and means nothing where code does: code goes on, or begins several, as it likes. */
+/** The problems of options that only a leading model can use; code has its own means. */
 export function codeDispatchProblems(given: Dispatching | undefined, where: string): string[] {
   const { background, several, workers } = hasNames(given) ? given : ({} as Dispatching)
   const problem = (what: string, instead: string): string =>

@@ -1,9 +1,8 @@
 /**
- * Delegation: call and return. A brief goes in, one result comes out (DESIGN §2). The options by which a leader says
- * what crosses, and their checks.
+ * Delegation options: what crosses from a leader to its workers. A brief goes in, one result comes out (DESIGN §2).
  *
- * Owns: the leader's edge policy as it is written down, the names of its verbs. Does not own: the work of one
- * delegation (delegations.ts), the tools by which a model delegates (../delegate-tools.ts), what an edge is (../edge).
+ * Owns: the leader's edge policy as options, their checks, the names of its verbs. Does not own: the steps of one
+ * delegation (delegations.ts), the tools by which a model delegates (../delegate-tools.ts), the edge (../../edge).
  */
 import {
   askTool,
@@ -37,7 +36,7 @@ import { memoryProblems, threadOf, type WorkerMemory } from './worker-memory.ts'
 import { questionProblems, type WorkerQuestions } from './worker-questions.ts'
 import { referenceProblems, type References } from './references.ts'
 
-/** What a supervisor's verbs are called if nobody says. Persistent: models and journals know them. */
+/** The default names of a supervisor's verbs. Persistent: models and journals know them. */
 export const verbNames = {
   delegate: 'delegate',
   forward: 'forward_message',
@@ -46,27 +45,24 @@ export const verbNames = {
   stop: 'stop_delegation',
   several: 'delegate_to_several',
 } as const
-/** What the verbs of one supervisor are called: names that its users' tools may not have. */
+/** The names of one supervisor's verbs. Its own tools may not use them. */
 export type VerbNames = { readonly [Verb in keyof typeof verbNames]: string }
-/** The names that hold where these were given. */
+/** The names of the verbs, with the defaults. */
 export const verbsOf = (given: Partial<VerbNames> | undefined): VerbNames => ({
   ...verbNames,
   ...(hasNames(given) ? given : undefined),
 })
-/** The tool of a worker that takes a typed input. */
+/** The tool for a worker that takes a typed input. */
 export const typedVerb = (worker: string, { delegate }: VerbNames): string => `${delegate}_${worker}`
-/** Whether a tool of this name gives work to workers. */
+/** Whether a tool of this name delegates. */
 export const isDelegating = (name: string, { delegate, several }: VerbNames): boolean =>
   name === delegate || name === several || name.startsWith(`${delegate}_`)
 
-/** All tool names that are Reeve's own where these work. */
+/** All tool names that Reeve uses with these workers. */
 export const verbsTaken = (verbs: VerbNames, workers: readonly { readonly name: string }[]): ReadonlySet<string> =>
   new Set([...Object.values(verbs), ...workers.map(({ name }) => typedVerb(name, verbs))])
 
-/**
- * What is wrong with the names that were given to verbs, one sentence each; `typed` are the workers that take a typed
- * input.
- */
+/** The problems of the names given to verbs, one sentence each. `typed`: the workers that take a typed input. */
 export function verbProblems(given: unknown, typed: readonly string[], where: string): string[] {
   const known = Object.fromEntries(Object.keys(verbNames).map((verb) => [verb, true] as const))
   const problems = given === undefined ? [] : unknownNames(given, known, `${where}: verbs`)
@@ -92,32 +88,29 @@ export function verbProblems(given: unknown, typed: readonly string[], where: st
 }
 
 /**
- * How much of a worker's work its leader sees: its answer; also what it said and did, for hooks; or that for the
- * leader's model, too.
+ * How much of a worker's work its leader sees. `answer`: its answer. `report`: hooks also see what it said and did.
+ * `full`: the leader's model sees that, too.
  */
 export type Results = 'answer' | 'report' | 'full'
 
 /** What crosses to one worker. */
 export interface WorkerDelegation extends WorkerDispatch {
-  /** Default: that of the whole team, else `brief`; with a `filterMessages`, `conversation`. */
+  /** Default: that of the team, else `brief`; with a `filterMessages`, `conversation`. */
   readonly context?: ContextPolicy
-  /** What this worker may do. Never more than its leader may. */
+  /** What this worker may do. Never more than its leader. */
   readonly permissions?: Permissions
-  /** Hard limits of each delegation to this worker. The tighter of these and the worker's own. */
+  /** Hard limits of each delegation to this worker. The tighter of these and the worker's own hold. */
   readonly limits?: Limits
-  /**
-   * Humans look more closely at delegations to this worker than they would. The stricter of this, that of the whole
-   * team, and the worker's own.
-   */
+  /** Stricter human oversight for this worker. The strictest of this, that of the team, and the worker's own holds. */
   readonly oversight?: Oversight
-  /** What its leader sees of its work. Default: that of the whole team, else `answer`. */
+  /** What its leader sees of its work. Default: that of the team, else `answer`. */
   readonly results?: Results
-  /** What it remembers of earlier delegations. Default: that of the whole team, else `isolated`: nothing. */
+  /** What it remembers of earlier delegations. Default: that of the team, else `isolated`: nothing. */
   readonly memory?: WorkerMemory
   /**
-   * Whether it may ask its leader while it works, and gets a reply: its model agent by the tool `ask_supervisor`, code by
-   * `askSupervisor(ctx, question)`. The leader's code answers, or its own model, aside, from its conversation so far.
-   * Default: that of the whole team, else no.
+   * Whether it may ask its leader questions while it works: a model agent by the tool `ask_supervisor`, code by
+   * `askSupervisor(ctx, question)`. The leader's code answers, or its model, in a side query on its conversation so
+   * far. Default: that of the team, else no.
    */
   readonly questions?: boolean | WorkerQuestions
 }
@@ -126,9 +119,9 @@ export interface WorkerDelegation extends WorkerDispatch {
 export interface Delegation<Workers extends string = string>
   extends Omit<WorkerDelegation, keyof WorkerDispatch>, TeamDispatch<Workers>, DelegationHooks {
   /**
-   * Results by reference: the leader's model is told the name of each, `[ref: d1]`, is shown the first part of a long
-   * one, may read on with `read_result`, and may hand results on to workers that take text, word for word, by `refs`.
-   * Default: off, it is shown each result whole.
+   * Results by reference: the leader's model sees the label of each result, `[ref: d1]`, and the first part of a long
+   * one. It may read on with `read_result`, and pass results unchanged to workers that take text, with `refs`. Default:
+   * off, each result is shown in full.
    */
   readonly references?: boolean | References
   /** Exceptions by worker. */
@@ -154,7 +147,7 @@ const names: NamesOf<Delegation> = {
   workers: true,
 }
 
-/** What holds for delegations to one worker. */
+/** The options of delegations to one worker. */
 export function policyFor(
   { workers, background: _background, several: _several, ...all }: Delegation,
   worker: string,
@@ -162,7 +155,7 @@ export function policyFor(
   return { ...all, ...own(workers, worker) }
 }
 
-/** Caps in US dollars that a leader sets on delegations. */
+/** The caps in US dollars that a leader sets on delegations. */
 export const delegationCaps = ({ limits, workers }: Delegation, team: readonly Agent[]): readonly UsdCap[] => [
   ...usdCapOf(limits, 'delegation.limits', team),
   ...team.flatMap((worker) =>
@@ -170,10 +163,7 @@ export const delegationCaps = ({ limits, workers }: Delegation, team: readonly A
   ),
 ]
 
-/**
- * What is wrong with the options of a leader's delegations, one sentence each; `known` are the names of everybody who
- * may work for it.
- */
+/** The problems of the delegation options, one sentence each. `known`: the names of all possible workers. */
 export function delegationProblems(
   given: Delegation | undefined,
   known: ReadonlySet<string>,
@@ -205,7 +195,7 @@ export function delegationProblems(
   ]
 }
 
-/** Delegations of one thread come one at a time: nobody would begin beside the first. */
+/** Delegations of one thread run one at a time, so a hedge with the same memory would never start. */
 function hedgeInLine(given: Delegation, worker: string, where: string): readonly string[] {
   const { hedge, memory } = policyFor(given, worker)
   const beside = hasNames(hedge) ? (hedge.with ?? worker) : undefined

@@ -1,11 +1,10 @@
 /**
- * References: what a leader's model is shown of a result, and how it names one without repeating it (spec delegation
- * M12).
+ * References: how a leader's model sees long results, and names a result without repeating it (spec delegation M12).
  *
- * Owns: the option, how a long result is shown, the parameter `refs` and what it puts before a brief, the tool that
- * reads on. Does not own: which delegation has which label and what came of it (delegations.ts). A name is the label of
- * its delegation, so it is the same over suspension, crash and replay, and nothing is stored for it (K1). Texts of
- * workers are data: each stands in a block whose tag does not occur in it, so it cannot end its block.
+ * Owns: the option, the display of a long result, the parameter `refs` and the text it puts before a brief, the tool
+ * that reads on. Does not own: labels and results of delegations (delegations.ts). A reference is the label of a
+ * delegation, so it is stable across suspension, crash and replay, and nothing is stored for it (K1). Workers' texts
+ * are data: each stands in a block whose tag does not occur in it, so it cannot end its block.
  */
 import {
   asText,
@@ -21,20 +20,17 @@ import { invalidInput, refuse, type Binding, type CallResult } from '../../agent
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 
-/** How results are referred to. */
+/** The options of references. */
 export interface References {
-  /**
-   * A result with more characters is shown to the leader's model as its first part, with how to get at the rest.
-   * Default 4,000.
-   */
+  /** A longer result, in characters, is shown in part, with how to read the rest. Default 4,000. */
   readonly above?: number
 }
 
-/** What a reference may lead to: a delegation, as far as references depend on it. */
+/** A delegation, as far as references need it. */
 export interface Referable {
   readonly label: string
   readonly worker: string
-  /** What it hands on; undefined while there is nothing. */
+  /** Its output; undefined if there is none yet. */
   readonly output: Json | undefined
   readonly outcome: unknown
 }
@@ -42,7 +38,7 @@ export interface Referable {
 /** One reference as a model gives it. */
 export interface Reference {
   readonly ref: string
-  /** What it is in the worker's eyes. */
+  /** What it means to the worker. */
   readonly as?: string
   readonly note?: string
 }
@@ -50,13 +46,13 @@ export interface Reference {
 const defaultAbove = 4_000
 const names: NamesOf<References> = { above: true }
 
-/** How many characters of a result are shown; undefined if results are not referred to. */
+/** How many characters of a result are shown; undefined without references. */
 export function shownCharacters(option: boolean | References | undefined): number | undefined {
   if (option === undefined || option === false) return undefined
   return option === true ? defaultAbove : (option.above ?? defaultAbove)
 }
 
-/** What is wrong with the option. */
+/** The problems of the option. */
 export function referenceProblems(option: unknown, where: string): string[] {
   if (option === undefined || typeof option === 'boolean') return []
   const problems = unknownNames(option, names, `${where}: delegation.references`)
@@ -69,16 +65,16 @@ export function referenceProblems(option: unknown, where: string): string[] {
       ]
 }
 
-/** Whether there is something to refer to. */
+/** Whether there is an output to refer to. */
 export const isReferable = (output: Json | undefined): output is Json =>
   output !== undefined && output !== null && asText(output).trim() !== ''
 
-/** Tells the name of a result. */
+/** Adds the reference to a text. */
 export const withReference = (text: string, label: string): string => `${text}\n[ref: ${label}]`
 
 /**
- * A result as the leader's model is shown it: whole, or its first part, how long it is and how to read on; and its
- * name. `read`: the tool that reads on.
+ * A result for the leader's model: in full, or its first part with its length and how to read on; and its reference.
+ * `read`: the tool that reads on.
  */
 export function shownResult(output: Json, label: string, above: number, read: string): string {
   const text = asText(output)
@@ -88,7 +84,7 @@ export function shownResult(output: Json, label: string, above: number, read: st
   return withReference(`${part}\n${more}`, label)
 }
 
-/** A part of a text that parts no pair of surrogates. Never empty where there is something left. */
+/** A part of a text that splits no surrogate pair. Never empty if text is left. */
 function sliceOf(text: string, from: number, length: number): string {
   const end = from + length
   const parts = end < text.length && /[\ud800-\udbff]/.test(text[end - 1]!)
@@ -117,7 +113,7 @@ export const refsParameter: JsonObject = {
   },
 }
 
-/** References as models give them: left out, null, one, several; a text says what is wrong with them. */
+/** References as models write them: absent, null, one or several. A text is the problem with them. */
 export function referencesIn(given: Json | undefined): readonly Reference[] | string {
   if (given === undefined || given === null) return []
   const read = (Array.isArray(given) ? (given as readonly Json[]) : [given]).map(referenceIn)
@@ -137,12 +133,12 @@ function referenceIn(given: Json): Reference | undefined {
   }
 }
 
-/** A model may give the whole mark under which it was shown a result. */
+/** Models sometimes copy the whole mark of a reference. */
 const labelIn = (text: string): string => text.trim().replace(/^\[?(?:ref:\s*)?(.*?)\]?$/, '$1')
 
 /**
- * Instructions with what they refer to before them. What there is not is left out and noted; `about` says in whose
- * delegation.
+ * The instructions with the referenced results before them. Missing results are left out and recorded; `about` names
+ * the delegation.
  */
 export function expanded(
   ctx: Context,

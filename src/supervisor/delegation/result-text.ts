@@ -1,9 +1,9 @@
 /**
- * Result text: what a leader's model is told of the end of a delegation, and what of it is handed on to others.
+ * Result text: the result of a delegation for the leader's model, and the output for others.
  *
- * Owns: the result of the call, the part of it that a hook may replace, the tool results that go with it. Does not own:
- * when hooks are asked (delegations.ts), how an outcome is put into words (../edge), references (references.ts). All of
- * it is pure. The worker's own journal keeps what it really answered, whatever is told of it.
+ * Owns: the result of the call, the part that a hook may replace, the tool results with it. Does not own: when hooks
+ * are called (delegations.ts), the wording of outcomes (../../edge), references (references.ts). All of it is pure. The
+ * worker's own journal keeps its real answer.
  */
 import { asText, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
 import { isBlank, rememberedAnswer, type CallResult } from '../../agent/index.ts'
@@ -12,41 +12,36 @@ import type { Results } from './options.ts'
 import type { DelegationEndWord } from './delegation-hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
 
-/** An end that a leader's model is told of. */
+/** The end of a delegation, as its result text needs it. */
 export interface ResultTextInput {
   readonly worker: string
   readonly label: string
   readonly outcome: Outcome
   readonly said: readonly HistoryEntry[]
   readonly results: Results | undefined
-  /** How many characters of a result are shown, where results are referred to; and the tool that reads on. */
+  /** How many characters of a result are shown with references, and the tool that reads on. */
   readonly references: { readonly above: number; readonly read: string } | undefined
 }
 
-/** How an end is told before its hook has a say. Never empty. */
+/** The text of an end before hooks change it. Never empty. */
 export const endText = ({ worker, outcome }: Pick<ResultTextInput, 'worker' | 'outcome'>): string =>
   asText(workerTold(worker, outcome).content)
 
-/**
- * What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing.
- */
+/** The output for forwards, references and the conversation. Undefined: none. */
 export function handedOnOutput(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
   if (outcome.status !== 'completed') return undefined
   if (typeof word?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
   return isBlank(word.result) ? undefined : word.result
 }
 
-/**
- * What of an end is remembered: in the words of the hook, where it has some. Undefined: nothing that should be taken
- * for an answer later.
- */
+/** What is remembered of an end: the hook's text, if it gave one. Undefined: there is no answer to remember. */
 export function rememberedText(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
   const answer = rememberedAnswer(outcome)
   const said = typeof word?.result === 'string' ? word.result : answer
   return answer === undefined || isBlank(answer) || isBlank(said) ? undefined : said
 }
 
-/** The result of the call. What a hook says is told exactly as it says it. */
+/** The result of the call. A hook's text is used unchanged. */
 export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
   const told = workerTold(worker, outcome)
@@ -60,7 +55,7 @@ export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord |
   return { ...told, content: results === 'full' ? { answer, tools: toolResults(telling.said) } : answer }
 }
 
-/** What tools a worker has called, and what came of it. */
+/** The tool calls of a worker with their results. */
 function toolResults(said: readonly HistoryEntry[]): Json {
   const inputs = new Map<string, Json>()
   return said.flatMap(({ message }): Json[] => {

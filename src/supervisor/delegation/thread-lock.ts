@@ -1,34 +1,33 @@
 /**
- * The lock of a thread: a line for each thread, and one list of those who wait below another thread.
+ * Thread lock: a FIFO lock for each thread, and one register of the waits of work that runs below another thread.
  *
- * Owns: where both are kept, who closes a circle of waits. Does not own: how a FIFO lock works (agent/fifo-lock.ts),
- * when a delegation wants a thread (worker-memory.ts).
- * K4: `$thread.<thread>`, `$threads.waiting` and, of earlier journals, `$threads` are persistent format.
+ * Owns: where both are kept, the check for cycles of waits. Does not own: how a FIFO lock works
+ * (../../agent/fifo-lock.ts), when a delegation wants a thread (worker-memory.ts).
+ * K4: `$thread.<thread>`, `$threads.waiting` and, in earlier journals, `$threads` are persistent format.
  *
- * T1: nobody begins to wait in a circle. Whoever waits below a thread is on the one list from before it waits until it
- * does not wait any more, and is put there only if that closes no circle with those who are on it: of any circle the
- * last one to be put there would have seen all the others, in whatever processes they are. T2: whoever holds no thread
- * above is in no circle, and is not on the list. Those who have their thread need not be on it: all that they wait for
- * is below them, and whoever waits there names every thread above itself.
+ * T1: no wait closes a cycle. Work below a thread is in the register from before its wait until the wait ends. It
+ * enters only if that closes no cycle with the entries there. In any cycle the last to enter would have seen all
+ * others, in whatever process. T2: work without a thread above it is in no cycle, and not in the register. Holders of a
+ * thread need no entry: they only wait for work below them, and its entries name every thread above it.
  *
- * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that
- * line there. Within one activation those that begin now wait for it; other activations do not see it, and may show a
- * worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before
- * another version drives them.
+ * In runs of an earlier Reeve all threads shared one queue in one value. Such a run finishes its pending delegations
+ * with that queue. New delegations of the same activation wait for them; other activations do not see them, and may
+ * show a worker the memory of the thread meanwhile. So let runs with pending delegations end before you change the
+ * version.
  */
 import { activationHasEnded, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
 import { isObject, rootRun, runOf, type Json } from '../../core/index.ts'
 
-/** What is the same for every line of threads. */
+/** The rules that all thread locks share. */
 const threadLockRules = {
   word: '$thread.your-turn',
-  // runs of a session come one at a time: what another one has left is not waited for
+  // runs of a session run one at a time, so entries of another run are stale
   isStale: ({ at }, me) => rootRun(runOf(at)) !== rootRun(runOf(me.at)),
-  // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
+  // a leader leaves in each ending of its code, unless it ended with work still pending
   isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && activationHasEnded(ctx, at),
 } satisfies Partial<FifoLock>
 
-/** The line of one thread. Its name is in the key of the value, and not with each who stands in it. */
+/** The lock of one thread. Its lane is in the key of the value, not in each entry. */
 export const lockOfThread = (thread: string): FifoLock => ({
   ...threadLockRules,
   key: `$thread.${thread}`,
@@ -57,10 +56,7 @@ export const lockOfThread = (thread: string): FifoLock => ({
   },
 })
 
-/**
- * The line of all threads of a session, as earlier journals have it: one value, in which a circle shows when somebody
- * joins.
- */
+/** The one lock of all threads, as earlier journals have it: one value, in which joining detects a cycle. */
 export const earlierLock: FifoLock = {
   ...threadLockRules,
   key: '$threads',
@@ -69,7 +65,7 @@ export const earlierLock: FifoLock = {
   mayWait: (all, me) => !closesCircle(all, me),
 }
 
-/** Those who wait below a thread, in all lines. */
+/** The register of waits below a thread, across all locks. */
 const waitingKey = '$threads.waiting'
 const waitingIn = (value: Json): readonly LockEntry[] =>
   Array.isArray(value) ? (value as readonly Json[] as readonly unknown[] as readonly LockEntry[]) : []
@@ -80,7 +76,7 @@ function readLock(value: Json): StoredLock {
   return { all: all as unknown as readonly LockEntry[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
 }
 
-/** Whether those for whom I would wait wait, somewhere below them, for something that waits for me. Pure. */
+/** Whether waiting closes a cycle: an entry that this wait needs waits, directly or indirectly, for this one. Pure. */
 function closesCircle(all: readonly LockEntry[], { lane, above = [] }: LockEntry): boolean {
   const needed = new Set([lane])
   for (let size = 0; size !== needed.size;) {

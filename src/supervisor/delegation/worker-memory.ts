@@ -1,22 +1,20 @@
 /**
- * Memory of workers: what a worker is shown of its earlier work for the same leader, and that such work comes one after
- * the other.
+ * Worker memory: what a worker sees of its earlier work for the same leader. Such work runs one delegation at a time.
  *
- * Owns: whose memory is whose, when a delegation has its thread, what is shown and kept, the port for memories
- * elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots (agent/exchange-store.ts), the delegation around
- * it (delegations.ts). Without this option the memory of a delegation is its activation: exactly its brief and its
- * answer, and nobody else is shown it.
+ * Owns: the owner of a memory, when a delegation holds its thread, what is shown and kept, the port for external
+ * memories. Does not own: the lock of a thread (thread-lock.ts), the slots (../../agent/exchange-store.ts), the
+ * delegation around it (delegations.ts). Without this option a delegation remembers nothing: its activation has exactly
+ * its brief and its answer.
  * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3,
- * K10: what a memory elsewhere answers is a recorded step.
+ * K10: the reply of an external memory is a recorded step.
  *
- * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a slot before
- * it waits for one, so no slot is waited for under a lock. M3: nobody waits for what cannot come: below a delegation
- * that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no
- * work. M5: what is recorded grows with the delegations, not with their square: each thread has a line of its own; of
- * those of one activation one stands in it and the others wait behind it in memory (they would hold what it holds, so
- * every circle shows all the same), and what that activation has read of a thread it does not read again. What does
- * grow with the square is how many activations wait for one thread at the same time: each writes the line in which the
- * others stand.
+ * M1: a user's memory is never shown to another user. M2: one delegation at a time holds a thread. It has a slot before
+ * it waits for the thread, so no slot is awaited under a lock. M3: no wait is endless: work below a thread cannot get
+ * that thread, and no wait closes a cycle. M4: a failing memory stops no work. M5: records grow with the number of
+ * delegations, not with its square. Each thread has its own queue. Of one activation only one delegation stands in it,
+ * and the others wait behind it in memory; they would hold the same threads, so every cycle is still detected. What an
+ * activation has read of a thread it does not read again. Only the number of activations that wait for one thread at
+ * the same time counts squared: each writes the queue with all others.
  */
 import {
   addExchange,
@@ -56,43 +54,45 @@ import { askHook } from './delegation-hooks.ts'
 import { Slots, type SlotWaiter } from '../worker/slots.ts'
 import { earlierLock, lockOfThread } from './thread-lock.ts'
 
-/** What a memory is asked by. */
+/** A query to a memory. */
 export interface MemoryQuery {
-  /** Whose memory it is: the same text for the same leader, worker and user, or for the same pinned thread and user. */
+  /**
+   * The owner of the memory: the same text for the same leader, worker and user, or for the same named thread and user.
+   */
   readonly thread: string
   readonly leader: string
   readonly worker: string
-  /** Says which user and which session it is. Keep them apart. */
+  /** The user and the session. Keep their memories apart. */
   readonly caller: Caller
   readonly run: RunId
-  /** What the worker is about to be asked, or was. */
+  /** The worker's present task. */
   readonly prompt: string
 }
 
-/** What a worker has answered. */
+/** A query with the worker's answer. */
 export interface MemoryExchange extends MemoryQuery {
   readonly answer: string
 }
 
 /**
- * Where the memory of workers is kept instead. Both are steps: done once, retried never; `io.key` is the same if a
- * crash makes one run again.
+ * An external memory. Both methods are steps, run once without retries; after a crash the step runs again with the same
+ * `io.key`.
  */
 export interface Memory {
-  /** What the worker is shown before its brief; a text is shown as a user's. If it fails, nothing is shown. */
+  /** What the worker sees before its brief; a text is shown as a user's message. If it fails, nothing is shown. */
   recall(query: MemoryQuery, io: StepIO): RecalledMemory | Promise<RecalledMemory>
   /**
-   * Called when the worker has answered (it completed, or a hook or a limit ended it with what there was), with what
-   * `onComplete` lets through. If it fails, the answer is told all the same.
+   * Called when the worker has answered (it completed, or a hook or a limit ended it with a text), with what
+   * `onComplete` allows. If it fails, the answer is still reported.
    */
   save?(exchange: MemoryExchange, io: StepIO): unknown
 }
 
-/** A memory, and how it is shared. */
+/** A memory and how it is shared. */
 export interface ThreadMemory extends Partial<Memory> {
   /**
-   * A name that is shared by all delegations of the session that name it, whoever leads and whoever works; each user
-   * has one of that name. Default: one for each leader, worker and user.
+   * A name shared by all delegations of the session that use it, for any leader and worker; each user has their own.
+   * Default: one for each leader, worker and user.
    */
   readonly thread?: string
   /** How many of the newest exchanges are shown. Default 50, at most 100. */
@@ -101,16 +101,16 @@ export interface ThreadMemory extends Partial<Memory> {
 
 /**
  * What a worker remembers of its earlier delegations. `isolated` (default): nothing. `continue`: the next delegation to
- * it, in this run and in later runs of the session, is shown the briefs and answers of the earlier ones; delegations to
- * it come one at a time. Without a session the memory is the run's. An object: the same, with a name, or kept
- * elsewhere.
+ * it, in this run and in later runs of the session, sees the briefs and answers of the earlier ones; delegations to it
+ * run one at a time. Without a session the memory belongs to the run. An object: the same, with a name or an external
+ * memory.
  */
 export type WorkerMemory = 'isolated' | 'continue' | ThreadMemory
 
 const names: NamesOf<ThreadMemory> = { thread: true, shown: true, recall: true, save: true }
 const defaultShown = 50
 
-/** What is wrong with the option, one sentence each. */
+/** The problems of the option, one sentence each. */
 export function memoryProblems(given: unknown, where: string): string[] {
   if (given === undefined || given === 'isolated' || given === 'continue') return []
   if (!hasNames(given)) return [`${where}: memory is ${described(given)}, expected "isolated", "continue" or an object`]
@@ -136,13 +136,13 @@ export function memoryProblems(given: unknown, where: string): string[] {
   ]
 }
 
-/** Whose delegations come one at a time: those of one thread. Undefined: this worker remembers nothing. */
+/** The thread of a worker: its delegations run one at a time. Undefined: the worker remembers nothing. */
 export function threadOf(memory: WorkerMemory | undefined, worker: string): string | undefined {
   if (memory === undefined || memory === 'isolated') return undefined
   return memory === 'continue' || memory.thread === undefined ? `of ${worker}` : `named ${memory.thread}`
 }
 
-/** A delegation, as far as its memory depends on it. */
+/** A delegation, as far as its memory needs it. */
 export interface MemoryJob {
   readonly ctx: Context
   readonly call: { readonly id: string }
@@ -154,12 +154,12 @@ export interface MemoryJob {
   readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
 }
 
-/** What one activation of a leader knows of its threads. In memory only: replay makes it again from the same reads. */
+/** What one activation of a leader knows of its threads. In memory only: replay rebuilds it from the same reads. */
 export class Threads {
   readonly #turns = new Map<string, Slots>()
   readonly #known = new Map<string, KnownExchanges>()
 
-  /** Whose turn it is to stand in the line of this thread. */
+  /** The local queue for this thread. */
   turn(key: string): Slots {
     const turn = this.#turns.get(key) ?? new Slots(1)
     this.#turns.set(key, turn)
@@ -176,9 +176,9 @@ export class Threads {
 }
 
 /**
- * Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not
- * begun. `completed`: what its leader's hook lets through of its end; only that is remembered (undefined: nothing),
- * because others are shown it.
+ * Runs the work with its memory, one delegation of a thread at a time. A failure says why it did not begin.
+ * `completed`: the part of its end that the leader's hook allows; only that is remembered, because later workers see it
+ * (undefined: nothing).
  */
 export async function withMemory<Ended extends { readonly outcome: Outcome }>(
   job: MemoryJob,
@@ -200,7 +200,7 @@ export async function withMemory<Ended extends { readonly outcome: Outcome }>(
   }
 }
 
-/** The work while the thread is its own. */
+/** Runs the work while it holds the thread. */
 async function workInThread<Ended extends { readonly outcome: Outcome }>(
   thread: Thread,
   work: () => Promise<Ended | Failure>,
@@ -225,23 +225,23 @@ class Thread {
   readonly #memory: ThreadMemory
   readonly #threads: Threads
   /**
-   * Its journal is of an earlier Reeve, in which all threads had one line, every delegation stood in it, and everything
-   * was read each time.
+   * The journal is of an earlier Reeve, in which all threads shared one queue, every delegation stood in it, and
+   * everything was read each time.
    */
   readonly #isEarlier: boolean
   readonly #ctx: Context
   readonly #lock: FifoLock
-  readonly #me: LockEntry
+  readonly #entry: LockEntry
   readonly #key: string
-  readonly #shelf: ExchangeKeys
-  /** What crosses besides: a delegation that is tried again begins with it again. */
-  readonly #crossing: readonly EdgeMessage[] | undefined
+  readonly #keys: ExchangeKeys
+  /** The context without the memory. Each attempt begins with it again. */
+  readonly #context: readonly EdgeMessage[] | undefined
   #count = 0
   #newest: readonly Exchange[] = []
-  #has = false
-  #left = false
-  /** Gives on the turn of those of this activation. */
-  #pass: (() => void) | undefined
+  #holdsLock = false
+  #hasLeft = false
+  /** Lets the next delegation of this activation into the queue. */
+  #passOn: (() => void) | undefined
 
   constructor(job: MemoryJob, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
@@ -259,25 +259,31 @@ class Thread {
     this.#ctx = this.#isEarlier ? before : ctx.scope('thread')
     this.#lock = this.#isEarlier ? earlierLock : lockOfThread(key)
     this.#key = key
-    this.#me = { id: this.#ctx.id('turn'), at: activation, lane: key, ...(above === undefined ? undefined : { above }) }
-    this.#shelf = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
-    this.#crossing = job.grant.context
+    this.#entry = {
+      id: this.#ctx.id('turn'),
+      at: activation,
+      lane: key,
+      ...(above === undefined ? undefined : { above }),
+    }
+    this.#keys = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
+    this.#context = job.grant.context
   }
 
-  /** Waits for its turn. A failure says why it does not get one. */
+  /** Waits for the thread. A failure says why it does not get it. */
   async enter(): Promise<Failure | undefined> {
     const { worker, entry, grant } = this.#job
-    const { above = [] } = this.#me
+    const { above = [] } = this.#entry
     if (above.includes(this.#key)) return busy(worker.name, 'this work is part of it')
     const turn = this.#threads.turn(this.#key)
-    // an earlier one stands in its line already: those that begin now wait until it has passed
+    // an earlier delegation stands in its queue already: new ones wait for it
     if (this.#isEarlier) turn.takeBack()
     else if ((await turn.take(entry)) === false) return busy(worker.name, 'its leader no longer waits for it')
-    this.#pass = () => turn.give()
+    this.#passOn = () => turn.give()
     this.#ctx.onCancel(
       `memory:${entry.label}`,
       async (undo) => {
-        if (!this.#left) await (this.#has ? releaseLock : removeFromLock)(undo, this.#lock, this.#me, this.#me)
+        if (!this.#hasLeft)
+          await (this.#holdsLock ? releaseLock : removeFromLock)(undo, this.#lock, this.#entry, this.#entry)
       },
       { always: true },
     )
@@ -286,66 +292,66 @@ class Thread {
       wait.over = true
       wait.wake?.()
     }
-    const first = await acquireLock(this.#ctx, this.#lock, this.#me, wait)
+    const first = await acquireLock(this.#ctx, this.#lock, this.#entry, wait)
     entry.leave = undefined
-    if (first?.id !== this.#me.id) {
-      this.#left = true
+    if (first?.id !== this.#entry.id) {
+      this.#hasLeft = true
       return busy(
         worker.name,
         wait.over ? 'its leader no longer waits for it' : 'that work waits for work that this is part of',
       )
     }
-    this.#has = true
+    this.#holdsLock = true
     grant.threads = [...above, this.#key]
     return undefined
   }
 
   async leave(): Promise<void> {
-    await releaseLock(this.#ctx, this.#lock, this.#me, this.#me)
-    this.#left = true
+    await releaseLock(this.#ctx, this.#lock, this.#entry, this.#entry)
+    this.#hasLeft = true
   }
 
-  /** The next one of this activation may stand in the line. */
+  /** Lets the next delegation of this activation into the queue. */
   pass(): void {
-    this.#pass?.()
-    this.#pass = undefined
+    this.#passOn?.()
+    this.#passOn = undefined
   }
 
-  /** Puts what it remembers before what crosses. */
+  /** Puts the memory before the context. */
   async recall(): Promise<void> {
     const { grant } = this.#job
     const shown =
       this.#memory.recall === undefined
-        ? await this.#kept()
-        : await this.#recalled(this.#memory.recall.bind(this.#memory))
-    if (shown.length > 0) grant.context = [...shown, ...this.#unheard(shown)]
-    else if (this.#crossing !== undefined) grant.context = this.#crossing
+        ? await this.#readKept()
+        : await this.#readExternal(this.#memory.recall.bind(this.#memory))
+    if (shown.length > 0) grant.context = [...shown, ...this.#contextWithoutKnown(shown)]
+    else if (this.#context !== undefined) grant.context = this.#context
   }
 
-  /** What crosses besides, without those of the worker's own answers that it remembers: it is shown each once. */
-  #unheard(shown: readonly EdgeMessage[]): readonly EdgeMessage[] {
+  /** The context without the worker's own answers that the memory holds, so that each is shown once. */
+  #contextWithoutKnown(shown: readonly EdgeMessage[]): readonly EdgeMessage[] {
     const { name } = this.#job.worker
     const isOwn = ({ role, agent }: EdgeMessage): boolean => role === 'assistant' && agent === name
     const known = new Set(shown.flatMap((message) => (isOwn(message) ? [message.text] : [])))
-    return (this.#crossing ?? []).filter((message) => !isOwn(message) || !known.has(message.text))
+    return (this.#context ?? []).filter((message) => !isOwn(message) || !known.has(message.text))
   }
 
-  async #kept(): Promise<readonly EdgeMessage[]> {
+  async #readKept(): Promise<readonly EdgeMessage[]> {
     const { values } = this.#ctx
     const { shown = defaultShown } = this.#memory
     try {
-      this.#count = await countExchanges(values, this.#shelf)
+      this.#count = await countExchanges(values, this.#keys)
       const known = this.#isEarlier ? undefined : this.#threads.known(this.#key)
-      this.#newest = await newestExchanges(values, this.#shelf, this.#count, shown, known)
+      this.#newest = await newestExchanges(values, this.#keys, this.#count, shown, known)
       this.#threads.know(this.#key, { count: this.#count, newest: this.#newest })
       return exchangeMessages(this.#newest)
     } catch (thrown) {
-      this.#failed('recall', thrown)
+      this.#noteFailure('recall', thrown)
       return []
     }
   }
 
-  async #recalled(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
+  async #readExternal(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
     const query = this.#query()
     const { word } = await askHook<Exclude<RecalledMemory, void>>(
       this.#ctx,
@@ -356,10 +362,7 @@ class Thread {
     return recalledMessages(word)
   }
 
-  /**
-   * Only an answer is remembered, also one with which a hook or a limit has ended the work: whatever else has said
-   * nothing that should be taken for one later.
-   */
+  /** Saves an answer, also one with which a hook or a limit ended the work. Other ends hold no answer to remember. */
   async save(answer: string): Promise<void> {
     const { recall, save } = this.#memory
     if (recall === undefined) return this.#keep(answer)
@@ -380,10 +383,10 @@ class Thread {
     const { brief, worker } = this.#job
     const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
     try {
-      const kept = await addExchange(this.#ctx.values, this.#shelf, this.#count, exchange)
+      const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
       this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
     } catch (thrown) {
-      this.#failed('save', thrown)
+      this.#noteFailure('save', thrown)
     }
   }
 
@@ -398,7 +401,7 @@ class Thread {
     return { hook: `memory.${what}`, worker: worker.name, callId: call.id, delegation: entry.label }
   }
 
-  #failed(what: 'recall' | 'save', thrown: unknown): void {
+  #noteFailure(what: 'recall' | 'save', thrown: unknown): void {
     if (isLeaving(thrown)) throw thrown
     const about = this.#about(what)
     this.#ctx.emit({

@@ -1,10 +1,10 @@
 /**
- * Worker questions: how a leader answers them. First its code is asked, then its model in a side query: the turn under
- * way goes on, and no other worker waits.
+ * Worker questions: how a leader answers them. Its code is asked first, then its model in a side query. The current
+ * turn continues, and no other worker waits.
  *
- * Owns: these options, how many questions there may be, what the leader's model is shown and what it learns of it
- * afterwards. Does not own: how questions and replies travel (../agent), who listens for them (watch.ts), when a worker
- * may ask (attempts.ts).
+ * Owns: these options, the number of questions, what the leader's model sees and later learns of them. Does not own:
+ * how questions and replies travel (../../agent), who receives them (../worker/watch.ts), when a worker may ask
+ * (attempts.ts).
  * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it
  * counts as the leader's).
  */
@@ -20,22 +20,22 @@ import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
 import { askHook, type DelegationMoment } from './delegation-hooks.ts'
 
-/** What `onQuestion` is told. */
+/** What `onQuestion` receives. */
 export interface DelegationQuestion extends DelegationMoment {
   readonly question: string
-  /** Of this delegation, from 1. */
+  /** The number of the question in this delegation, from 1. */
   readonly number: number
 }
 
 /** What a worker may ask while it works. */
 export interface WorkerQuestions {
   /**
-   * How many questions one delegation may ask, those of everybody who works in its order included. What is beyond is
-   * refused. Default 3.
+   * The number of questions that one delegation may ask, including all workers below it. Further ones are refused.
+   * Default 3.
    */
   readonly max?: number
   /**
-   * Answers in place of the leader's model, which is asked where this says nothing. A recorded step. If it fails,
+   * Answers in place of the leader's model. If it returns nothing, the model is asked. A recorded step. If it fails,
    * `hookErrors` decides: `strict` refuses the question, `lenient` asks the model.
    */
   readonly onQuestion?: (
@@ -47,7 +47,7 @@ export interface WorkerQuestions {
 const names: NamesOf<WorkerQuestions> = { max: true, onQuestion: true }
 const defaultMost = 3
 
-/** What is wrong with these options, one sentence each. */
+/** The problems of these options, one sentence each. */
 export function questionProblems(given: boolean | WorkerQuestions | undefined, where: string): string[] {
   if (given === undefined || typeof given === 'boolean') return []
   const problems = unknownNames(given, names, `${where}: questions`)
@@ -64,7 +64,7 @@ export function questionProblems(given: boolean | WorkerQuestions | undefined, w
 export const mayAsk = ({ questions }: { readonly questions?: boolean | WorkerQuestions }): boolean =>
   questions !== undefined && questions !== false
 
-/** A delegation in which something was asked. */
+/** A delegation with a question. */
 interface AskingDelegation {
   readonly ctx: Context
   /** A leader that is code has no conversation. */
@@ -128,7 +128,7 @@ export class LeaderAnswers {
     const access = this.#access
     if (access === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
-      // what a middleware keeps from the model in its turns is kept from it here
+      // middlewares hide the same messages from the model here as in its turns
       const { messages, settings = access.settings } = (await state.hooks?.shown(ctx, access.settings)) ?? {
         messages: state.messages,
       }
@@ -166,7 +166,7 @@ ${question}
 Answer briefly. The worker sees only your answer, and you have no tools now. If you do not know, say so, and say what the worker should assume.`
 
 /**
- * A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them.
+ * The leader's conversation up to the current turn. Calls without results are left out, because providers refuse them.
  */
 function conversationSoFar(leader: string, messages: readonly Message[]): readonly HistoryEntry[] {
   return messages.flatMap((message, i): HistoryEntry[] => {

@@ -101,13 +101,13 @@ class Race<E> {
   /** By the index of the worker. */
   readonly #ends = new Map<number, E>()
   readonly #good: E[] = []
-  #begun = 0
+  #started = 0
   #clock: WorkClock | undefined
   /** How many of them wait for a human. */
   #waiting = 0
   #over = false
-  #thrown: { readonly why: unknown } | undefined
-  #news: (() => void) | undefined
+  #error: { readonly why: unknown } | undefined
+  #wake: (() => void) | undefined
 
   constructor(ctx: Context, watch: Watch, racers: readonly Racer<E>[], rule: RaceRule<E>) {
     this.#ctx = ctx
@@ -119,9 +119,9 @@ class Race<E> {
   /** Resolves to the kept ends, or to undefined once no decision is possible. */
   async decided(): Promise<readonly E[] | undefined> {
     this.#beginNext()
-    if (this.#rule.hedgeAfterMs === undefined) while (this.#begun < this.#racers.length) this.#beginNext()
+    if (this.#rule.hedgeAfterMs === undefined) while (this.#started < this.#racers.length) this.#beginNext()
     for (;;) {
-      const kept = this.#kept()
+      const kept = this.#keptEnds()
       if (kept !== undefined || !this.#isOpen()) return this.#close(kept)
       await this.#wait()
     }
@@ -129,14 +129,14 @@ class Race<E> {
 
   /** Stops the pending workers. Call the result later to get their ends. */
   stopOthers(reason: string): () => readonly E[] {
-    const open = [...this.#racers.keys()].filter((i) => i < this.#begun && !this.#ends.has(i))
+    const open = [...this.#racers.keys()].filter((i) => i < this.#started && !this.#ends.has(i))
     for (const i of open) this.#racers[i]!.stop(reason)
     return () => open.flatMap((i) => this.#ends.get(i) ?? [])
   }
 
   /** All workers that began, once they have ended. */
   async ended(): Promise<readonly E[]> {
-    while (this.#ends.size < this.#begun) await this.#wait()
+    while (this.#ends.size < this.#started) await this.#wait()
     return [...this.#racers.keys()].flatMap((i) => (this.#ends.has(i) ? [this.#ends.get(i)!] : []))
   }
 
@@ -147,11 +147,11 @@ class Race<E> {
   }
 
   #beginNext(): void {
-    const i = this.#begun
+    const i = this.#started
     const racer = this.#racers[i]
     if (this.#over || racer === undefined) return
     this.#clock?.end()
-    this.#begun++
+    this.#started++
     const { hedgeAfterMs } = this.#rule
     const after = this.#racers[i - 1]?.activation
     const onWait = (waiting: boolean): void => {
@@ -161,11 +161,11 @@ class Race<E> {
     }
     const hedge = hedgeAfterMs === undefined ? {} : { onWait, ...(after === undefined ? {} : { after }) }
     racer.begin(this.#ctx.scope('one'), hedge).then(
-      (end) => this.#hear(i, end),
-      (thrown: unknown) => this.#leave(thrown),
+      (end) => this.#addEnd(i, end),
+      (thrown: unknown) => this.#fail(thrown),
     )
-    if (hedgeAfterMs === undefined || this.#begun >= this.#racers.length) return
-    const hearing = { ring: () => this.#beginNext(), reject: (thrown: unknown) => this.#leave(thrown) }
+    if (hedgeAfterMs === undefined || this.#started >= this.#racers.length) return
+    const hearing = { ring: () => this.#beginNext(), reject: (thrown: unknown) => this.#fail(thrown) }
     this.#clock = new WorkClock(
       this.#ctx,
       this.#watch.alarm.bind(this.#watch),
@@ -175,16 +175,16 @@ class Race<E> {
     if (this.#waiting === 0) this.#clock.run()
   }
 
-  #hear(i: number, end: E): void {
+  #addEnd(i: number, end: E): void {
     this.#ends.set(i, end)
     try {
       if (!this.#over && this.#rule.good(end)) this.#good.push(end)
-      else if (!this.#over && this.#rule.isFinal?.(end) === true) this.#endWith(this.#begun)
+      else if (!this.#over && this.#rule.isFinal?.(end) === true) this.#endWith(this.#started)
       else if (!this.#over && this.#rule.hedgeAfterMs !== undefined) this.#beginNext()
     } catch (thrown) {
-      return this.#leave(thrown)
+      return this.#fail(thrown)
     }
-    this.#news?.()
+    this.#wake?.()
   }
 
   /** Workers that have not begun will not start. */
@@ -193,18 +193,18 @@ class Race<E> {
     this.#racers = this.#racers.slice(0, begun)
   }
 
-  #leave(thrown: unknown): void {
-    this.#thrown ??= { why: thrown }
-    this.#news?.()
+  #fail(thrown: unknown): void {
+    this.#error ??= { why: thrown }
+    this.#wake?.()
   }
 
   async #wait(): Promise<void> {
-    if (this.#thrown === undefined) await new Promise<void>((resolve) => (this.#news = resolve))
-    this.#news = undefined
-    if (this.#thrown !== undefined) throw this.#thrown.why
+    if (this.#error === undefined) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#wake = undefined
+    if (this.#error !== undefined) throw this.#error.why
   }
 
-  #kept(): readonly E[] | undefined {
+  #keptEnds(): readonly E[] | undefined {
     const { keep } = this.#rule
     const wanted = this.#wanted()
     if (keep === 'first' || typeof keep === 'number')

@@ -60,7 +60,7 @@ export class Watch {
   readonly #workers = new Map<ActivationId, WatchedWorker>()
   readonly #alarms = new Map<string, PendingAlarm>()
   readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
-  #looking = false
+  #isLooping = false
 
   /** `stopper`: how to stop the delegation of this name; undefined if it is unknown here or has ended. */
   constructor(stopper: (delegation: string) => ((reason: string) => void) | undefined) {
@@ -84,7 +84,7 @@ export class Watch {
       this.#workers.set(worker, watched)
       watched.clock?.run()
     })
-    this.#look(ctx)
+    this.#startLoop(ctx)
     return end
   }
 
@@ -106,7 +106,7 @@ export class Watch {
   alarm(ctx: Context, name: string, ms: number, { ring, reject }: PendingAlarm): () => void {
     const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
     this.#alarms.set(timer, { ring, reject })
-    this.#look(ctx)
+    this.#startLoop(ctx)
     return () => {
       if (this.#alarms.delete(timer)) ctx.stop(timer, 'no longer needed')
     }
@@ -115,22 +115,22 @@ export class Watch {
   /** The leader itself asks a human for this worker: as if the worker had begun (true) or ceased to wait. */
   human(worker: ActivationId, waits: boolean): void {
     const watched = this.#workers.get(worker)
-    if (watched !== undefined) this.#asked(watched, waits)
+    if (watched !== undefined) this.#noteWait(watched, waits)
   }
 
-  #look(ctx: Context): void {
-    if (this.#looking) return
-    this.#looking = true
-    this.#lookOn(ctx).catch((thrown: unknown) => this.#leave(thrown))
+  #startLoop(ctx: Context): void {
+    if (this.#isLooping) return
+    this.#isLooping = true
+    this.#loop(ctx).catch((thrown: unknown) => this.#rejectAll(thrown))
   }
 
-  async #lookOn(ctx: Context): Promise<void> {
-    while (this.#workers.size > 0 || this.#alarms.size > 0) this.#hear(await ctx.next((each) => this.#isOurs(each)))
-    this.#looking = false
+  async #loop(ctx: Context): Promise<void> {
+    while (this.#workers.size > 0 || this.#alarms.size > 0) this.#handle(await ctx.next((each) => this.#isOurs(each)))
+    this.#isLooping = false
   }
 
   /** The leader is cancelled, or starts again. */
-  #leave(thrown: unknown): void {
+  #rejectAll(thrown: unknown): void {
     const all = [...this.#workers.values(), ...this.#alarms.values()]
     this.#workers.clear()
     this.#alarms.clear()
@@ -143,11 +143,11 @@ export class Watch {
     if (arrival.type !== 'message') return false
     const stop = stopAsked(arrival)
     if (stop !== undefined) return this.#stopper(stop.delegation) !== undefined
-    return this.#asking(arrival) !== undefined || this.#questioning(arrival) !== undefined
+    return this.#waitReporter(arrival) !== undefined || this.#questionHandler(arrival) !== undefined
   }
 
-  #hear(arrival: Arrival): void {
-    if (arrival.type === 'worker.settled') return this.#ended(arrival)
+  #handle(arrival: Arrival): void {
+    if (arrival.type === 'worker.settled') return this.#settle(arrival)
     if (arrival.type === 'ask.settled') {
       const alarm = this.#alarms.get(arrival.id)
       this.#alarms.delete(arrival.id)
@@ -155,12 +155,12 @@ export class Watch {
     }
     const stop = stopAsked(arrival)
     if (stop !== undefined) return this.#stopper(stop.delegation)?.(stop.reason)
-    this.#questioning(arrival)?.()
-    const watched = this.#asking(arrival)
-    if (watched !== undefined) this.#asked(watched, waitsNow(arrival, watched.worker) === true)
+    this.#questionHandler(arrival)?.()
+    const watched = this.#waitReporter(arrival)
+    if (watched !== undefined) this.#noteWait(watched, waitsNow(arrival, watched.worker) === true)
   }
 
-  #ended(end: WorkerEnd): void {
+  #settle(end: WorkerEnd): void {
     const watched = this.#workers.get(end.id)
     if (watched === undefined) return
     this.#workers.delete(end.id)
@@ -171,14 +171,14 @@ export class Watch {
   }
 
   /** The worker of an arrival about a human wait. */
-  #asking(arrival: Arrival): WatchedWorker | undefined {
+  #waitReporter(arrival: Arrival): WatchedWorker | undefined {
     if (arrival.type !== 'message' || arrival.from === undefined) return undefined
     for (const watched of this.#workers.values()) if (waitsNow(arrival, watched.worker) !== undefined) return watched
     return undefined
   }
 
   /** How to handle an arrival that is a question. */
-  #questioning(arrival: Arrival): (() => void) | undefined {
+  #questionHandler(arrival: Arrival): (() => void) | undefined {
     for (const watched of this.#workers.values()) {
       const answered = watched.questions?.hears(arrival)
       if (answered !== undefined)
@@ -189,8 +189,8 @@ export class Watch {
     return undefined
   }
 
-  #asked(watched: WatchedWorker, waits: boolean): void {
-    if (!waits && watched.waiting === 0) return // nobody was waiting: it gives and takes nothing
+  #noteWait(watched: WatchedWorker, waits: boolean): void {
+    if (!waits && watched.waiting === 0) return // it did not wait, so there is nothing to undo
     passOnWaiting(watched.ctx, waits)
     watched.waiting += waits ? 1 : -1
     if (waits && watched.waiting === 1) {

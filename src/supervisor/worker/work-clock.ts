@@ -26,7 +26,7 @@ export class WorkClock {
   readonly #alarm: SetAlarm
   readonly #name: string
   readonly #ms: number
-  readonly #hearing: ClockListener
+  readonly #listener: ClockListener
   /** The periods in which it ran. */
   readonly #ran: { readonly from: number; to: number }[] = []
   #pauses: readonly Pause[] = []
@@ -44,7 +44,7 @@ export class WorkClock {
     this.#alarm = alarm
     this.#name = name
     this.#ms = ms
-    this.#hearing = hearing
+    this.#listener = hearing
   }
 
   get #runs(): boolean {
@@ -54,8 +54,8 @@ export class WorkClock {
   run(): void {
     if (this.#over || this.#runs) return
     this.#ran.push({ from: this.#ctx.now().getTime(), to: Infinity })
-    const ring = (): void => void this.#rung().catch(this.#hearing.reject)
-    this.#callOff = this.#alarm(this.#ctx, this.#name, this.#ms - this.#worked, { ring, reject: this.#hearing.reject })
+    const ring = (): void => void this.#onTimer().catch(this.#listener.reject)
+    this.#callOff = this.#alarm(this.#ctx, this.#name, this.#ms - this.#worked, { ring, reject: this.#listener.reject })
   }
 
   stand(): void {
@@ -73,14 +73,14 @@ export class WorkClock {
   }
 
   /** The timer has fired. Only now the pauses are read, and the clock continues if they took time. */
-  async #rung(): Promise<void> {
+  async #onTimer(): Promise<void> {
     this.#callOff = undefined
     const pauses = await this.#ctx.scope('pauses').pauses()
     if (this.#over) return
     this.#pauses = pauses
-    // a human was asked meanwhile: it goes on when they have answered
+    // a human was asked meanwhile: the clock continues with the answer
     if (!this.#runs) return
-    if (this.#worked >= this.#ms) return this.#hearing.ring()
+    if (this.#worked >= this.#ms) return this.#listener.ring()
     this.stand()
     this.run()
   }
