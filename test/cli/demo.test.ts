@@ -40,7 +40,7 @@ describe('the main job', () => {
   test('surveys, recruits, waits for approval, writes after it', async () => {
     const first = await reeve(folder, 'demo', '.', '--run', 'run_a')
     expect(first).toMatchObject({ code: 3, err: '' })
-    expect(first.out).toContain('brain: rules (no model)')
+    expect(first.out).toContain('leader: rules (no model)')
     expect(first.out).toContain('surveyor recruits monorepo: the folder is a workspace (npm) with 2 members')
     await expect(report()).rejects.toThrow('ENOENT')
     const view = await shown('run_a')

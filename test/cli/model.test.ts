@@ -71,7 +71,7 @@ test('a model leads the same team; the report waits for the same approval', asyn
   const env = { OLLAMA_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` }
   const ended = await begin(folder, ['demo', '--model', 'ollama/scripted', '--run', 'run_m'], undefined, env)
   expect(ended, ended.err + ended.out).toMatchObject({ code: 3 })
-  expect(ended.out).toContain('brain: ollama/scripted')
+  expect(ended.out).toContain('leader: ollama/scripted')
   const view = JSON.parse((await reeve(folder, 'show', 'run_m', '--json')).out) as RunView
   expect(view.recruits).toMatchObject([{ worker: 'monorepo' }])
   expect(view.usage.find(({ model }) => model === 'ollama/scripted')).toMatchObject({

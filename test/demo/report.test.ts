@@ -46,7 +46,7 @@ describe('the report', () => {
     expect(lines.slice(0, 14)).toEqual([
       '# What we found in `shop`',
       '',
-      '- brain: rules (no model)',
+      '- leader: rules (no model)',
       '- run: `run_1`',
       '- started (recorded): 2026-01-01T00:00:00.000Z',
       '- finished (recorded): 2026-01-01T00:00:09.000Z',
@@ -93,13 +93,13 @@ describe('the report', () => {
     })
     expect(other).not.toBe(report)
     expect(comparableReport(other)).toBe(comparableReport(report))
-    expect(comparableReport(report)).toContain('- brain: rules (no model)\n')
+    expect(comparableReport(report)).toContain('- leader: rules (no model)\n')
     expect(comparableReport(renderReport({ ...input, folder: 'other' }))).not.toBe(comparableReport(report))
   })
 
   it('names the model when there is one', () => {
     expect(renderReport({ ...input, brain: { type: 'model', model: 'ollama/qwen3' } })).toContain(
-      '- brain: `ollama/qwen3`\n',
+      '- leader: `ollama/qwen3`\n',
     )
   })
 

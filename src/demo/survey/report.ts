@@ -50,7 +50,7 @@ export function renderReport(input: ReportInput): string {
   const lines = [
     `# What we found in ${code(input.folder)}`,
     '',
-    `- brain: ${input.brain.type === 'rules' ? 'rules (no model)' : code(input.brain.model)}`,
+    `- leader: ${input.brain.type === 'rules' ? 'rules (no model)' : code(input.brain.model)}`,
     `- run: ${code(input.run)}`,
     ...input.times.map(({ event, at }) => `- ${words(event)} (recorded): ${words(at)}`),
     '',
