@@ -1,9 +1,9 @@
 /**
- * The registry: which agents a runtime can run, by name and version.
+ * The registry: the agents of a runtime, by name and version.
  *
- * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it
- * (agent/agent-checks.ts), which version a run is pinned to (the engine).
- * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
+ * Owns: finding an agent, wrapping it as code for the engine. Does not own: reachable agents and their checks
+ * (agent/agent-checks.ts), the version of a run (the engine).
+ * Holds: code is not durable: the journal has names and versions, which the registry turns back into code.
  */
 import { checkAgents, isAgent, reachableAgents, type Agent } from '../agent/index.ts'
 import { described, nearest, ReeveError } from '../core/index.ts'
@@ -15,13 +15,13 @@ import { workOf, type LayerParts } from './layers.ts'
 /** The agents of a runtime. */
 export interface Agents extends Registry {
   /**
-   * The agent that is meant, with whoever joined its team since; or `agent.not-registered`. An agent object must be the
-   * registered one, or one of the same name and version.
+   * The registered agent, with members that joined its team since; throws `agent.not-registered`. An agent object must
+   * be the registered one, or have the same name and version.
    */
   require(agent: Agent | string): Agent
-  /** Everybody who can be run. */
+  /** All agents. */
   readonly names: readonly string[]
-  /** Under which names their oversight keeps trust. */
+  /** The trust names of their oversight. */
   readonly trusts: readonly string[]
   /**
    * Throws `config.invalid` if an agent names a channel that is not registered, or `input.invalid` if the oversight of
@@ -29,16 +29,16 @@ export interface Agents extends Registry {
    */
   mustHaveChannels(started?: Oversight): void
   /**
-   * The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there
-   * is none.
+   * The agent in this version: an exact one, or the newest that declares it; without a version, the newest. Undefined
+   * if unknown.
    */
   named(name: string, version?: string): Agent | undefined
 }
 
 /**
- * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them.
- * Throws (`team.invalid` and its like) with every problem of every agent in one message. `parts`: what the layers
- * around every agent are given. `channels`: absent where nothing is run.
+ * Registers the agents and all agents that they reach; `earlier`: former versions for runs that began with them. Throws
+ * (`team.invalid` and others) with every problem of every agent in one message. `parts`: for the layers of every agent.
+ * `channels`: absent if this process drives no run.
  */
 export function registerAgents(
   given: readonly Agent[],
@@ -75,7 +75,7 @@ export function registerAgents(
       return trustsIn(everybody())
     },
     mustHaveChannels(started) {
-      // whoever only starts runs tells nobody
+      // a process that drives no run sends no notices
       if (channels === undefined) return
       const known = [...telling.keys()]
       const problems =
@@ -100,8 +100,8 @@ export function registerAgents(
     },
     require(agent) {
       if (typeof agent !== 'string' && !isAgent(agent))
-        throw new ReeveError('agent.not-registered', `what is to run is ${described(agent)}, and no agent`, {
-          hint: 'Give the agent itself, or its name.',
+        throw new ReeveError('agent.not-registered', `expected an agent or its name, not ${described(agent)}`, {
+          hint: 'Pass the agent itself, or its name.',
         })
       const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
       if (found !== undefined) {
@@ -117,19 +117,19 @@ export function registerAgents(
         throw new ReeveError(
           'agent.not-registered',
           `the agent "${name}" is registered in another version: this one is ${agent.version}, registered is ${[...others.keys()].join(', ')}`,
-          { hint: 'Give this one to createRuntime({ agents: [...] }), or start the registered one by its name.' },
+          { hint: 'Pass this one to createRuntime({ agents: [...] }), or start the registered one by its name.' },
         )
       throw notRegisteredHere(name, [...byName.keys()])
     },
   }
 }
 
-/** Under which names the oversight of these agents keeps trust, each once. */
+/** The trust names of the oversight of these agents, each once. */
 const trustsIn = (agents: readonly Agent[]): readonly string[] => [
   ...new Set(agents.flatMap(({ oversight }) => (oversight === undefined ? [] : trustsOf(oversight)))),
 ]
 
-/** Which channels agents name that nobody has registered, each sentence once. */
+/** The unregistered channels that agents name, one sentence each. */
 function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): readonly string[] {
   const problems = agents.flatMap(({ name, oversight, channels: own = [] }) => {
     const where = `createRuntime: the agent "${name}"`
@@ -143,7 +143,7 @@ function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): 
 
 function notRegisteredHere(name: string, registered: readonly string[]): ReeveError {
   const give = 'Give it to createRuntime({ agents: [...] }).'
-  const hint = registered.length === 0 ? give : `Registered are: ${registered.join(', ')}. ${give}`
+  const hint = registered.length === 0 ? give : `Registered: ${registered.join(', ')}. ${give}`
   const meant = nearest(name, registered)
   const slip = meant === undefined ? '' : `: did you mean "${meant}"?`
   return new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime${slip}`, {

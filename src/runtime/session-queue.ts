@@ -1,9 +1,8 @@
 /**
- * Queue: which runs wait for their turn in their session, and behind which run.
+ * Session queue: which runs wait for their session, and behind which run.
  *
- * Owns: reading that from the session's line. Does not own: the line and whose turn it is (session.ts). A run in the
- * line that is not its first is queued; only the line says so, so nothing of it is recorded in the run. K2: any process
- * may ask.
+ * Owns: reading that from the queue of the session. Does not own: the queue itself (session.ts). A run that is not
+ * first is queued; only the queue says so, and the run records nothing of it. K2: any process may ask.
  */
 import type { RunId } from '../core/index.ts'
 import { streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
@@ -13,15 +12,12 @@ import { lineKey, runsInLine } from './session.ts'
 
 type Waits = Pick<RunSummary, 'run' | 'caller'>
 
-/**
- * The run that has the session in which this one waits for its turn; undefined if it does not wait. Of a run that has
- * ended the line is about to be left: nobody waits behind it.
- */
+/** The run that has the session that this run waits for; undefined if it does not wait, or that run has ended. */
 export async function queuedBehind(engine: Engine, waits: Waits): Promise<RunId | undefined> {
   return waits.caller.session === undefined ? undefined : behindIn(engine, await sessionLine(engine, waits), waits.run)
 }
 
-/** The runs in the line of a run's session, in their order. */
+/** The queue of a run's session, in order. */
 const sessionLine = async (engine: Engine, { run, caller }: Waits): Promise<readonly RunId[]> =>
   runsInLine(await engine.stream(streamOf(caller, run)).get(lineKey))
 
@@ -31,13 +27,13 @@ async function behindIn(engine: Engine, [first, ...others]: readonly RunId[], ru
   return ahead === undefined || hasEnded(ahead.status) ? undefined : first
 }
 
-/** A run's view, as what it waits for in its session makes it. */
+/** The view of a run, with the status `queued` if it waits for its session. */
 export async function withQueue(engine: Engine, view: RunView): Promise<RunView> {
   const behind = view.status === 'running' ? await queuedBehind(engine, view) : undefined
   return behind === undefined ? view : { ...view, status: 'queued', queued: { behind } }
 }
 
-/** Runs, newest first: to an engine a queued run is one that runs. */
+/** Runs, newest first. For an engine, a queued run is a running one. */
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<readonly RunSummary[]> {
   const { status, limit = mostListed } = filter
   const asked = status === undefined ? undefined : new Set(status)
@@ -48,7 +44,7 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     ...(known === undefined ? undefined : { status: known }),
     limit: isWhole ? limit : Math.max(limit, mostListed),
   })
-  // one look at a line for all runs of its session
+  // one read of a queue for all runs of its session
   const lines = new Map<string, Promise<readonly RunId[]>>()
   const lineFor = (waits: Waits): Promise<readonly RunId[]> => {
     const stream = streamOf(waits.caller, waits.run)
@@ -70,5 +66,5 @@ async function queuedSummary(
   return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
 }
 
-/** How many are listed at most, where nobody says. */
+/** The default limit of a list. */
 const mostListed = 1_000

@@ -1,15 +1,14 @@
 /**
  * Sessions: a conversation that several runs continue, one run at a time.
  *
- * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run
- * begins with. Does not own: how a FIFO lock works (agent/fifo-lock.ts), where values are kept (the engine: on the
- * session's stream), what agents do with the history. It is orchestration over the verbs, a layer around a root agent:
- * a crash of the run that holds the session loses nothing, since it resumes and still holds it. K1: deleting a run
- * changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
- *
- * S3: a run leaves the line in every ending of its code. S4: a head whose run has ended all the same (its code was
- * gone, the store failed it) is taken out by whoever waits: they look when they join, and by and by. S5: a turn is
- * stored once; what grows with every run is one turn, not all of them.
+ * Owns: the layer of a root, the queue of runs of a session, the turns that later runs see, the initial values. Does
+ * not own: the FIFO lock (agent/fifo-lock.ts), storing values (the engine, on the session's stream), the use of the
+ * history (agents).
+ * Holds: it is orchestration around a root agent, so a run that crashes resumes and still holds its session. K1:
+ * removing a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent
+ * format. S3: a run leaves the queue however its code ends. S4: if the first run ended without leaving (its code was
+ * missing, or the store failed it), a waiting run removes it; waiting runs check when they join and repeatedly. S5:
+ * each run stores one turn.
  */
 import {
   addExchange,
@@ -48,25 +47,22 @@ import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
 
-/** What a second run on a busy session does: wait its turn, or end at once with `session.busy`. */
+/** What a second run of a busy session does: wait, or end at once with `session.busy`. */
 export type BusySession = 'queue' | 'reject'
 
-/** What a run is shown of its session: all of it, nothing, or what the hook of this name lets through. */
+/** What a run sees of its session: all, nothing, or the selection of the hook of this name. */
 export type RootContext = 'conversation' | 'brief' | (string & {})
 
-/** What is asked for what a run is shown of its session, where a start names it as `context`. */
+/** The argument of a context hook. */
 export interface SessionShown extends SessionQuery {
-  /** What it would be shown, oldest first. */
+  /** The messages of the session, oldest first. */
   readonly messages: readonly EdgeMessage[]
 }
 
-/**
- * Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has
- * `hook.failed`.
- */
+/** Selects what a run sees of its session. A step: called once. If it fails, the run sees nothing (`hook.failed`). */
 export type ContextHook = (shown: SessionShown, io: StepIO) => RecalledMemory | Promise<RecalledMemory>
 
-/** What the runtime records with a root's edge for its layers. */
+/** The fields that the runtime records with a root's edge for its layers. */
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
@@ -84,39 +80,39 @@ export interface RootExtras {
 
 const shelf: ExchangeKeys = { count: '$turns', slot: (nth) => `$turn.${nth % exchangeSlots}` }
 
-/** Whether a run has ended, or is not there any more. */
+/** Whether a run has ended or was removed. */
 export type HasEnded = (run: RunId) => Promise<boolean>
 
-/** What a memory of sessions is asked by. */
+/** The query to a session memory. */
 export interface SessionQuery {
-  /** Says which session and which user it is. Keep them apart. */
+  /** The session and the user. Keep the memories of users apart. */
   readonly caller: Caller
   readonly run: RunId
   /** The root agent. */
   readonly agent: string
-  /** What it is asked. */
+  /** Its input. */
   readonly prompt: string
 }
 
-/** A run of a session that has answered: it completed, or a hook or a limit ended it with what there was. */
+/** A run of a session that answered: it completed, or a hook or a limit ended it with a partial answer. */
 export interface SessionTurn extends SessionQuery {
-  /** Who answered. */
+  /** The agent that answered. */
   readonly answeredBy: string
   readonly answer: string
 }
 
 /**
- * What runs of a session are shown, in place of its last 100 turns. Both are steps: done once, retried never; `io.key`
- * is the same if a crash makes one run again. A failure is `hook.failed`, and stops no run.
+ * A memory that replaces the last 100 turns of a session. Both functions are steps: called once and not retried; after
+ * a crash `io.key` is the same. A failure is recorded as `hook.failed` and stops no run.
  */
 export interface SessionMemory {
-  /** What a run is shown before its input; a text is shown as a user's. If it fails, nothing is shown. */
+  /** Returns the messages before a run's input; a text becomes a user message. If it fails, the run sees none. */
   recall(query: SessionQuery, io: StepIO): RecalledMemory | Promise<RecalledMemory>
-  /** Called when a run has answered. The session keeps its turns all the same. */
+  /** Called when a run has answered. The session stores its turns as well. */
   save?(turn: SessionTurn, io: StepIO): unknown
 }
 
-/** What the runtime gives to every session. */
+/** The parts of the runtime that sessions use. */
 export interface SessionParts {
   readonly hasEnded: HasEnded
   readonly memory?: SessionMemory | undefined
@@ -125,17 +121,14 @@ export interface SessionParts {
 /** What the start said besides; on a worker nothing. */
 export const extrasIn = ({ extras = {} }: Edge['run']): RootExtras => extras
 
-/** A root has its values and its session around it; a worker neither. */
+/** The session layer: for roots only, not for workers. */
 export const sessionLayer =
   (parts: SessionParts, isRoot: (ctx: Context) => boolean): Layer =>
   (next) =>
   (ctx, edge) =>
     isRoot(ctx) ? orchestrateRoot(ctx, edge, next, parts) : next(ctx, edge)
 
-/**
- * Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the
- * history, passes the turn on.
- */
+/** Runs a root agent: sets its initial values; in a session, takes the lock, adds the history, releases the lock. */
 async function orchestrateRoot(
   ctx: Context,
   recorded: Edge,
@@ -189,7 +182,7 @@ const withHistory = (edge: Edge, turns: readonly EdgeMessage[]): Edge => ({
   work: { ...edge.work, history: [...(edge.work.history ?? []), ...turns] },
 })
 
-/** Where a version that was asked for is not there, the code works as it is, and the journal says so. */
+/** Records that a requested version is missing and the current code is used. */
 function warn(ctx: Context, { unknown = [] }: RootExtras): void {
   if (ctx.carried !== undefined || unknown.length === 0) return
   const scope = ctx.scope('versions')
@@ -201,13 +194,13 @@ function warn(ctx: Context, { unknown = [] }: RootExtras): void {
     })
 }
 
-/** What of a run is kept in its session because it has completed. */
+/** Stores the turn of a completed run in its session. */
 async function keep({ values }: Context, outcome: Outcome): Promise<void> {
   const { keep: kept } = trailOf(outcome)
   if (kept !== undefined) await values.update(kept.key, () => kept.value)
 }
 
-/** A defect in an agent's code must not keep the session: it is thrown again when the session has been passed on. */
+/** An error of an agent's code must not keep the session: it is rethrown after the lock is released. */
 async function settled(work: () => Promise<Outcome>): Promise<Outcome | { readonly thrown: unknown }> {
   try {
     return await work()
@@ -223,14 +216,14 @@ async function setValues(ctx: Context, extras: RootExtras): Promise<void> {
 
 const entryOfRun = (run: string): LockEntry => ({ id: run, at: rootActivation(run as RunId), lane: '' })
 
-/** Where the line is kept. A fork does not take it over. Persistent. */
+/** The key of the queue. A fork does not copy it. Persistent. */
 export const lineKey = '$line'
 
-/** The runs in a line as it is stored; the first has the session. */
+/** The runs in a stored queue; the first one has the session. */
 export const runsInLine = (value: Json): readonly RunId[] =>
   isObject(value) && Array.isArray(value['runs']) ? (value['runs'] as readonly RunId[]) : []
 
-/** The line of the runs of a session: of each only its id is stored. */
+/** The lock of a session; it stores the ids of its runs. */
 const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
   key: lineKey,
   word: '$session.your-turn',
@@ -243,7 +236,7 @@ const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
     ...(passedBy === undefined ? undefined : { passedBy }),
   }),
   mayWait: () => when === 'queue',
-  /** A recorded look at another run. */
+  /** A recorded read of another run. */
   async isGone(ctx, { id }) {
     const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(id as RunId), { effect: 'read' }))
     return outcome.status === 'completed' && outcome.output === true
@@ -258,15 +251,14 @@ const busy = (session: string, holder: string | undefined): Outcome =>
   )
 
 /**
- * Only a run that has answered is a turn, also where a hook or a limit has ended it with what there was: what failed
- * has said nothing that a later run should take for an answer.
+ * The turn of a run that answered, also partially. A failed run is no turn: later runs must not read it as an answer.
  */
 function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefined {
   const { run, agent: root } = ctx.place
   const answer = rememberedAnswer(outcome)
   const { answeredBy: agent = root, feedback } = trailOf(outcome)
   if (answer === undefined) return undefined
-  // somebody to whom control was handed may have answered: in a later run those are its own words
+  // after a transfer another agent may have answered: a later run sees its text as its own
   const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }
   return { run, agent, input: briefText(edge.work.brief), answer, ...noted }
 }
@@ -277,7 +269,7 @@ async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery
   return recalledMessages(word)
 }
 
-/** What of the session crosses to the root, as the start says. */
+/** The part of the session that the root sees, as the start says. */
 async function shown(
   ctx: Context,
   context: RootContext | undefined,

@@ -1,8 +1,9 @@
 /**
- * Starting a run: what a caller gives becomes one request to the engine, or an error that says what is wrong with it.
+ * Starting a run: turns the options of a caller into one request to the engine, or an error.
  *
  * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own:
- * idempotency by run id and `run.conflict` (the engine). When a check fails nothing was started.
+ * idempotency by run id and `run.conflict` (the engine).
+ * Holds: if a check fails, no run was started.
  */
 import { ownTurnsProblems, reachableAgents, capProblem, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
 import {
@@ -52,42 +53,39 @@ import {
   type VersionChoices,
 } from './versions.ts'
 
-/** How a run is started. */
+/** The options of a start. */
 export interface StartOptions extends StartHooks {
   /**
-   * Makes the start idempotent: the same id again, with the same agent, input, caller and options, is the same run;
-   * else `run.conflict`. Default: a new one.
+   * Makes the start idempotent: repeating an id with the same agent, input, caller and options returns the same run;
+   * anything else is `run.conflict`. Default: a new id.
    */
   readonly runId?: string
   /** The conversation that this run continues. */
   readonly session?: string
   /** What to do if another run has the session. Default `queue`. */
   readonly busySession?: BusySession
-  /** Who asks; goes down the tree, read-only. */
+  /** The user; read-only for all agents of the tree. */
   readonly user?: string
   readonly metadata?: JsonObject
   /** Session values that are set before the agent begins. */
   readonly values?: { readonly [key: string]: Json }
-  /** Of the whole tree, hard; the tighter of these and the agent's own. */
+  /** Hard limits of the whole tree; the tighter of these and the agent's own holds. */
   readonly limits?: Limits
   readonly permissions?: Permissions
-  /** How closely humans look at the whole run; never less than its agents say. */
+  /** The oversight of the whole run; never less strict than that of its agents. */
   readonly oversight?: Oversight
-  /**
-   * Versions of agents that hold in this run, before those of the runtime. Chosen once, now: what is published later
-   * changes nothing.
-   */
+  /** Versions of agents for this run, before those of the runtime. They are resolved once, at the start. */
   readonly versions?: VersionChoices
-  /** The revisions that hold for all other agents. Default: that of the runtime, else none: the code as it is. */
+  /** The status of revisions for all other agents. Default: that of the runtime, else none: the current code. */
   readonly defaultStatus?: RevisionStatus
   /**
-   * What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own
-   * instructions. Pictures go here, in a user message.
+   * Messages before the input, oldest first; every agent in a flow sees them unchanged, after its own instructions.
+   * Images go here, in a user message.
    */
   readonly messages?: readonly Message[]
   /**
-   * What it is shown of its session: the `conversation` (default), nothing but its `brief`, or what the hook of this
-   * name lets through (`ContextHook`).
+   * What the run sees of its session: the `conversation` (default), only its `brief`, or the selection of the hook of
+   * this name (`ContextHook`).
    */
   readonly context?: RootContext
 }
@@ -111,20 +109,19 @@ const known: NamesOf<StartOptions> = {
   context: true,
 }
 
-/** What was chosen of versions for a run, and what it has come to. */
+/** The versions chosen for a run, and their revisions. */
 export interface Choice extends Resolved {
   readonly chosen: Chosen
 }
 
-/** What a start may name. */
+/** The hooks and agents that a start may name. */
 export interface Named {
   readonly hooks?: Hooks | undefined
   readonly find?: (name: string) => Agent | undefined
 }
 
 /**
- * The request that starts this agent with this input. `agent` is the version that runs; `defaults`: the limits where
- * neither the caller nor the agent says any.
+ * The request that starts an agent. `agent`: the version that runs; `defaults`: limits if caller and agent set none.
  */
 export function startRequest(
   agent: Agent,
@@ -178,7 +175,7 @@ export function startRequest(
   }
 }
 
-/** The defaults that a run was begun with, as they were recorded; none before there were any. */
+/** The recorded default limits of a run; empty in journals older than the defaults. */
 export function defaultsIn(recorded: Json): Limits {
   const root = isObject(recorded) ? recorded['root'] : undefined
   const defaults = isObject(root) ? root['defaults'] : undefined
@@ -186,8 +183,8 @@ export function defaultsIn(recorded: Json): Limits {
 }
 
 /**
- * Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price.
- * `measuring`: agents that the start lets measure.
+ * Throws `budget.no-price` if a start, or a chosen version, sets a `usd` limit over a model without a known price.
+ * `measuring`: agents that score answers in this run.
  */
 export function mustHavePrices(
   root: Agent,
@@ -201,7 +198,7 @@ export function mustHavePrices(
     ...usdCapOf(limits, 'start: limits', [root, ...measuring]),
     ...usdCapOf(root.limits, `agent "${root.name}": limits`, measuring),
     ...all.flatMap((each) => usdCapOf(revisions[each.name]?.limits, `start: versions.${each.name}.limits`, [each])),
-    // what a definition caps was looked at with the models of the definition
+    // limits of a definition were checked with the models of the definition
     ...(Object.keys(revisions).length === 0
       ? []
       : all.flatMap((each) => [
@@ -218,15 +215,12 @@ export function mustHavePrices(
     })
 }
 
-/**
- * The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what
- * was given.
- */
+/** The checked input, unchanged: the recorded input is the given one, and the agent applies its schema when it runs. */
 export function checkedInput(agent: Agent, input: unknown): Json {
   const problem = jsonProblem(input, 'input')
   if (problem !== undefined)
     throw new ReeveError('input.not-json', problem, {
-      hint: 'Give plain JSON: text, numbers, lists, plain objects. What is recorded is what was given.',
+      hint: 'Give plain JSON: strings, numbers, arrays, plain objects.',
     })
   if (agent.inputSchema !== undefined) {
     const checked = agent.inputSchema.check(input as Json)
@@ -235,7 +229,7 @@ export function checkedInput(agent: Agent, input: unknown): Json {
         'input.invalid',
         `the input does not fit the input schema of "${agent.name}": ${checked.problem}`,
         {
-          hint: 'Nothing was begun.',
+          hint: 'Nothing was started.',
         },
       )
     return input as Json
@@ -243,19 +237,21 @@ export function checkedInput(agent: Agent, input: unknown): Json {
   if (Array.isArray(input) && input.length > 0 && input.every(isMessage))
     throw new ReeveError(
       'input.invalid',
-      `the input is a list of ${input.length} messages, and "${agent.name}" takes what it is asked to do`,
+      `the input is an array of ${input.length} messages; "${agent.name}" takes one request`,
       {
-        hint: "Give the messages before the last one as { messages: [...] }, and the last one's text as the input.",
+        hint: 'Give earlier messages as { messages: [...] }, and the text of the last one as the input.',
       },
     )
   if (input === '')
-    throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
+    throw new ReeveError('input.invalid', 'the input is an empty text', {
+      hint: `Describe the task of "${agent.name}".`,
+    })
   return input as Json
 }
 
 const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])
 
-/** Whether it is a message of a conversation: a list of them is no brief. */
+/** Whether a value is a message of a conversation; an array of them is not a brief. */
 const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
 function callerOf({ user, metadata, session }: StartOptions): Caller {

@@ -1,17 +1,13 @@
 /**
- * Substitute: an outcome that was given from outside in the place of how an agent ended, or would have.
+ * Substitute outcome: an outcome given from outside in place of an agent's own.
  *
- * Owns: what those who come after the agent are shown of it. Does not own: giving it (takeover.ts, fork.ts), what an
- * outcome leaves (../core).
+ * Owns: what later agents see of it. Does not own: giving it (takeover.ts, fork.ts), the handoff record (../core).
  */
 import { childActivation, hasTrail, trailOf, withAnswer, type ActivationId, type Outcome } from '../core/index.ts'
 import { leavesTrail, readEdge } from '../edge/index.ts'
 import { isEdge, type Recorded } from '../journal/index.ts'
 
-/**
- * The outcome as the end of this activation: where others come after it, they are shown it as its answer, after what it
- * said `before`.
- */
+/** The outcome as the end of this activation. Later agents see it as its answer, after the messages `before`. */
 export function asItsEnd(
   events: readonly Recorded[],
   activation: ActivationId,
@@ -26,7 +22,7 @@ export function asItsEnd(
     : withAnswer(begun.agent, outcome, before === undefined ? undefined : trailOf(before))
 }
 
-/** The outcome as it stands in a fork in the place of the end at this position. */
+/** The outcome of a fork in place of the end at this position. */
 export function asEndAt(events: readonly Recorded[], at: number, outcome: Outcome): Outcome {
   const end = events.find(({ position }) => position === at)
   if (end?.event.type !== 'worker.settled') return outcome

@@ -1,13 +1,11 @@
 /**
- * Versions of agents: revisions that are published while the code stays, and which of them a run works by.
+ * Versions of agents: revisions published as data over unchanged code, and the choice of revisions for a run.
  *
- * Owns: where revisions are kept, how a choice becomes a revision. Does not own: what a revision is (../edge), how a
- * model agent works by one (../agent), versions of code (registry.ts).
- * K1: they live on the stream `reg_agents`, which outlives runs; its keys are persistent format. A run's choice is made
- * once, when it is started, and is recorded in its root's edge: so it holds for everybody below, in every process,
- * whatever is published later.
- *
- * V1: what was published under a name is never changed. V2: the revision is there before anything points to it.
+ * Owns: storing revisions, resolving a choice to a revision. Does not own: the content of a revision (../edge), its use
+ * in a model agent (../agent), versions of code (registry.ts).
+ * Holds: K1: revisions are on the stream `reg_agents`, which outlives runs; its keys are persistent format. The choice
+ * is made once, at the start, and recorded in the root's edge, so it holds in the whole tree and in every process. V1:
+ * a published revision never changes. V2: a revision is stored before anything refers to it.
  */
 import { reachableAgents, type Agent } from '../agent/index.ts'
 import {
@@ -29,34 +27,31 @@ import { revisionProblems, type Revision, type Revisions } from '../edge/index.t
 import type { StreamValues } from '../engine/index.ts'
 import { resolveModel, type Prices } from '../model/index.ts'
 
-/** `draft`: to be tried by those who ask for it; may still change. `published`: as it is. */
+/** `draft`: for runs that ask for it; may still change. `published`: never changes. */
 export type RevisionStatus = 'draft' | 'published'
 
-/**
- * Which version of an agent: a name, or the newest of a status. A name is that of a revision, else that of a registered
- * version of the code.
- */
+/** A version of an agent: a name, or the newest of a status. Names of revisions go before versions of the code. */
 export type VersionChoice = string | { readonly version: string } | { readonly status: RevisionStatus }
 
 /** Choices by the name of the agent. */
 export type VersionChoices = { readonly [agent: string]: VersionChoice }
 
-/** A revision that is kept. */
+/** A stored revision. */
 export interface KeptRevision {
   readonly agent: string
   readonly status: RevisionStatus
   readonly revision: Revision
-  /** It is the newest of its status: what `{ status }` means. */
+  /** The newest of its status, selected by `{ status }`. */
   readonly current: boolean
   readonly by?: string
-  /** When it was kept last. */
+  /** When it was last stored. */
   readonly at: number
 }
 
-/** Which agents there are revisions of. */
+/** The agents with revisions. */
 const agentsKey = '$agents'
 
-/** What is kept of one agent. */
+/** The revisions of one agent. */
 interface Shelf {
   readonly versions: readonly string[]
   readonly published?: string
@@ -114,7 +109,7 @@ export function runtimeVersions(versions: () => Versions, known: (agent: string)
   }
 }
 
-/** The revisions of a store. Every method may reject with `store.*`. */
+/** The revisions in a store. Every method may reject with `store.*`. */
 export class Versions {
   readonly #values: StreamValues
   readonly #clock: Clock
@@ -126,7 +121,7 @@ export class Versions {
     this.#find = find
   }
 
-  /** Keeps a revision. With a name alone: that one, which is kept already, becomes the current one of its status. */
+  /** Stores a revision. With only a name, the stored revision of that name becomes the current one of its status. */
   async keep(agent: string, given: Revision | string, status: RevisionStatus, by: string | undefined): Promise<void> {
     const version = typeof given === 'string' ? given : given.version
     if (typeof given !== 'string') this.#mustFit(agent, given)
@@ -138,13 +133,9 @@ export class Versions {
         before?.status === 'published' &&
         (status === 'draft' || canonical(before.revision as unknown as Json) !== canonical(revision as unknown as Json))
       )
-        throw new ReeveError(
-          'version.conflict',
-          `version "${version}" of "${agent}" is published and cannot change any more`,
-          {
-            hint: 'Give the change another name.',
-          },
-        )
+        throw new ReeveError('version.conflict', `version "${version}" of "${agent}" is published and cannot change`, {
+          hint: 'Publish the change under another name.',
+        })
       if (before?.status === 'published') return value
       const kept: Kept = {
         revision: copy(revision as unknown as Json) as unknown as Revision,
@@ -167,7 +158,7 @@ export class Versions {
     })
   }
 
-  /** All revisions, by agent in the order in which they were kept first. */
+  /** All revisions, by agent in the order in which they were first stored. */
   async list(): Promise<readonly KeptRevision[]> {
     const names = (await this.#values.get(agentsKey)) as readonly string[] | null
     const all: KeptRevision[] = []
@@ -181,10 +172,7 @@ export class Versions {
     return all
   }
 
-  /**
-   * What these choices mean for a run of this agent now; nothing is read for an agent that nobody has chosen a version
-   * of.
-   */
+  /** Resolves choices for a run of this agent. Reads nothing for agents without a choice. */
   async resolve(root: Agent, { versions: choices = {}, defaultStatus: otherwise }: Chosen): Promise<Resolved> {
     const revisions: { [agent: string]: Revision } = {}
     const unknown: UnknownVersion[] = []
@@ -207,14 +195,14 @@ export class Versions {
     return kept?.revision ?? (this.#find(agent, version) === undefined ? undefined : { version, base: version })
   }
 
-  /** The newest of a status. Nobody who asks for a draft is left without what is published. */
+  /** The newest revision of a status; a choice of drafts falls back to published ones. */
   async #current(agent: string, status: RevisionStatus): Promise<Revision | undefined> {
     const { draft, published } = readShelf(await this.#values.get(agent))
     const version = status === 'draft' ? (draft ?? published) : published
     return version === undefined ? undefined : readKept(await this.#values.get(`${agent}/${version}`))?.revision
   }
 
-  /** With the exact version of the code that it stands on; undefined if that is not here. */
+  /** The revision with the exact version of its code; undefined if that is not registered. */
   #based(agent: string, revision: Revision): Revision | undefined {
     if (revision.base === undefined) return revision
     const code = this.#find(agent, revision.base)
@@ -226,7 +214,7 @@ export class Versions {
     return { agent, asked, known: [...versions] }
   }
 
-  /** What does not fit the agent as it is registered here. */
+  /** Throws `input.invalid` if the revision does not fit the registered agent. */
   #mustFit(name: string, revision: Revision): void {
     const problems = revisionProblems(revision, `revision of "${name}"`)
     const agent = this.#find(name)
@@ -235,10 +223,10 @@ export class Versions {
   }
 }
 
-/** Agents that think with a model know their tools. */
+/** Whether it is a model agent; those know their tools. */
 type ModelAgentLike = Agent & { readonly toolNames?: readonly string[] }
 
-/** What an agent thinks with in a run in which this revision of it holds. */
+/** The model of an agent under this revision. */
 export function revisedModel(agent: Agent, revision: Revision | undefined): Agent['model'] {
   if (revision?.model === undefined) return agent.model
   const { definition } = agent as { readonly definition?: { readonly prices?: Prices } }
@@ -267,14 +255,14 @@ function fitProblems(agent: ModelAgentLike, { instructions, model, settings, too
   return problems
 }
 
-/** What is asked for where a run is started. */
+/** The choice of a start. */
 export interface Chosen {
   readonly versions?: VersionChoices
-  /** For agents that nobody has chosen a version of. */
+  /** For agents without a choice. */
   readonly defaultStatus?: RevisionStatus
 }
 
-/** What holds for a call over what holds for every run; undefined if nobody has chosen anything. */
+/** The choices of a start over those of the runtime; undefined without any. */
 export function chosenBy(all: Chosen, call: Chosen): Chosen | undefined {
   const versions = { ...all.versions, ...call.versions }
   const defaultStatus = call.defaultStatus ?? all.defaultStatus
@@ -282,20 +270,20 @@ export function chosenBy(all: Chosen, call: Chosen): Chosen | undefined {
   return { versions, ...(defaultStatus === undefined ? undefined : { defaultStatus }) }
 }
 
-/** A version that was asked for and is not there. */
+/** A requested version that is missing. */
 export interface UnknownVersion {
   readonly agent: string
   readonly asked: string
   readonly known: readonly string[]
 }
 
-/** What choices have come to. */
+/** Resolved choices. */
 export interface Resolved {
   readonly revisions?: Revisions
   readonly unknown: readonly UnknownVersion[]
 }
 
-/** What a recorded root's edge says that its choices came to. */
+/** The resolved choices in a recorded root's edge. */
 export function resolvedIn(recorded: Json): Resolved {
   const { versions, root } = recorded as unknown as {
     readonly versions?: Revisions
@@ -307,15 +295,15 @@ export function resolvedIn(recorded: Json): Resolved {
 const asksFor = (choice: VersionChoice): string =>
   typeof choice === 'string' ? choice : 'status' in choice ? choice.status : choice.version
 
-/** Where nothing is published, that is the code as it is. */
+/** Whether a choice falls back to the current code if nothing is published. */
 const asksForPublished = (choice: VersionChoice): boolean =>
   typeof choice !== 'string' && 'status' in choice && choice.status === 'published'
 
-/** What is said of versions that are not there. */
+/** The error for missing versions. */
 export const unknownVersion = (agent: string, version: string, known: readonly string[]): ReeveError =>
   new ReeveError(
     'version.unknown',
-    `there is no version "${version}" of "${agent}"${known.length === 0 ? '' : `; there are: ${known.join(', ')}`}`,
+    `unknown version "${version}" of "${agent}"${known.length === 0 ? '' : `; known: ${known.join(', ')}`}`,
     {
       hint: 'List them: runtime.versions.revisions(). Publish it first, or register that version of the code.',
     },
@@ -324,20 +312,19 @@ export const unknownVersion = (agent: string, version: string, known: readonly s
 const choiceNames: NamesOf<{ readonly version: string; readonly status: string }> = { version: true, status: true }
 const isStatus = (value: unknown): boolean => value === 'draft' || value === 'published'
 
-/** What is wrong with choices, one sentence each. `known`: the agents that may be named; absent: anybody. */
+/** The problems of choices, one sentence each. `known`: the agents that may be named; absent: any. */
 export function choiceProblems(given: unknown, where: string, known?: readonly string[]): string[] {
   if (given === undefined) return []
   if (!hasNames(given)) return [`${where}: versions is ${described(given)}, expected choices by the name of the agent`]
   return Object.entries(given).flatMap(([agent, choice]: [string, unknown]) => {
     const at = `${where}: versions.${agent}`
     if (known !== undefined && !known.includes(agent))
-      return [`${at}: no agent of that name takes part${meantInstead(agent, known, 'those who may are:')}`]
+      return [`${at}: unknown agent "${agent}"${meantInstead(agent, known, 'known:')}`]
     if (typeof choice === 'string') return choice === '' ? [`${at} is empty`] : []
     const problems = unknownNames(choice, choiceNames, at)
     if (problems.length > 0 || !hasNames(choice)) return problems
     const { version, status } = choice as { readonly version?: unknown; readonly status?: unknown }
-    if ((version === undefined) === (status === undefined))
-      return [`${at} says neither a version nor a status, or both`]
+    if ((version === undefined) === (status === undefined)) return [`${at}: expected either a version or a status`]
     if (status !== undefined && !isStatus(status))
       return [`${at}.status is ${described(status)}, expected "draft" or "published"`]
     return version === undefined || (typeof version === 'string' && version !== '')
@@ -346,7 +333,7 @@ export function choiceProblems(given: unknown, where: string, known?: readonly s
   })
 }
 
-/** What is wrong with the status that holds where nothing is chosen. */
+/** The problems of the default status. */
 export const statusProblems = (given: unknown, where: string): string[] =>
   given === undefined || isStatus(given)
     ? []

@@ -256,7 +256,7 @@ test.each<Wrong>([
     'a version of nobody',
     () => createRuntime({ agents: [writer], versions: { writr: 'v1' } }),
     'config.invalid',
-    'createRuntime: versions.writr: no agent of that name takes part: did you mean "writer"?',
+    'createRuntime: versions.writr: unknown agent "writr": did you mean "writer"?',
   ],
   [
     'permissions that are a text',
@@ -409,10 +409,10 @@ test('an agent of another version is told apart from one that is not there', asy
     message: `the agent "one" is registered in another version: this one is ${other.version}, registered is ${one.version}`,
   })
   await expect(runtime.run('two', 'go')).rejects.toMatchObject({
-    hint: expect.stringMatching(/^Registered are: one\./) as string,
+    hint: expect.stringMatching(/^Registered: one\./) as string,
   })
   await expect(runtime.run(any(undefined), 'go')).rejects.toMatchObject({
-    message: 'what is to run is undefined, and no agent',
+    message: 'expected an agent or its name, not undefined',
   })
 })
 

@@ -107,7 +107,7 @@ describe('which version holds', () => {
     const refused = strict.start('writer', 'go', { versions: { writer: 'v7' }, runId: 'refused' })
     await expect(refused).rejects.toMatchObject({
       code: 'version.unknown',
-      message: 'there is no version "v7" of "writer"; there are: v1',
+      message: 'unknown version "v7" of "writer"; known: v1',
     })
     expect(await strict.runs()).toEqual([])
   })
