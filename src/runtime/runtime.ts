@@ -98,22 +98,22 @@ export interface Runtime extends AsyncDisposable {
    */
   audit(run: string, options?: AuditOptions): Promise<AuditDocument>
   /**
-   * A new run that has everything up to a position of another one, with an edit if there is one, and goes on by itself:
-   * nothing of that is done again. That run is not touched. What it did later is not done again without somebody's word
-   * (`settleDoubt`); approvals and grants do not carry over. A fork of a run of a session has a session of its own.
-   * Throws `fork.invalid`, `input.invalid`, `run.unknown`; `run.conflict` for a `runId` that is another run.
+   * Starts a new run from a position of another one, optionally with an edit, and repeats no recorded work. The origin
+   * is not changed. Its later effects are repeated only after `settleDoubt`; approvals and grants are not copied. A
+   * fork of a run of a session has a session of its own. Throws `fork.invalid`, `input.invalid`, `run.unknown`;
+   * `run.conflict` for a `runId` of another run.
    */
   fork(options: ForkOptions): Promise<Run>
-  /** Removes an ended run and everything of it. Changes no session. */
+  /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
-  /** Stops driving and lets the store go. Runs stay as they are and go on when it is opened again. Idempotent. */
+  /** Stops driving and closes the store. Its runs are parked and continue when it is opened again. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Opens a store and begins to run what is in it. Throws `config.invalid` for invalid options, `team.invalid` and its
- * like for what is wrong with the agents, `store.*` for what is wrong with the store. With `drive: false` a database is
- * connected to by the first call, which then says what is wrong with it.
+ * Opens a store and drives its runs. Throws `config.invalid` for invalid options, `team.invalid` and other codes for
+ * invalid agents, `store.*` for problems of the store. With `drive: false` the first call connects to a database, and
+ * rejects if that fails.
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')

@@ -122,7 +122,7 @@ async function playFor(
   }
 }
 
-/** Goes on with a run that somebody else began and left in this file, to its end. */
+/** Drives a run that another process left in this file, to its end. */
 export async function resume(
   scenario: Scenario,
   file: string,

@@ -29,7 +29,7 @@ export interface RunUntilIdleOptions {
   readonly withinMs?: number
 }
 
-/** An agent at work that waits, and has nobody below it who does. */
+/** An activation that waits and has no waiting activation below it. */
 export interface WaitingActivation {
   readonly activation: ActivationId
   readonly agent: string

@@ -1,13 +1,13 @@
 /**
- * Live parts for one reader: a bounded buffer between the engine, which must not wait, and a reader, who may.
+ * Live parts for one reader: a bounded buffer between the engine, which must not wait, and a slow reader.
  *
- * Owns: when adjacent deltas are merged, the bound in bytes, what is said about what was left out. Does not own: what
- * parts mean, how two are joined (engine/live-part.ts).
- * K9: parts are never needed for correctness, a reader owns nothing, and the buffer has bounded bytes.
+ * Owns: merging adjacent deltas, the bound in bytes, counting dropped parts. Does not own: the meaning of parts,
+ * joining two of them (engine/live-part.ts).
+ * Holds: K9: parts are never needed for correctness, readers change nothing, and the buffer is bounded.
  */
 import type { LivePart } from '../../engine/index.ts'
 
-/** Stands for parts that a slow reader will not see. The journal has everything that matters. */
+/** Stands for parts that were dropped for a slow reader. The journal has every recorded result. */
 export interface PartsDropped {
   readonly type: 'parts.dropped'
   readonly count: number
@@ -23,12 +23,12 @@ interface Held<T> {
   readonly bytes: number
 }
 
-/** How a queue makes room: `merge` joins a new item with the last one, or says it cannot; `bytes` measures. */
+/** The rules of a queue: `merge` joins a new item with the last one, or returns undefined; `bytes` measures an item. */
 export interface QueueRules<T> {
   readonly bound: number
   bytes(item: T): number
   merge?(last: T, next: T): T | undefined
-  /** False for what may not be left out. Default: everything may. */
+  /** False for items that must not be dropped. Default: all may be. */
   droppable?(item: T): boolean
   dropped(count: number): T
 }
@@ -36,8 +36,8 @@ export interface QueueRules<T> {
 const maxMerged = 64 * 1024
 
 /**
- * A queue between one writer that never waits and one reader. Above its bound the oldest droppable items go, and one
- * item says how many.
+ * A queue between one writer that never waits and one reader. Above its bound the oldest droppable items are dropped,
+ * and one item counts them.
  */
 export class LiveQueue<T> {
   readonly #rules: QueueRules<T>
@@ -91,7 +91,7 @@ export class LiveQueue<T> {
     return failure === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(failure)
   }
 
-  /** No more items: what is held can still be taken. With a failure, the reader gets that after the last item. */
+  /** Ends the queue: buffered items can still be taken. With a failure, the reader receives it after the last item. */
   end(failure?: unknown): void {
     if (this.#end !== undefined) return
     this.#end = failure === undefined ? {} : { failure: failure as Error }
@@ -104,7 +104,7 @@ export class LiveQueue<T> {
     this.#letIn()
   }
 
-  /** The reader has left: what is held is let go. */
+  /** The reader has left: drops the buffer. */
   leave(): void {
     this.#held = []
     this.#head = 0
@@ -114,7 +114,7 @@ export class LiveQueue<T> {
     this.#end = {}
   }
 
-  /** Resolves when less than half of the bound is held: for a writer that can wait. */
+  /** Resolves when less than half of the bound is used, for a writer that can wait. */
   room(): Promise<void> {
     if (this.#bytes * 2 < this.#rules.bound || this.#end !== undefined) return Promise.resolve()
     return new Promise((resolve) => this.#roomWanted.push(resolve))
@@ -160,7 +160,7 @@ export class LiveQueue<T> {
   }
 }
 
-/** The part that says how many were left out. */
+/** The part that counts dropped parts. */
 export function droppedPart(activation: LivePart['activation'], count: number): LivePart {
   return {
     activation,

@@ -1,11 +1,9 @@
 /**
- * Weaving: the events of a run and what its agents show while they work, in one order.
+ * Merged feed: the events of a run and its live parts in one order.
  *
- * Owns: that no part comes before the event by which its step has begun, and so not before the start of its agent or
- * the transfer to it, and none after that by which its step has settled. Does not own: whose a part is
- * (part-origin.ts), what a reader makes of both (owned-run.ts, run-text.ts).
- * K9: what is held back for an event that is still to be read has bounded bytes; parts above the bound are counted, and
- * said to be missing.
+ * Owns: the order: a part comes after the event that began its step, and before the event that settled it. Does not
+ * own: the agent of a part (part-origin.ts), the use of the feed (owned-run.ts, run-text.ts).
+ * Holds: K9: parts held back for an unread event have bounded bytes; parts above the bound are dropped and counted.
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine, type LivePart } from '../../engine/index.ts'
@@ -13,59 +11,59 @@ import type { Recorded } from '../../journal/index.ts'
 import { follow } from './run-feed.ts'
 import { droppedPart } from './live-parts.ts'
 
-/** What is woven, as it comes. */
-export type Woven =
+/** An item of the merged feed. */
+export type FeedItem =
   { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: LivePart }
 
-/** Who takes it. `room` is waited for before each event. */
-export interface Taker {
-  take(item: Woven): void
+/** The consumer of a merged feed. `room` is awaited after each event. */
+export interface FeedConsumer {
+  take(item: FeedItem): void
   room?(): Promise<void>
 }
 
 const bound = 1024 * 1024
 
 /**
- * Follows a run from its first event to its end, or until the signal. Listens at once; reads when the run has `begun`.
+ * Follows a run from its first event to its end, or until the signal. Listens at once; reads once the run has `begun`.
  */
-export async function weave(
+export async function mergeFeed(
   engine: Engine,
   run: RunId,
-  taker: Taker,
+  consumer: FeedConsumer,
   signal: AbortSignal,
   begun: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
-  const weaver = new Weaver(run, taker)
-  const stop = engine.listen(run, (part) => weaver.part(part))
+  const merger = new FeedMerger(run, consumer)
+  const stop = engine.listen(run, (part) => merger.part(part))
   try {
     await begun
     for await (const recorded of follow(engine, run, { signal })) {
-      weaver.event(recorded)
-      await taker.room?.()
+      merger.event(recorded)
+      await consumer.room?.()
     }
   } finally {
     stop()
   }
 }
 
-class Weaver {
+class FeedMerger {
   readonly #run: RunId
-  readonly #taker: Taker
-  /** Steps whose beginning was told, and those whose end was: a part that came from another process may be late. */
+  readonly #consumer: FeedConsumer
+  /** Steps that have begun, and settled ones: parts of another process may arrive late. */
   readonly #begun = new Set<string>()
   readonly #settled = new Set<string>()
-  /** Parts of steps whose beginning is still to be read. */
+  /** Parts of steps whose first event is not read yet. */
   readonly #early = new Map<string, LivePart[]>()
   #bytes = 0
   #dropped = 0
 
-  constructor(run: RunId, taker: Taker) {
+  constructor(run: RunId, consumer: FeedConsumer) {
     this.#run = run
-    this.#taker = taker
+    this.#consumer = consumer
   }
 
   event(event: Recorded): void {
-    this.#taker.take({ type: 'event', event })
+    this.#consumer.take({ type: 'event', event })
     const { activation, event: told } = event
     const isEnd = told.type === 'step.settled'
     if (!isEnd && !('op' in told && told.op === 'step')) return
@@ -80,17 +78,17 @@ class Weaver {
     this.#early.delete(step)
     for (const part of early) {
       this.#bytes -= partBytes(part)
-      this.#taker.take({ type: 'part', part })
+      this.#consumer.take({ type: 'part', part })
     }
     if (this.#dropped === 0 || this.#early.size > 0) return
-    this.#taker.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
+    this.#consumer.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
     this.#dropped = 0
   }
 
   part(part: LivePart): void {
     const step = `${part.activation} ${part.address}`
     if (this.#settled.has(step)) return
-    if (part.address === '' || this.#begun.has(step)) return this.#taker.take({ type: 'part', part })
+    if (part.address === '' || this.#begun.has(step)) return this.#consumer.take({ type: 'part', part })
     const early = this.#early.get(step) ?? []
     const last = early.at(-1)
     const merged = last === undefined ? undefined : mergeParts(last, part)

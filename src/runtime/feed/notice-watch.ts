@@ -1,10 +1,9 @@
 /**
- * The notice watch: whether all that goes on in a run is that people are told of a question, or nothing because a human
- * has it.
+ * Notice watch: whether a run only sends notices, or is held by a takeover.
  *
- * Owns: that, from the journal. Does not own: notices (oversight/notice.ts), the status of a run (to the engine, a
- * notice is work).
- * K1: the same events give the same answer.
+ * Owns: deriving that from the journal. Does not own: notices (oversight/notice.ts), the status of a run (to the
+ * engine, a notice is work).
+ * Holds: K1: the same events give the same answer.
  */
 import { foldRun, newRunFold, viewOf, type IndexedActivation, type Recorded } from '../../journal/index.ts'
 
@@ -12,7 +11,7 @@ import { foldRun, newRunFold, viewOf, type IndexedActivation, type Recorded } fr
 export class NoticeWatch {
   readonly #fold = newRunFold()
 
-  /** The position up to which it has followed. */
+  /** The position of the last event. */
   get position(): number {
     return this.#fold.index.position
   }
@@ -21,12 +20,12 @@ export class NoticeWatch {
     foldRun(this.#fold, recorded)
   }
 
-  /** A human has the run, and nothing is in flight any more. */
+  /** The run is taken over, and no step is in flight. */
   get isHeld(): boolean {
     return this.#fold.takeover !== undefined && this.#fold.pause?.reached === true
   }
 
-  /** A notice is being sent, and nothing else goes on. */
+  /** The run only sends notices. */
   get only(): boolean {
     return [...this.#fold.index.activations.values()].some(sendsNotice) && viewOf(this.#fold).status === 'waiting'
   }

@@ -1,33 +1,33 @@
 /**
  * An owned run: started, watched and, if its reader leaves, cancelled.
  *
- * Owns: the one exception to K9: whoever iterates here owns the run, and `return()` (a `break`) cancels it. Does not
- * own: readers of a run that somebody else owns (run-feed.ts).
+ * Owns: the one exception to K9: this reader owns its run, and `return()` (a `break`) cancels it. Does not own: other
+ * readers (run-feed.ts).
  */
 import { isObject, type ActivationId, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import type { Run, RunOutcome } from '../run-handle.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
-import { Placing, type RunPart } from './part-origin.ts'
+import { PartOrigins, type RunPart } from './part-origin.ts'
 import { textOf } from './run-text.ts'
-import { weave, type Woven } from './merged-feed.ts'
+import { mergeFeed, type FeedItem } from './merged-feed.ts'
 
 /**
- * What an owned run shows: recorded events and live parts, as they come; no part before the event by which its step has
- * begun. It listens from the start: no part is missed but those that a slow reader is told of.
+ * An item of an owned run: a recorded event or a live part. No part comes before the event that began its step. The
+ * stream listens from the start and misses no part, except those that it reports as dropped for a slow reader.
  */
 export type StreamItem =
   { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
 
 /** An owned run. Leaving the iteration before its end cancels it. */
 export interface RunStream<O = Json> extends AsyncIterableIterator<StreamItem, undefined> {
-  /** The handle, when the run has begun. */
+  /** The handle, once the run has begun. */
   readonly run: Promise<Run<O>>
   outcome(): Promise<RunOutcome<O>>
   /**
-   * What `run.text()` gives, for a reader of its own: all that is said by whoever holds the control of the run,
-   * whenever it is asked for. Leaving it does not cancel the run.
+   * The same as `run.text()`, for another reader: the text of the agents in control, complete whenever it is called.
+   * Leaving it does not cancel the run.
    */
   readonly text: AsyncIterableIterator<string, undefined>
   return(): Promise<IteratorResult<StreamItem, undefined>>
@@ -37,7 +37,7 @@ const bound = 1024 * 1024
 /** How long `return()` waits for the end of a run whose effects do not listen to their signal. */
 const patience = 5_000
 
-/** Watches a run that is being started. Its parts are listened to before it begins. */
+/** Watches a run that is being started, and listens to its parts before it begins. */
 export function ownedRun<O>(engine: Engine, id: RunId, run: Promise<Run<O>>, clock: Clock): RunStream<O> {
   const queue = new LiveQueue<StreamItem>({
     bound,
@@ -51,17 +51,17 @@ export function ownedRun<O>(engine: Engine, id: RunId, run: Promise<Run<O>>, clo
   })
   const left = new AbortController()
   let isOver = false
-  const placing = new Placing(engine, id, {})
-  const take = (item: Woven): void => {
+  const origins = new PartOrigins(engine, id, {})
+  const take = (item: FeedItem): void => {
     if (item.type === 'event') {
-      placing.note(item.event)
+      origins.note(item.event)
       queue.push(item)
       return
     }
-    const part = placing.place(item.part)
+    const part = origins.place(item.part)
     if (part !== undefined) queue.push({ type: 'part', part })
   }
-  weave(engine, id, { take, room: () => queue.room() }, left.signal, run)
+  mergeFeed(engine, id, { take, room: () => queue.room() }, left.signal, run)
     .then(
       () => queue.end(),
       (failure: unknown) => queue.end(failure),
@@ -105,6 +105,6 @@ async function cancelQuietly<O>(run: Promise<Run<O>>, clock: Clock): Promise<voi
     await Promise.race([handle.outcome(), enough])
     callOff()
   } catch {
-    // It could not be started, or ended by itself meanwhile.
+    // the run could not be started, or has already ended
   }
 }

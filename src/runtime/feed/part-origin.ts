@@ -1,67 +1,63 @@
 /**
- * Placing: whose a live part is.
+ * Part origin: the agent and path of live parts.
  *
- * Owns: the agent and the path of each activation that has shown something, who of them holds the control of the run,
- * which of them a reader wants. Does not own: the parts themselves (live-parts.ts), following a run (run-feed.ts), what
- * is said in messages (journal/views/transcript.ts).
- * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something
- * waits for none of this.
+ * Owns: the agent and path of each activation with parts, which of them hold the control of the run, the filter of a
+ * reader. Does not own: the parts (live-parts.ts), following a run (run-feed.ts), messages
+ * (journal/views/transcript.ts).
+ * Holds: K9: one map for each reader, extended from the journal only for unknown activations; no agent waits for it.
  */
 import { isToolOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Engine, LivePart } from '../../engine/index.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '../../journal/index.ts'
 
-/** A live part and whose it is. */
+/** A live part with its agent and path. */
 export interface RunPart extends LivePart {
   /**
-   * Who shows it. A tool that is an activation of its own is called `<agent>.<tool>`. Empty: nobody, as for
+   * The agent. A tool with an activation of its own is named `<agent>.<tool>`. Empty for parts without one, such as
    * `parts.dropped`.
    */
   readonly agent: string
-  /** Agents' names from the root to this one. Empty: nobody's. */
+  /** The names of the agents from the root to this one. Empty for parts without an agent. */
   readonly path: readonly string[]
 }
 
-/** Whose parts are wanted; of several wishes all must hold. */
-export interface Wanted {
+/** The filter of a reader; all given conditions must hold. */
+export interface OriginFilter {
   readonly path?: readonly string[] | undefined
   readonly agent?: string | undefined
-  /** Only of those who hold the control of the run. */
+  /** Only agents that hold the control of the run. */
   readonly control?: boolean
 }
 
-interface Placed {
+interface Origin {
   readonly indexed: IndexedActivation
-  /**
-   * The root, and whoever was handed control from there: all but those who work for a call or for code that delegates,
-   * and those below them.
-   */
+  /** The root, and agents that received control from it; not workers of calls or of code, nor those below them. */
   readonly holds: boolean
-  /** It works at the wanted path or below somebody who does. */
+  /** At the wanted path, or below it. */
   readonly within: boolean
 }
 
 /** The activations of one run as one reader of its parts knows them. */
-export class Placing {
+export class PartOrigins {
   readonly #engine: Engine
   readonly #run: RunId
-  readonly #wanted: Wanted
+  readonly #filter: OriginFilter
   readonly #index = new RunIndex()
   /** Those whose beginning was read. */
-  readonly #known = new Map<ActivationId, Placed>()
+  readonly #known = new Map<ActivationId, Origin>()
 
-  constructor(engine: Engine, run: RunId, wanted: Wanted) {
+  constructor(engine: Engine, run: RunId, wanted: OriginFilter) {
     this.#engine = engine
     this.#run = run
-    this.#wanted = wanted
+    this.#filter = wanted
   }
 
-  /** Whether it is known whose it is. If not, the journal tells: `readOn`. */
+  /** Whether the agent of the part is known. If not, `readOn` reads it from the journal. */
   knows({ activation, address }: LivePart): boolean {
     return address === '' || this.#known.has(activation)
   }
 
-  /** The part with whose it is; undefined if it is not wanted. */
+  /** The part with its agent and path; undefined if the filter excludes it. */
   place(part: LivePart): RunPart | undefined {
     if (part.address === '') return nobodys(part)
     const placed = this.#known.get(part.activation)
@@ -69,8 +65,8 @@ export class Placing {
     return placed === undefined ? nobodys(part) : partOf(part, placed.indexed.agent, placed.indexed.path)
   }
 
-  #wants(placed: Placed | undefined): boolean {
-    const { path, agent, control = false } = this.#wanted
+  #wants(placed: Origin | undefined): boolean {
+    const { path, agent, control = false } = this.#filter
     if (path !== undefined && placed?.within !== true) return false
     const name = placed?.indexed.agent
     if (agent !== undefined && name !== agent && !isToolOf(name ?? '', agent)) return false
@@ -94,26 +90,26 @@ export class Placing {
     return change
   }
 
-  /** Whether what this activation says is wanted. */
+  /** Whether the filter includes this activation. */
   isWanted(activation: ActivationId): boolean {
     return this.#wants(this.#known.get(activation))
   }
 
-  #placed(indexed: IndexedActivation): Placed {
+  #placed(indexed: IndexedActivation): Origin {
     const above = indexed.parent === undefined ? undefined : this.#known.get(indexed.parent)
     return {
       indexed,
-      // of a run that is a worker placed apart, its root speaks
+      // in a child run, its root holds control
       holds: above === undefined || (indexed.isHandedControl && above.holds),
-      within: above?.within === true || isSame(indexed.path, this.#wanted.path ?? []),
+      within: above?.within === true || isSame(indexed.path, this.#filter.path ?? []),
     }
   }
 }
 
-/** What stands for parts of several, or of somebody of whom nothing is recorded. */
+/** A part without a known agent. */
 const nobodys = (part: LivePart): RunPart => partOf(part, '', [])
 
-/** Member by member: there are very many parts, and a spread takes several times as long. */
+/** Copies member by member: parts are frequent, and a spread takes several times as long. */
 const partOf = (
   { activation, address, epoch, attempt, offset, part }: LivePart,
   agent: string,

@@ -1,41 +1,38 @@
 /**
- * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
+ * The feed of one run: its journal so far, then new events, until the run has ended.
  *
- * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for
- * one reader. Does not own: storage, what a view makes of it, which events are somebody's words
- * (journal/views/transcript.ts), whose a part is (part-origin.ts), the text that grows of both (run-text.ts).
- * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
+ * Owns: following a run through the engine's `read` and `changed`, as events or messages; live parts for one reader.
+ * Does not own: storage, views, which events are messages (journal/views/transcript.ts), the agent of a part
+ * (part-origin.ts), the text of a run (run-text.ts).
+ * Holds: K9: readers change nothing. Leaving (`return`, `break`, an aborted signal) never throws.
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../../engine/index.ts'
 import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
-import { Placing, type RunPart } from './part-origin.ts'
+import { PartOrigins, type RunPart } from './part-origin.ts'
 
-/** Where to begin reading, and when to stop. */
+/** The start and end of reading. */
 export interface ReadOptions {
-  /** A position: events after it are given. Default 0, everything. */
+  /** Returns events after this position. Default 0: all events. */
   readonly from?: number
   readonly signal?: AbortSignal
 }
 
-/** Which messages are wanted. */
+/** The filter of messages. */
 export interface MessagesOptions extends ReadOptions {
   /**
-   * What is said below calls, too: by workers under delegation and by agents as tools. Default true. `false` leaves out
-   * all of that but questions to the outside.
+   * Includes messages below calls: of workers under delegation and of agents as tools. Default true. With `false`, only
+   * their questions to the outside are included.
    */
   readonly inner?: boolean
 }
 
-/**
- * Which parts are wanted. If several are given, all of them must hold; if nobody in the run is meant, nothing comes
- * until its end.
- */
+/** The filter of parts. All given conditions must hold. If no agent of the run matches, no part comes until its end. */
 export interface PartsOptions {
   /**
-   * Agents' names from the root: only parts of those who work at exactly this path, and of whoever works below them.
-   * Who comes after an agent in a flow is not below it.
+   * Agents' names from the root: only parts of agents at this path and below it. An agent that comes after another in a
+   * flow is not below it.
    */
   readonly path?: readonly string[]
   /** An agent's name: only parts of its turns and their tools, wherever it works. */
@@ -65,8 +62,8 @@ export function follow(
 }
 
 /**
- * Follows what is said in a run: every message after `from`, in order, until the run has ended. Reads all events,
- * because who speaks is told before `from`.
+ * Follows the messages of a run after `from`, in order, until the run has ended. Reads all events, because the start of
+ * an agent may be before `from`.
  */
 export function followMessages(
   engine: Engine,
@@ -76,7 +73,7 @@ export function followMessages(
   return leavable(options.signal, (signal) => messages(engine, run, options, signal))
 }
 
-/** What a source gives until its reader leaves, also while it waits. */
+/** Wraps a source so that its reader can leave at any time, also while it waits. */
 function leavable<T>(
   given: AbortSignal | undefined,
   open: (signal: AbortSignal) => AsyncGenerator<T, undefined>,
@@ -135,7 +132,7 @@ async function* messages(
   return undefined
 }
 
-/** A question below a call is the run's as much as any other: somebody outside has to answer it. */
+/** A question below a call needs an answer from outside, like any other. */
 const isMeantForOutside = ({ inner, type }: Spoken): boolean =>
   inner !== true || type === 'interrupt' || type === 'approval'
 
@@ -176,12 +173,12 @@ export function liveParts(
       (failure: unknown) => queue.end(failure),
     )
     .finally(stop)
-  const placing = new Placing(engine, run, options)
+  const origins = new PartOrigins(engine, run, options)
   return {
     [Symbol.asyncIterator]() {
       return this
     },
-    next: () => takeWanted(queue, placing, left.signal),
+    next: () => takeWanted(queue, origins, left.signal),
     return() {
       leave()
       return Promise.resolve({ value: undefined, done: true })
@@ -190,8 +187,8 @@ export function liveParts(
 }
 
 /**
- * Resolves when the run has ended or the signal is aborted. Unlike `engine.outcome`, it lets go of the run when its
- * reader has left.
+ * Resolves when the run has ended or the signal aborts. Unlike `engine.outcome`, it releases the run when its reader
+ * has left.
  */
 async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -204,15 +201,15 @@ async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Prom
 
 async function takeWanted(
   queue: LiveQueue<LivePart>,
-  placing: Placing,
+  origins: PartOrigins,
   left: AbortSignal,
 ): Promise<IteratorResult<RunPart, undefined>> {
   for (;;) {
     const result = await queue.take()
     if (result.done === true) return result
-    if (!placing.knows(result.value)) await placing.readOn()
+    if (!origins.knows(result.value)) await origins.readOn()
     if (left.aborted) return { value: undefined, done: true }
-    const value = placing.place(result.value)
+    const value = origins.place(result.value)
     if (value !== undefined) return { value, done: false }
   }
 }

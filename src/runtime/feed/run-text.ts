@@ -1,19 +1,17 @@
 /**
- * Text: what is said in a run, as a text that grows: while it is written where that is seen here, and once it is
- * recorded in every case.
+ * The text of a run: deltas while it is written, if this process receives them, and the rest once it is recorded.
  *
- * Owns: that each recorded answer is given once and whole, however much of it was seen while it was written. Does not
- * own: whose words are wanted (part-origin.ts), which events are words (journal/views/transcript.ts).
- * K9: a reader that begins late, is slow, or sits in another process has the same text as any other; only when it has
- * it differs.
+ * Owns: returning each recorded answer once and complete, after the deltas already seen. Does not own: the filter
+ * (part-origin.ts), which events are text (journal/views/transcript.ts).
+ * Holds: K9: late, slow and remote readers receive the same text as any other, only at another time.
  */
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { isDelta, type Engine, type LivePart } from '../../engine/index.ts'
 import { newSpoken, speakChange, type Recorded, type Spoken, type SpokenFold } from '../../journal/index.ts'
 import type { PartsOptions } from './run-feed.ts'
 import { LiveQueue } from './live-parts.ts'
-import { Placing } from './part-origin.ts'
-import { weave, type Woven } from './merged-feed.ts'
+import { PartOrigins } from './part-origin.ts'
+import { mergeFeed, type FeedItem } from './merged-feed.ts'
 
 const bound = 1024 * 1024
 
@@ -26,8 +24,8 @@ export function textOf(
 ): AsyncIterableIterator<string, undefined> {
   const left = new AbortController()
   const { signal } = options
-  const growing = new Growing(
-    new Placing(engine, run, { ...options, control: options.path === undefined && options.agent === undefined }),
+  const builder = new TextBuilder(
+    new PartOrigins(engine, run, { ...options, control: options.path === undefined && options.agent === undefined }),
   )
   const queue = new LiveQueue<string>({
     bound,
@@ -43,10 +41,10 @@ export function textOf(
   }
   signal?.addEventListener('abort', leave)
   if (signal?.aborted === true) leave()
-  const take = (item: Woven): void => {
-    for (const text of growing.take(item, queue.bytes < bound)) if (text !== '') queue.push(text)
+  const take = (item: FeedItem): void => {
+    for (const text of builder.take(item, queue.bytes < bound)) if (text !== '') queue.push(text)
   }
-  weave(engine, run, { take, room: () => queue.room() }, left.signal, begun).then(
+  mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, begun).then(
     () => queue.end(),
     (failure: unknown) => queue.end(failure),
   )
@@ -62,35 +60,35 @@ export function textOf(
   }
 }
 
-/** What was seen of the words that an agent is about to say. */
+/** The deltas seen of an answer that is not recorded yet. */
 interface Seen {
   readonly attempt: string
   readonly text: string
-  /** Its reader was too slow, or has missed some of it: the rest comes once it is recorded. */
+  /** The reader was too slow or missed a delta: the rest comes once it is recorded. */
   readonly isCut: boolean
 }
 
-class Growing {
-  readonly #placing: Placing
+class TextBuilder {
+  readonly #origins: PartOrigins
   readonly #spoken: SpokenFold
   readonly #seen = new Map<ActivationId, Seen>()
-  /** What each has said last. */
+  /** The last text of each activation. */
   readonly #last = new Map<ActivationId, string>()
 
-  constructor(placing: Placing) {
-    this.#placing = placing
-    this.#spoken = newSpoken(placing.index)
+  constructor(origins: PartOrigins) {
+    this.#origins = origins
+    this.#spoken = newSpoken(origins.index)
   }
 
-  /** `hasRoom`: the reader keeps up, so that it is given what is not recorded yet. */
-  take(item: Woven, hasRoom: boolean): readonly string[] {
+  /** `hasRoom`: the reader keeps up, so it receives deltas. */
+  take(item: FeedItem, hasRoom: boolean): readonly string[] {
     return item.type === 'part' ? this.#part(item.part, hasRoom) : this.#event(item.event)
   }
 
-  /** A text that was begun and failed is followed by the text of its next attempt. */
+  /** The text of a failed attempt is followed by that of the next attempt. */
   #part(live: LivePart, hasRoom: boolean): readonly string[] {
     const { activation, address, epoch, attempt: nth, offset, part } = live
-    if (!isDelta(part) || part.type !== 'text.delta' || !this.#placing.isWanted(activation)) return []
+    if (!isDelta(part) || part.type !== 'text.delta' || !this.#origins.isWanted(activation)) return []
     const attempt = `${address} ${epoch} ${nth}`
     const before = this.#seen.get(activation)
     const seen = before?.attempt === attempt ? before : { attempt, text: '', isCut: false }
@@ -101,9 +99,9 @@ class Growing {
   }
 
   #event(recorded: Recorded): readonly string[] {
-    const change = this.#placing.note(recorded)
+    const change = this.#origins.note(recorded)
     const words = change === undefined ? [] : speakChange(this.#spoken, recorded, change)
-    return words.flatMap((each) => (this.#placing.isWanted(each.activation) ? this.#said(each) : []))
+    return words.flatMap((each) => (this.#origins.isWanted(each.activation) ? this.#said(each) : []))
   }
 
   #said(said: Spoken): readonly string[] {
@@ -112,13 +110,13 @@ class Growing {
     const seen = this.#seen.get(said.activation)?.text ?? ''
     this.#seen.delete(said.activation)
     this.#last.set(said.activation, text)
-    // what a reader has missed before it began, and what it has not seen at the end
+    // the part that the reader missed before it began, or at the end
     const at = text.indexOf(seen)
     return at === -1 ? [text] : [text.slice(at + seen.length)]
   }
 }
 
-/** The words in what was said, where there are any: an answer, or the text with which a hook has ended the work. */
+/** The text of a message, if any: an answer, or the text with which a hook ended the work. */
 function wordsIn(said: Spoken): string | undefined {
   if (said.type === 'assistant') return said.text
   return said.type === 'ended' && said.outcome.status === 'bailed' ? said.outcome.text : undefined

@@ -1,15 +1,15 @@
 /**
- * Whole feeds: what a run and its child runs have recorded.
+ * The whole feed: the events of a run and its child runs.
  *
- * Owns: reading them. Does not own: their order (journal/views/woven.ts).
+ * Owns: reading them. Does not own: their order (journal views).
  */
 import type { RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import { childRunsIn, woven, type Recorded } from '../../journal/index.ts'
 
 /**
- * The feed of a run with those of its child runs. Read anew each time: what has ended stands before what tells of its
- * end.
+ * The feed of a run with those of its child runs. Reads all of them each time; the events of a child run come before
+ * the event of its end.
  */
 export async function wholeFeed(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
   const feed = await engine.read(run)

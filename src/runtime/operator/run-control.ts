@@ -60,8 +60,8 @@ export interface RunControl {
   cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
   /**
    * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it
-   * is handed back, finished or cancelled. Resolves when that is in the journal, to the document that its owner works
-   * from. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects with
+   * is handed back, finished or cancelled. Resolves to the takeover context once the takeover is in the journal. The
+   * first owner keeps the run: for others `takenOver` is false and `owner` names the first one. Rejects with
    * `run.ended`.
    */
   takeOver(options?: TakeOverOptions): Promise<TakenOver>
