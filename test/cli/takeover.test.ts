@@ -30,7 +30,7 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
   await run.until('waiting')
   expect(await reeve('handback', 'run_t')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('no human has taken') as string,
+    err: expect.stringContaining('is not taken over') as string,
   })
   const taken = await reeve('takeover', 'run_t', '--by', 'ann', '--reason', 'mine')
   expect(taken).toMatchObject({ code: 0 })

@@ -222,7 +222,7 @@ describe('what is said from outside', () => {
     const runtime = await runtimeOf([analyst])
     const slip = {
       code: 'trust.invalid',
-      message: 'nothing is trusted under the name "analyst": did you mean "analysts"?',
+      message: 'unknown trust name "analyst": did you mean "analysts"?',
     }
     const set = { level: 'expert', by: 'ann', reason: 'x' } as const
     await expect(runtime.trust.incident({ trust: 'analyst', severity: 'serious' })).rejects.toMatchObject(slip)
