@@ -212,7 +212,7 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
 export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
   const both = (given?.task === undefined) === (given?.delegation === undefined)
   mustBe(given, completeChecks, 'complete', [
-    ...(both ? ['give either "task" or "delegation"'] : []),
+    ...(both ? ['expected one of "task" and "delegation"'] : []),
     ...outputProblems(given),
   ])
   const { task, delegation, output, by, reason, signal } = given
