@@ -11,7 +11,7 @@ const sendMail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
   input: z.object({ to: z.string(), text: z.string() }),
-  sensitive: true, // asks first, and is never repeated without somebody's word
+  sensitive: true, // asks for approval, and is never repeated by itself
   execute: ({ to, text }) => {
     sent.push(`${to}: ${text}`)
     return { sent: true }
@@ -42,7 +42,7 @@ const run = await runtime.start(office, 'Greet Ann.')
 
 // #region decide
 const state = await run.until('waiting')
-if (!('waiting' in state)) throw new Error('nobody asked')
+if (!('waiting' in state)) throw new Error('no approval was requested')
 const [approval] = await runtime.approvals()
 console.log(`${approval!.path.join(' > ')} asks for ${approval!.tool} with`, approval!.input)
 

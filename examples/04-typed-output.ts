@@ -1,6 +1,6 @@
 /**
  * Typed briefs and typed answers. A worker with an `input` schema is called through a tool of its own with that schema;
- * an `output` schema is checked before anybody sees the answer, and what does not fit is sent back to the model to be
+ * an `output` schema is checked before the answer is used, and an invalid answer is sent back to the model to be
  * corrected.
  */
 import assert from 'node:assert/strict'
@@ -18,7 +18,7 @@ const pricer = agent({
   model: ({ messages }) => {
     const asked = messages.find((message) => message.role === 'user')!
     const { city, nights } = JSON.parse(asked.content as string) as { city: string; nights: number }
-    if (messages.length === 1) return `About ${nights * 100}, I would say.` // not what was promised: it is asked to correct that
+    if (messages.length === 1) return `About ${nights * 100}, I would say.` // does not fit the schema: it is asked to correct that
     return JSON.stringify({ city, nights, total: nights * 100 })
   },
 })

@@ -16,7 +16,7 @@ const tireless = supervisor({
     calls: [{ name: 'delegate', input: { worker: 'talker', instructions: 'Talk.' } }],
     usage: used,
   }),
-  limits: { turns: 5, depth: 2, tokens: 200_000, usd: 1, minutes: 30 }, // of it and everything below it
+  limits: { turns: 5, depth: 2, tokens: 200_000, usd: 1, minutes: 30 }, // of the agent and everything below it
   delegation: { workers: { talker: { limits: { turns: 2 } } } }, // of each delegation to this worker
 })
 // #endregion
@@ -28,7 +28,7 @@ if (outcome.status === 'limited') console.log(outcome.limit, outcome.partial)
 for (const { agent: who, model, calls, input, output, usd } of outcome.usage)
   console.log(who, model, calls, input, output, usd)
 const total = totalUsage(outcome.usage)
-if (total.unknown > 0) console.log('at least', total.input) // calls whose provider did not say count as unknown, not as 0
+if (total.unknown > 0) console.log('at least', total.input) // calls without reported usage count as unknown, not as 0
 // #endregion
 assert.equal(outcome.status === 'limited' && outcome.limit, 'turns')
 assert.deepEqual([total.calls, total.input, total.unknown], [5, 4_500, 0])

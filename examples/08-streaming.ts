@@ -30,7 +30,7 @@ const run = await runtime.start(editor, 'A verse about ravens.')
 const seen = { text: '', poet: '', events: [] as string[] }
 await Promise.all([
   (async () => {
-    for await (const piece of run.text()) seen.text += piece // what those say who hold the control of the run: here the editor
+    for await (const piece of run.text()) seen.text += piece // the text of the agents in control of the run: here the editor
   })(),
   (async () => {
     for await (const piece of run.text({ agent: 'poet' })) seen.poet += piece // what one agent says, wherever it works
@@ -52,7 +52,7 @@ assert.equal(seen.events.at(-1), 'activation.settled')
 // #region owned
 const stream = runtime.stream(editor, 'Another one.')
 for await (const item of stream) {
-  if (item.type === 'event' && item.event.event.type === 'model.requested') break // whoever leaves an owned run cancels it
+  if (item.type === 'event' && item.event.event.type === 'model.requested') break // leaving an owned run cancels it
 }
 // #endregion
 const left = await stream.outcome()

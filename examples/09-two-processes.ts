@@ -40,7 +40,7 @@ async function decideFromOutside(): Promise<void> {
   while ((await runtime.runs()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
   const run = runtime.handle('deploy-7')
   const state = await run.until('waiting')
-  if (!('waiting' in state)) throw new Error('nobody asked')
+  if (!('waiting' in state)) throw new Error('no approval was requested')
   await runtime.decide({ approvalId: state.waiting[0]!.id, decision: 'approve', approver: 'ann' })
   const outcome = await run.outcome()
   // #endregion

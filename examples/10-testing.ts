@@ -23,7 +23,7 @@ const clock = manualClock() // time stands until the test moves it
   await using runtime = await createRuntime({ agents: [office], clock, strict: true })
   const run = await runtime.start(office, 'Send the letter.')
   await run.until('waiting')
-  clock.advance(31 * 60_000) // nobody answers for half an hour
+  clock.advance(31 * 60_000) // no answer for half an hour
   const outcome = await run.outcome()
   assert.equal(outcome.status === 'completed' && outcome.output, 'Done.')
   assert.match(JSON.stringify(postman.prompts.at(-1)), /nobody approved/)

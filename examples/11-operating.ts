@@ -27,7 +27,7 @@ const run = await runtime.start(traveller, 'Go.')
 for await (const { event } of run.events()) if (event.type === 'step.begun' && event.address === 'travel') break
 
 // #region control
-await run.control.pause({ at: 'now', reason: 'lunch', by: 'ann' }) // what is in flight is stopped, and begins again after the pause
+await run.control.pause({ at: 'now', reason: 'lunch', by: 'ann' }) // effects in flight are stopped, and repeated after the pause
 await run.until('waiting')
 console.log((await run.view()).status) // paused
 await run.control.resume('ann')

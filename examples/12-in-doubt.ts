@@ -19,7 +19,7 @@ const pay = tool({
   name: 'pay',
   description: 'Pays an invoice.',
   input: z.object({ invoice: z.string() }),
-  effect: 'once', // never repeated without somebody's word
+  effect: 'once', // never repeated by itself
   execute: ({ invoice }, io) => {
     if (isChild) process.kill(process.pid, 'SIGKILL')
     return { invoice, reference: io.key } // a bank that is given the key can tell a repetition by itself

@@ -15,7 +15,7 @@ const search = tool({
   timeoutMs: 5_000,
   retry: { attempts: 2, backoffMs: 10 },
   execute: ({ query }, io) => {
-    io.emit({ type: 'searching', query }) // shown to whoever watches, never recorded
+    io.emit({ type: 'searching', query }) // shown to readers of the run, never recorded
     return [`a text about ${query}`]
   },
 })
@@ -78,7 +78,7 @@ const head = supervisor({
       : { calls: [{ name: 'delegate', input: { worker: 'librarian', instructions: 'Look around.' } }] },
   delegation: {
     context: 'brief', // what else the worker sees: 'brief', 'answers', 'conversation', or a function
-    permissions: { deny: ['remove'], approval: ['send_*'] }, // never more than the leader itself was granted
+    permissions: { deny: ['remove'], approval: ['send_*'] }, // never more than the leader has
     workers: { librarian: { limits: { turns: 4 } } },
   },
 })

@@ -25,7 +25,7 @@ const second = agent({
   name: 'clerk',
   version: '2',
   run: async (ctx) => {
-    const found = await step(ctx, 'search', () => 'found', { aliases: ['look'] }) // renamed: a run under way has it as `look`
+    const found = await step(ctx, 'search', () => 'found', { aliases: ['look'] }) // renamed: running runs have it as `look`
     await step(ctx, 'audit', () => 'noted', { aliases: [] }) // new: replaces nothing
     const word = await interrupt(ctx, 'go on?', { schema: z.string() })
     return `${found}, ${word}, by version 2`

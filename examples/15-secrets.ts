@@ -11,7 +11,7 @@ const vault = new Map([['mail', 'hunter2-hunter2']])
 const login = tool({
   name: 'login',
   execute: () => {
-    const password = vault.get('mail')! // by reference: the model never sees it, and no argument carries it
+    const password = vault.get('mail')! // by reference: neither the model nor an argument contains it
     return { session: 'abc', echoed: `logged in with ${password}`, apiKey: 'k-123' }
   },
 })

@@ -1,6 +1,6 @@
 /**
  * A research report by transfer: the supervisor hands control to a researcher, gets it back by rule, hands it to a
- * writer, gets it back, and answers. Whoever has control is shown what was said so far. Prints what the agents said, in
+ * writer, gets it back, and answers. The agent in control sees the conversation so far. Prints what the agents said, in
  * the order in which they said it.
  *
  * They think by rules. With `--model openai/gpt-5-mini`, or any other id, the same three agents think with that model.

@@ -53,9 +53,9 @@ const desk = router({
     return isWeather(question) ? handTo('weather') : isChat(question) ? handTo('chat') : 'Nobody here can do that.'
   },
   workers: [weather, chat],
-  transfer: { returns: 'never' }, // handoff: whoever has control last answers
+  transfer: { returns: 'never' }, // handoff: the last agent with control answers
   routes: { weather: ['desk'], chat: ['desk'] }, // to whom they may hand control by choice
-  sticky: true, // the next run of a session begins with whoever had control last
+  sticky: true, // the next run of a session begins with the last agent in control
 })
 // #endregion
 

@@ -27,7 +27,7 @@ const brief: Middleware = {
     note(`brief hears turn ${turn}`)
     if (text.split(' ').length <= 5 || values.get('asked') === true) return
     values.set('asked', true) // kept for this activation, and made again on replay
-    return { again: 'Too long. At most five words.' } // said as a user; the model is asked once more, and that is another turn
+    return { again: 'Too long. At most five words.' } // sent as a user message; the model is asked once more, which is another turn
   },
   after: (outcome) => note(`brief sees the end: ${outcome.status}`),
 }
@@ -60,7 +60,7 @@ const writer = agent({
 const searcher = agent({
   name: 'searcher',
   limits: { turns: 3 },
-  lastAnswer: true, // the third turn is asked without tools, and told to answer from what there is
+  lastAnswer: true, // the third turn has no tools, and asks for an answer from the results so far
   tools: [tool({ name: 'search', effect: 'read', execute: () => 'nothing yet' })],
   model: ({ tools }) =>
     tools.length > 0 ? { calls: [{ name: 'search', input: {} }] } : 'I found nothing in two searches.',
@@ -77,7 +77,7 @@ console.log(counts)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Ravens remember faces.')
 // #region order
 assert.deepEqual(order, [
-  'brief hears turn 1', // further in, so it is asked first; it rejects, and nobody further out hears of that answer
+  'brief hears turn 1', // innermost, so it is called first; it rejects, and outer ones do not see that answer
   'brief hears turn 2',
   'meter hears turn 2',
   'brief sees the end: completed',

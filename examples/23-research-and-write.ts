@@ -56,7 +56,7 @@ const editor = supervisor({
       : !shown(prompt, 'Ravens remember')
         ? { calls: [delegate('writer', 'Write it.')] }
         : !shown(prompt, 'say who says so')
-          ? 'Ravens remember faces.' // not complete: nobody says so
+          ? 'Ravens remember faces.' // not complete: the source is missing
           : 'Ravens remember faces, say twelve people in Oslo.',
   // #region hooks
   delegation: {

@@ -23,7 +23,7 @@ const after =
     return text
   }
 
-/** Goes by what stands where it delegated: a placeholder while somebody works, then the result. */
+/** Reads the result of its delegation: a placeholder while the worker is active, then the result. */
 const lead: ModelFunction = ({ messages }) => {
   const results = messages.flatMap((message) =>
     message.role === 'tool' && typeof message.content === 'string' ? [message.content] : [],

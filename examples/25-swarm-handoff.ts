@@ -55,7 +55,7 @@ const refund = tool({
   name: 'refund',
   description: 'Pays back the price of an item.',
   input: z.object({ item: z.string() }),
-  effect: 'once', // nothing repeats it without somebody's word, not even a crash
+  effect: 'once', // never repeated by itself, not even after a crash
   execute: ({ item }) => `The price of your ${item} is on its way.`,
 })
 /** A function that returns the next agent: what it does is told, and then control is handed on. */
@@ -83,9 +83,9 @@ const triage = router({
   instructions: 'Find out what the customer wants, and hand them to whoever can do it.',
   model: rules.triage,
   workers: [sales, refunds],
-  transfer: { returns: 'never' }, // a handoff: whoever has control answers
+  transfer: { returns: 'never' }, // a handoff: the agent in control answers
   routes: { sales: ['refunds', 'triage'], refunds: ['sales', 'triage'] },
-  sticky: true, // the next message of the session goes to whoever had control last
+  sticky: true, // the next message of the session goes to the last agent in control
 })
 // #endregion
 

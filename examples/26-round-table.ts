@@ -10,7 +10,7 @@ import { ledger, roundtable } from 'reeve/team'
 type Prompt = Parameters<ModelFunction>[0]
 const textOf = (message: Prompt['messages'][number] | undefined): string =>
   typeof message?.content === 'string' ? message.content : ''
-/** How often somebody has spoken, as the others are shown it. */
+/** How often an agent has spoken, as the others see it. */
 const heard = (name: string, { messages }: Prompt): number =>
   messages.filter((message) => textOf(message).startsWith(`For context: [${name}] said:`)).length
 const own = ({ messages }: Prompt): number => messages.filter(({ role }) => role === 'assistant').length

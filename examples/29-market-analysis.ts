@@ -28,7 +28,7 @@ const researcher = agent({
   description: 'Gathers facts about a market.',
   run: async (ctx) => {
     await sleep(ctx, 15 * minute)
-    // whoever is to read it has not begun: mail waits
+    // the recipient has not begun: mail waits
     await teammate(ctx).send({
       to: 'strategist_1',
       kind: 'info',

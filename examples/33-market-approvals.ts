@@ -24,7 +24,7 @@ const writer = agent({
   run: (ctx) => {
     const { inputs, feedback } = teammate(ctx)
     const facts = Object.values(inputs).map(({ output }) => output as string)
-    // whoever sends a report back says why; the brief has it, too, and what there was before
+    // the approver's comment; the brief has it, too, with the earlier report
     return feedback === undefined ? `A report of many words. ${facts.join(' ')}` : facts.join(' ')
   },
 })
@@ -94,7 +94,7 @@ for (const { task, status, attempts, reason = '' } of market!.plan.tasks)
 console.log(planGraph(market!)) // the gates are in it
 // #endregion
 
-/** What is said to an approval: by somebody at this terminal, or by a rule. */
+/** The decision on an approval: from this terminal, or by a rule. */
 async function word({ tool, context }: { readonly tool: string; readonly context?: unknown }): Promise<Word> {
   if (process.argv.includes('--wait')) return asked()
   if (tool === 'send_mail') return { decision: 'reject', comment: 'not to the press' }

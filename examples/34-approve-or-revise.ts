@@ -36,7 +36,7 @@ const campaign = agent({
         risk: 'high',
       })
       if (word.approved) {
-        const { to, subject } = word.input // as it was planned, or as whoever approved it has edited it
+        const { to, subject } = word.input // as planned, or as edited by the approver
         await ctx.step('send', () => void sent.push(`"${subject}" to ${to}`), { effect: 'once' })
         return `sent in round ${round}, approved by ${word.approver}`
       }
@@ -63,7 +63,7 @@ const words: readonly ((approvalId: string) => Decision)[] = [
 ]
 for (const word of words) {
   const state = await run.until('waiting')
-  if (!('waiting' in state)) throw new Error('nobody was asked')
+  if (!('waiting' in state)) throw new Error('no approval was requested')
   const [approval] = state.waiting
   const decision = word(approval!.id)
   console.log(`${approval!.path.join(' > ')} asks for ${approval!.tool}:`, approval!.input)

@@ -11,7 +11,7 @@ import { z } from 'zod'
 const ann = human({
   name: 'ann',
   description: 'Checks facts. Give her one claim.',
-  output: z.object({ true: z.boolean(), note: z.string() }), // an answer that does not fit is asked for again
+  output: z.object({ true: z.boolean(), note: z.string() }), // an invalid answer is asked for again
   timeoutMs: 2 * 24 * 3_600_000,
   onTimeout: { answer: { true: false, note: 'Nobody looked.' } },
 })
@@ -44,7 +44,7 @@ async function people(
 ): Promise<void> {
   for (const [who, value] of answers) {
     const state = await run.until('waiting')
-    if (!('waiting' in state)) throw new Error('nobody was asked')
+    if (!('waiting' in state)) throw new Error('no question was asked')
     const [question] = state.questions
     console.log(`  asked: ${JSON.stringify((question!.body as { question: Json }).question)}`)
     console.log(`  ${who}: ${JSON.stringify(value)}`)

@@ -59,7 +59,7 @@ const { first, same } = diffOf(events, await eventsOf(fork))
 const begun = (all: readonly Recorded[]) => all.find(({ event }) => event.type === 'worker.started')!.position
 const others = await eventsOf(fork)
 const [one, another] = [contentKeys(events).get(begun(events)), contentKeys(others).get(begun(others))] // undefined: unknown
-const isSame = sameContent(one, another) // true, false, or undefined where nobody can say
+const isSame = sameContent(one, another) // true, false, or undefined if unknown
 // #endregion
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)

@@ -1,7 +1,7 @@
 /**
  * How to write a good supervisor: instructions that name the resources, when each is used, in which order, and what a
  * finished answer is; workers whose descriptions say what they do, what they return, and when to use them; and the
- * success criteria once more as code, where they do not depend on anybody's reading.
+ * success criteria once more as code, where they do not depend on a model's judgement.
  *
  * `node examples/39-good-supervisor.ts` thinks by rules; `--model openai/gpt-5-mini` lets a model think in their place.
  */
