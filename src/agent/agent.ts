@@ -61,7 +61,7 @@ export interface CodeAgentOptions<
   O,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The work. It is orchestration, so every side effect goes through `ctx` (`ctx.step`, `ctx.delegate`,
+   * The work. It is orchestration, so every effect goes through `ctx` (`ctx.step`, `ctx.delegate`,
    * `ctx.interrupt`, `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a
    * FailureError is taken as it is. In a conversation of several agents, `talk` holds the history, and the code may
    * return `transferTo`, `exit` or `breakLoop`.

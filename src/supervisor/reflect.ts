@@ -142,7 +142,7 @@ const defaultTurns = 100
 /**
  * Makes an agent that improves its answer over several attempts. Each attempt is a worker. After an answer that did not
  * pass, the next attempt sees that answer and the judge's reason. The answer with the best score is the output. Before
- * the first attempt, a leader is told how its workers scored on similar requests. Handoffs stay inside. Throws
+ * the first attempt, a leader is told how its workers scored on similar requests. Transfers stay inside. Throws
  * `team.invalid`.
  */
 export function reflect<A extends Agent, const Name extends string = `${NameOf<A>}_reflected`>(

@@ -261,7 +261,8 @@ export class ToolBinding implements Binding {
       },
       begin: async ({ edited, input, capability, on, approver }) => {
         if (edited) call = { ...call, input }
-        else if (on?.inputHash !== digestJson(call.input)) call = shown // older journals showed the arguments as the model wrote them
+        // older journals showed the arguments as the model wrote them
+        else if (on?.inputHash !== digestJson(call.input)) call = shown
         const { from, checked } = last
         // arguments for another version stop at the capability, unless it was used with this version before
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
@@ -312,7 +313,7 @@ export class ToolBinding implements Binding {
   }
 }
 
-/** Runs an agent as a tool: a worker that answers a call. Its handoffs stay inside. */
+/** Runs an agent as a tool: a worker that answers a call. Its transfers stay inside. */
 async function runAgentTool(
   ctx: Context,
   name: string,

@@ -60,7 +60,7 @@ import type { Agent, InputOf, OutputOf } from '../definition.ts'
 import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'
 
 /**
- * Runs a side effect and records its result once. Returns the recorded value, also when live (K10). Retries as
+ * Runs an effect and records its result once. Returns the recorded value, also when live (K10). Retries as
  * `options` say. Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
  */
 export async function step<T>(

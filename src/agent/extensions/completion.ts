@@ -52,7 +52,7 @@ export interface ScorerInput {
 export type Score = number | boolean | { readonly score: number | boolean; readonly reason?: string }
 
 /**
- * Measures an answer. May do side effects: it runs once per answer, and its result is recorded. A throw counts as 0;
+ * Measures an answer. May have effects: it runs once per answer, and its result is recorded. A throw counts as 0;
  * the model is told that the scorer failed, and the journal has the error.
  */
 export type ScorerFunction = (input: ScorerInput, io: StepIO) => Score | Promise<Score>

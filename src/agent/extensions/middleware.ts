@@ -2,7 +2,7 @@
  * Middleware: hooks around the work of a model agent. They add, observe, change or refuse, whatever its model says.
  *
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what its reply does
- * (middleware-chain.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. Side effects belong in a `step`,
+ * (middleware-chain.ts). Hooks are orchestration (K3): pure, or through `at.ctx`. Effects belong in a `step`,
  * which runs once, also across a crash and on replay (K10).
  */
 import {

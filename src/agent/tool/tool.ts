@@ -240,7 +240,8 @@ export function tool(
   const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
-  const both = options.execute !== undefined && options.run !== undefined // then all names are known, and giving both is the problem
+  // with both, all option names are known, and giving both is the problem
+  const both = options.execute !== undefined && options.run !== undefined
   const checks = both
     ? { ...effectChecks, ...orchestrationChecks }
     : options.run === undefined

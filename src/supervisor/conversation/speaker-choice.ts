@@ -87,7 +87,7 @@ export interface AskingOptions {
 
 /** The chair of one conversation. */
 export interface Chair {
-  /** Decides this round. Orchestration: every side effect goes through `ctx`, the scope of this choice. */
+  /** Decides this round. Orchestration: every effect goes through `ctx`, the scope of this choice. */
   next(ctx: Context, table: Table): Promise<SpeakerWord>
   /** The rounds are used up. Default: it completes with the last answer. */
   over?(ctx: Context, table: Table): Promise<SpeakerWord>
