@@ -13,13 +13,13 @@ import {
   mustBeOptions,
   ReeveError,
   unknownNames,
-  withTrail,
+  withHandoff,
   type Failure,
   type Json,
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
+import { briefValue, leavesHandoff, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './tool/binding.ts'
 import { ActivityContext, type Activity } from './loop/activity.ts'
@@ -201,15 +201,15 @@ export async function runCode(
     returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.work.brief), talk)
   } catch (thrown) {
     // without a handoff record there is nothing to add; and a cancel is not a failure of the code
-    if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
-    return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
+    if (!leavesHandoff(edge) || isLeaving(thrown)) throw thrown
+    return withHandoff(thrownOutcome(thrown), talk.handoff(null, undefined))
   }
   const end = returned instanceof CodeEnd ? returned : undefined
   if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(noTransferTarget(name, end.action.to))
   const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
   const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
-  const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
-  return leavesTrail(edge) ? withTrail(outcome, activity.done ? { ...trail, did: true } : trail) : outcome
+  const handoff = talk.handoff(outcome.status === 'completed' ? outcome.output : null, end)
+  return leavesHandoff(edge) ? withHandoff(outcome, activity.done ? { ...handoff, did: true } : handoff) : outcome
 }
 
 function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: CodeEnd | undefined): Outcome {

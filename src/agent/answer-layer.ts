@@ -4,17 +4,17 @@
  * Owns: that every outcome has a handoff record where the edge asks for one. Does not own: the records of model agents
  * (conversation-state.ts), of code (agent.ts) and of flows, which write their own.
  */
-import { hasTrail, withAnswer, type Outcome } from '../core/index.ts'
-import { leavesTrail, type Layer } from '../edge/index.ts'
+import { hasHandoff, withAnswer, type Outcome } from '../core/index.ts'
+import { leavesHandoff, type Layer } from '../edge/index.ts'
 import type { Agent } from './definition.ts'
 
 export const answerLayer =
   ({ name }: Agent): Layer =>
   (next) =>
   (ctx, edge) =>
-    leavesTrail(edge) ? withOwnAnswer(name, next(ctx, edge)) : next(ctx, edge)
+    leavesHandoff(edge) ? withOwnAnswer(name, next(ctx, edge)) : next(ctx, edge)
 
 async function withOwnAnswer(name: string, work: Promise<Outcome>): Promise<Outcome> {
   const outcome = await work
-  return hasTrail(outcome) ? outcome : withAnswer(name, outcome)
+  return hasHandoff(outcome) ? outcome : withAnswer(name, outcome)
 }

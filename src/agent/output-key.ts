@@ -5,7 +5,7 @@
  * (the engine), the review (work-review.ts).
  * Holds: K10 (the write is one recorded step; replay reads its result).
  */
-import { trailOf, type Outcome } from '../core/index.ts'
+import { handoffOf, type Outcome } from '../core/index.ts'
 import type { Layer } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Agent } from './definition.ts'
@@ -23,7 +23,7 @@ export const outputKeyLayer =
 
 async function kept(key: string, ctx: Context, work: Promise<Outcome>): Promise<Outcome> {
   const outcome = await work
-  if (outcome.status === 'completed' && trailOf(outcome).action?.type !== 'transfer') {
+  if (outcome.status === 'completed' && handoffOf(outcome).action?.type !== 'transfer') {
     const { output } = outcome
     await ctx.scope('output-key').values.update(key, () => output)
   }

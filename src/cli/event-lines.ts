@@ -3,7 +3,7 @@
  *
  * Owns: which events have a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
-import { describeOutcome, type Outcome, trailOf, visible, visibleLine } from '../core/index.ts'
+import { describeOutcome, type Outcome, handoffOf, visible, visibleLine } from '../core/index.ts'
 import { isNotice, type Recorded } from '../runtime/index.ts'
 import { answeredText, argumentsLine, preview } from './request-text.ts'
 import { humanLine } from './oversight-lines.ts'
@@ -45,7 +45,7 @@ function agentLine(event: Recorded['event'], agent: string): string | undefined 
       return isBack(event) ? `${agent} continues` : `${agent} started`
     case 'activation.settled':
       // the next line names the agent that received control
-      return trailOf(event.outcome).action?.type === 'transfer'
+      return handoffOf(event.outcome).action?.type === 'transfer'
         ? undefined
         : `${agent} ${describeOutcome(event.outcome)}${byHand(event.outcome)}`
     case 'tool.called':

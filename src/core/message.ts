@@ -1,7 +1,7 @@
 /**
  * What is said to a language model and what it says back, in our own words; and who said it.
  *
- * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`Trail`). They
+ * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`HandoffRecord`). They
  * are JSON, so they can be journaled and cross an edge, and they never name a provider's format. Does not own: the
  * provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
  */
@@ -164,7 +164,7 @@ export const transferred = (to: string): string => `successfully transferred to 
  * What an agent leaves to those who come after it. Rides on the outcome of its activation where control is handed on,
  * and nowhere else.
  */
-export interface Trail {
+export interface HandoffRecord {
   /** What it and its workers said and did, oldest first. */
   readonly said: readonly HistoryEntry[]
   readonly action?: Action

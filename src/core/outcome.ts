@@ -5,7 +5,7 @@
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
 import { asText, type Json } from './json.ts'
-import type { HistoryEntry, Message, Trail } from './message.ts'
+import type { HistoryEntry, Message, HandoffRecord } from './message.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -124,34 +124,35 @@ export function describeOutcome(outcome: Outcome<unknown>): string {
   }
 }
 
-type Trailing = { readonly trail?: Trail }
-const nothingSaid: Trail = { said: [] }
+type RecordedHandoff = { readonly trail?: HandoffRecord }
+const nothingSaid: HandoffRecord = { said: [] }
 
 /** An outcome with what its agent leaves to those who come after it. Recorded with it. */
-export const withTrail = <O>(outcome: Outcome<O>, trail: Trail): Outcome<O> => Object.assign({ ...outcome }, { trail })
+export const withHandoff = <O>(outcome: Outcome<O>, trail: HandoffRecord): Outcome<O> =>
+  Object.assign({ ...outcome }, { trail })
 
 /** Whether its agent has left something to those who come after it, be it that it said nothing. */
-export const hasTrail = (outcome: Outcome<unknown>): boolean => 'trail' in outcome
+export const hasHandoff = (outcome: Outcome<unknown>): boolean => 'trail' in outcome
 
 /** What the agent of this outcome left; nothing if it handed on to no agent. */
-export const trailOf = (outcome: Outcome<unknown>): Trail => (outcome as Trailing).trail ?? nothingSaid
+export const handoffOf = (outcome: Outcome<unknown>): HandoffRecord => (outcome as RecordedHandoff).trail ?? nothingSaid
 
 /**
  * The outcome as those who come after `agent` are shown it: its output is the answer, in the place of the one that it
  * had `before`. Who answers does not hand control on; who does not complete has given no answer and decides nothing.
  */
-export function withAnswer(agent: string, outcome: Outcome, before: Trail = nothingSaid): Outcome {
+export function withAnswer(agent: string, outcome: Outcome, before: HandoffRecord = nothingSaid): Outcome {
   const { said, action, answeredBy: _answeredBy, ...rest } = before
   const at = said.findLastIndex((entry) => entry.answer === true)
   const old = said[at]?.message
-  if (outcome.status !== 'completed') return withTrail(outcome, { ...rest, said: unanswered(said) })
+  if (outcome.status !== 'completed') return withHandoff(outcome, { ...rest, said: unanswered(said) })
   const { output } = outcome
   const content = output === null ? '' : asText(output)
   const message: Message = old?.role === 'tool' ? { ...old, content: output } : { role: 'assistant', content }
   const answer: HistoryEntry = { agent, message, answer: true }
   const kept = action?.type === 'exit' ? { ...rest, action } : rest
-  if (at !== -1) return withTrail(outcome, { ...kept, said: said.with(at, answer) })
-  return withTrail(outcome, { ...kept, said: content === '' ? said : [...said, answer] })
+  if (at !== -1) return withHandoff(outcome, { ...kept, said: said.with(at, answer) })
+  return withHandoff(outcome, { ...kept, said: content === '' ? said : [...said, answer] })
 }
 
 /**
@@ -165,9 +166,9 @@ export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry
   )
 }
 
-/** The outcome alone. The same object if there is no trail. */
-export function withoutTrail<O>(outcome: Outcome<O>): Outcome<O> {
+/** The outcome alone. The same object if there is no handoff record. */
+export function withoutHandoff<O>(outcome: Outcome<O>): Outcome<O> {
   if (!('trail' in outcome)) return outcome
-  const { trail: _trail, ...alone } = outcome as Outcome<O> & Trailing
+  const { trail: _trail, ...alone } = outcome as Outcome<O> & RecordedHandoff
   return alone
 }

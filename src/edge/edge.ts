@@ -104,7 +104,7 @@ export const toolEdge = (above: Edge, input: Json): Edge => ({
 })
 
 /** Whether the agent under this edge leaves a handoff record: it works in a flow, or its leader wants a report. */
-export const leavesTrail = ({ flow, leader }: Edge): boolean => flow !== undefined || leader.report === true
+export const leavesHandoff = ({ flow, leader }: Edge): boolean => flow !== undefined || leader.report === true
 
 /** The failure of a leader at `path` that is as deep as delegations may nest. */
 export function depthRefusal({ bounds }: Edge, worker: string, path: readonly string[]): Failure {

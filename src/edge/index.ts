@@ -2,7 +2,7 @@
  * What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a
  * model.
  */
-export { depthRefusal, leavesTrail, memberEdge, rootEdge, toolEdge, workerEdge, type Edge } from './edge.ts'
+export { depthRefusal, leavesHandoff, memberEdge, rootEdge, toolEdge, workerEdge, type Edge } from './edge.ts'
 export { ownLimits, revised, type Grant, type LeaderGrant, type Receiver } from './grant.ts'
 export type { Candidate } from './groups/flow.ts'
 export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './brief.ts'
@@ -50,9 +50,17 @@ export {
   type RiskLevel,
 } from './oversight.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
-export { layered, type Layer, type Work } from './layer.ts'
+export { layered, type Layer, type ActivationWork } from './layer.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
-export { failureTold, thrownTold, isEmpty, labelled, toolTold, workerTold, type Told } from './result.ts'
+export {
+  failureText,
+  thrownText,
+  isEmpty,
+  labelled,
+  formatToolResult,
+  formatWorkerResult,
+  type Told,
+} from './result.ts'
 export {
   checkSchema,
   compileSchema,

@@ -13,11 +13,11 @@ import type { Edge } from './edge.ts'
 /**
  * The work of one activation: from its edge to its outcome. Rejects only with `Cancelled` or for a defect in the code.
  */
-export type Work = (ctx: Context, edge: Edge) => Promise<Outcome>
+export type ActivationWork = (ctx: Context, edge: Edge) => Promise<Outcome>
 
 /** Work with something around it: before it begins, after it has ended, or instead of it. */
-export type Layer = (next: Work) => Work
+export type Layer = (next: ActivationWork) => ActivationWork
 
 /** The work inside these layers; the first is outermost. */
-export const layered = (layers: readonly Layer[], work: Work): Work =>
+export const layered = (layers: readonly Layer[], work: ActivationWork): ActivationWork =>
   layers.reduceRight((next, layer) => layer(next), work)

@@ -257,7 +257,7 @@ export const defaultMode: OversightMode = 'in-the-loop'
 /** Thresholds where nobody says (spec team 1.22). */
 export const escalateDefaults = { confidenceBelow: 0.6, costAboveUsd: 1, consecutiveFailures: 3 } as const
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 type Threshold = number | false | undefined
 
 /** Both thresholds, each with its default; one that is off says nothing. */
@@ -273,7 +273,7 @@ function threshold(
 }
 
 function stricterEscalate(one: Escalate, other: Escalate): Escalate {
-  const both: Draft<Escalate> = {}
+  const both: Writable<Escalate> = {}
   const { confidenceBelow, costAboveUsd, consecutiveFailures } = escalateDefaults
   const numbers = {
     confidenceBelow: threshold(one.confidenceBelow, other.confidenceBelow, confidenceBelow, Math.max),
@@ -310,7 +310,7 @@ const latest = (one: number | undefined, other: number | undefined): number | un
     : Math.max(one ?? defaultApprovalTimeoutMs, other ?? defaultApprovalTimeoutMs)
 
 function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRules {
-  const both: Draft<ApprovalRules> = {}
+  const both: Writable<ApprovalRules> = {}
   const least = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined ? b : b === undefined ? a : Math.min(a, b)
   const rounds = least(one.rounds, other.rounds)

@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /** The end of a worker, as its leader's model reads it: its output as it is, or a marker that says what happened. */
-export function workerTold(worker: string, outcome: Outcome): Told {
+export function formatWorkerResult(worker: string, outcome: Outcome): Told {
   switch (outcome.status) {
     case 'completed':
       return isEmpty(outcome.output)
@@ -22,7 +22,7 @@ export function workerTold(worker: string, outcome: Outcome): Told {
         : { content: withMissing(outcome.output, outcome.results) }
     case 'failed':
       return {
-        content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureTold(outcome.failure)}]`,
+        content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
         isError: true,
       }
     case 'limited':
@@ -43,12 +43,12 @@ export function workerTold(worker: string, outcome: Outcome): Told {
 }
 
 /** The end of a tool call, as the model that made it reads it. */
-export function toolTold(tool: string, outcome: Outcome): Told {
+export function formatToolResult(tool: string, outcome: Outcome): Told {
   switch (outcome.status) {
     case 'completed':
       return { content: outcome.output }
     case 'failed':
-      return { content: `[tool "${tool}" failed: ${failureTold(outcome.failure)}]`, isError: true }
+      return { content: `[tool "${tool}" failed: ${failureText(outcome.failure)}]`, isError: true }
     case 'limited':
       return {
         content: withPartial(
@@ -70,7 +70,7 @@ export function toolTold(tool: string, outcome: Outcome): Told {
  * A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries
  * put what they like into theirs.
  */
-export function failureTold(what: Failure): string {
+export function failureText(what: Failure): string {
   if (what.code.startsWith('model.')) return 'its model could not answer'
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message
@@ -80,7 +80,7 @@ export function failureTold(what: Failure): string {
  * What a model may be told of something that was thrown: the words of its author where they are meant for others (a
  * FailureError), of any other exception only that it was one.
  */
-export const thrownTold = (what: unknown): string => failureTold(failureFrom(what, 'agent.failed'))
+export const thrownText = (what: unknown): string => failureText(failureFrom(what, 'agent.failed'))
 
 /**
  * Failures that say in the words of an exception what code has thrown; those that an author made say it by their class.

@@ -31,7 +31,7 @@ export type HistoryRewriter = (
 
 /**
  * How much of what was said before an agent gets. `conversation`: everything, its own words as they are and those of
- * others retold. `answers`: what came from outside and everybody's final answers. `input`: what came from outside.
+ * others retold. `answers`: what came from outside and the final answers of all agents. `input`: what came from outside.
  * `brief`: what it is asked to do and nothing else. A function: what it makes of everything.
  */
 export type HistoryPolicy = 'brief' | 'input' | 'answers' | 'conversation' | HistoryRewriter
@@ -40,7 +40,7 @@ export type HistoryPolicy = 'brief' | 'input' | 'answers' | 'conversation' | His
 export type Shares = 'conversation' | 'answer'
 
 /** What one member gets. */
-export interface Showing {
+export interface MemberHistory {
   readonly policy: HistoryPolicy
   /** Whether it sees that, and by which calls, control was handed on. */
   readonly transfers: 'shown' | 'hidden'
@@ -54,7 +54,7 @@ interface Segment {
   readonly answer: readonly HistoryEntry[] | undefined
 }
 
-export class Conversation {
+export class FlowConversation {
   readonly #begins: readonly HistoryEntry[]
   readonly #brief: string
   readonly #segments: Segment[]
@@ -65,11 +65,11 @@ export class Conversation {
     this.#segments = [...segments]
   }
 
-  /** What the edge of whoever leads carries. */
-  static of(edge: Edge): Conversation {
+  /** What the edge of the flow carries. */
+  static of(edge: Edge): FlowConversation {
     const task = edge.flow?.task
     const before = entriesOf(edge)
-    return new Conversation(
+    return new FlowConversation(
       task === undefined ? before : [...before, { message: { role: 'user', content: task } }],
       briefText(edge.work.brief),
       [],
@@ -87,7 +87,7 @@ export class Conversation {
     return this.#segments.flatMap((segment) => shared(segment, undefined))
   }
 
-  /** All of it without the noise of transfers, as whoever leads it is shown it. */
+  /** All of it without the messages of transfers, as its leader is shown it. */
   whole(leader: string): readonly HistoryEntry[] {
     return withoutTransfers(this.#seenBy(leader))
   }
@@ -106,7 +106,7 @@ export class Conversation {
    */
   for(
     agent: string,
-    { policy, transfers, task }: Showing,
+    { policy, transfers, task }: MemberHistory,
     ctx: () => Context,
   ): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
     if (policy === 'brief') return [{ message: { role: 'user', content: task ?? this.#brief } }]
@@ -138,8 +138,8 @@ const shared = ({ by, said, answer }: Segment, reader: string | undefined): read
   answer === undefined || by === reader ? said : answer
 
 /**
- * What somebody answered, under its name: its output, or where that is nothing, its last words. Of who did not
- * complete, thinking aloud is no answer.
+ * What an agent answered, under its name: its output, or where that is empty, its last words. Where it did not complete,
+ * thinking aloud is no answer.
  */
 function answerOf(by: string, said: readonly HistoryEntry[], outcome: Outcome | undefined): readonly HistoryEntry[] {
   const isDone = outcome === undefined || outcome.status === 'completed'

@@ -2,7 +2,7 @@
  * The exit tool: by which a model ends the whole run with an answer.
  *
  * Owns: its name and schema (those of the spec, collaboration 1.17). Does not own: what an exit does
- * (agent/tool/tool-actions.ts, routing.ts, fixed.ts).
+ * (agent/tool/tool-actions.ts, control-loop.ts, fixed-order.ts).
  */
 import { tool } from '../agent/index.ts'
 

@@ -3,9 +3,9 @@
  * tool.
  */
 export { asTool, type AsToolOptions } from './as-tool.ts'
-export { Conversation, type HistoryPolicy, type HistoryRewriter, type Shares } from './conversation.ts'
+export { FlowConversation, type HistoryPolicy, type HistoryRewriter, type Shares } from './conversation.ts'
 export { exitTool } from './exit-tool.ts'
-export { loop, parallel, sequential, type FlowOptions, type LoopOptions } from './fixed.ts'
+export { loop, parallel, sequential, type FlowOptions, type LoopOptions } from './fixed-order.ts'
 export {
   edgeOf,
   memberCaps,
@@ -13,10 +13,10 @@ export {
   MemberList,
   memberProblems,
   membersOf,
-  work,
+  runMember,
   type EdgeOptions,
   type MemberEdge,
 } from './member.ts'
 export { router, type CodeRouterOptions, type ModelRouterOptions } from './router.ts'
-export type { Returns, TransferEdge } from './routing.ts'
-export { sessionValue, type SessionValue, type SessionValueOptions } from './values.ts'
+export type { Returns, TransferEdge } from './control-loop.ts'
+export { sessionValue, type SessionValue, type SessionValueOptions } from './session-value.ts'

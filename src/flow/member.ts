@@ -2,7 +2,7 @@
  * Member: one agent's turn in a flow: what crosses to it, and how its end is read.
  *
  * Owns: the policy of the edge between a flow and its members, starting one, labelling its failure. Does not own: who
- * is next (routing.ts, fixed.ts).
+ * is next (control-loop.ts, fixed-order.ts).
  * Holds: K4 (every member in a scope of its own).
  */
 import {
@@ -12,9 +12,9 @@ import {
   hasNames,
   jsonIn,
   messageOf,
-  trailOf,
+  handoffOf,
   unknownNames,
-  withTrail,
+  withHandoff,
   own,
   type ActivationId,
   type Failure,
@@ -41,7 +41,7 @@ import {
 } from '../edge/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
 import { afterFailures, streakOf, workerEnd } from '../oversight/index.ts'
-import type { Conversation, HistoryPolicy, Shares } from './conversation.ts'
+import type { FlowConversation, HistoryPolicy, Shares } from './conversation.ts'
 
 /** What crosses between a flow and one of its members. */
 export interface MemberEdge {
@@ -55,20 +55,20 @@ export interface MemberEdge {
   readonly permissions?: Permissions
   /** Hard limits of each time it works here. */
   readonly limits?: Limits
-  /** Humans look more closely at its work here than they would. */
+  /** Approvers look more closely at its work here than they would. */
   readonly oversight?: Oversight
 }
 
 /**
- * Who works in a flow: whoever did when it was given this work. A later change of its definition changes no run that
- * has begun; for somebody who is gone since then the name stands: what it has begun waits until the agent is registered
- * again, and a new turn of it fails, which is content for a router's lead.
+ * The members of a flow as they were when it was given this work: a later change of its definition changes no run that
+ * has begun. Of a member that is gone since, the name stays: what it has begun waits until the agent is registered again,
+ * and a new turn of it fails, which is content for a router's lead.
  */
 export const membersOf = ({ team: { roster } }: Edge, now: readonly Agent[]): readonly Agent[] =>
-  roster === undefined ? now : roster.map((name) => now.find((member) => member.name === name) ?? named(name))
+  roster === undefined ? now : roster.map((name) => now.find((member) => member.name === name) ?? missingMember(name))
 
-/** Somebody of whom only the name counts. */
-export const named = (name: string): Agent => ({
+/** A member of which only the name is known. */
+export const missingMember = (name: string): Agent => ({
   kind: 'agent',
   name,
   description: '',
@@ -119,22 +119,22 @@ export function edgeOf<Own extends MemberEdge>(options: EdgeOptions<string, Own>
 }
 
 /** One turn at the work. */
-export interface Turn {
+export interface MemberTurn {
   readonly path: readonly string[]
   readonly policy: MemberEdge
-  readonly conversation: Conversation
-  /** To whom it may hand control. */
+  readonly conversation: FlowConversation
+  /** The agents to which it may hand control. */
   readonly to?: readonly Candidate[]
   readonly hops: number
   readonly task?: string | undefined
 }
 
 /** The edge of a member's turn; a failure says why there is none. `ctx` is where a rewriter of the history works. */
-export async function edgeFor(
+export async function turnEdge(
   ctx: Context,
   above: Edge,
   member: Pick<Agent, 'name' | 'limits' | 'oversight' | 'team' | 'inputSchema'>,
-  turn: Turn,
+  turn: MemberTurn,
   lead = false,
 ): Promise<Edge | Failure> {
   const { path, policy, conversation, to, hops, task } = turn
@@ -192,7 +192,7 @@ export function startMember(
   ctx: Context,
   member: Pick<Agent, 'name' | 'limits'>,
   edge: Edge,
-  { path, policy }: Turn,
+  { path, policy }: MemberTurn,
   lead?: string,
 ): ActivationId {
   const limits = accountLimits(
@@ -206,20 +206,22 @@ export function startMember(
   })
 }
 
-/** Lets a member work once, where nobody chooses who is next by handing control on, and waits for its end. */
-export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn): Promise<Outcome> {
-  const edge = await edgeFor(ctx, above, member, turn)
+/** Lets a member work once, where no agent hands control on by choice, and waits for its end. */
+export async function runMember(ctx: Context, above: Edge, member: Agent, turn: MemberTurn): Promise<Outcome> {
+  const edge = await turnEdge(ctx, above, member, turn)
   if ('code' in edge) return failed(edge)
   const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
   streakOf(ctx).note(outcome)
-  const { action, ...trail } = trailOf(outcome)
-  return action?.type === 'transfer' ? withTrail(failed(nobody(member.name, action.to, turn.path)), trail) : outcome
+  const { action, ...handoff } = handoffOf(outcome)
+  return action?.type === 'transfer'
+    ? withHandoff(failed(noTransferTarget(member.name, action.to, turn.path)), handoff)
+    : outcome
 }
 
-const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
+const noTransferTarget = (agent: string, to: string, path: readonly string[]): Failure =>
   failure(
     'transfer.refused',
-    `"${agent}" hands over to "${to}", and here there is nobody to hand over to`,
+    `"${agent}" hands over to "${to}", and there is no agent to hand over to here`,
     'validation',
     {
       details: { agent, path: [...path] },
@@ -268,7 +270,7 @@ export function memberProblems(
       : [`${where}: ${option}.agents is ${described(listed)}, expected exceptions by name`]),
     ...edgeProblems(all, where),
     ...agents.flatMap(([name, own]) => [
-      ...(names.includes(name) ? [] : [`${where}: "${name}" is named, ${strange(names)}`]),
+      ...(names.includes(name) ? [] : [`${where}: ${unknownAgent(name, names)}`]),
       ...(own === undefined ? [] : unknownNames(own, known, `${where}: ${option}.agents.${name}`)),
       ...(hasNames(own) ? edgeProblems(own, `${where}: ${name}`) : []),
     ]),
@@ -286,13 +288,13 @@ export function edgesOf<Own extends MemberEdge = MemberEdge>(
   }
 }
 
-/** The end of a sentence on somebody who was named. */
-export const strange = (names: readonly string[]): string =>
-  `who does not work here${names.length === 0 ? '' : `; who does: ${[...new Set(names)].join(', ')}`}`
+/** What is said of a name that no agent here has. */
+export const unknownAgent = (name: string, names: readonly string[]): string =>
+  `unknown agent "${name}"${names.length === 0 ? '' : `; known: ${[...new Set(names)].join(', ')}`}`
 
-const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'answers', 'conversation'])
-const sharings: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
-const noise: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
+const contextValues: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'answers', 'conversation'])
+const shareValues: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
+const transferValues: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
 
 function edgeProblems(
   { context, shares, transfers, permissions, limits, oversight }: MemberEdge,
@@ -301,11 +303,11 @@ function edgeProblems(
   const expected = (name: string, given: unknown, words: string): string =>
     `${where}: ${name} is ${JSON.stringify(given)}, expected ${words}`
   return [
-    ...(policies.has(context) || typeof context === 'function'
+    ...(contextValues.has(context) || typeof context === 'function'
       ? []
       : [expected('context', context, '"brief", "input", "answers", "conversation" or a function')]),
-    ...(sharings.has(shares) ? [] : [expected('shares', shares, '"conversation" or "answer"')]),
-    ...(noise.has(transfers) ? [] : [expected('transfers', transfers, '"shown" or "hidden"')]),
+    ...(shareValues.has(shares) ? [] : [expected('shares', shares, '"conversation" or "answer"')]),
+    ...(transferValues.has(transfers) ? [] : [expected('transfers', transfers, '"shown" or "hidden"')]),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
     ...oversightProblems(oversight, where),

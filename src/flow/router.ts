@@ -3,7 +3,7 @@
  * rule), and handoff (it does not).
  *
  * Owns: the public constructor, its options and their types, its checks, the agent that stays active over a session.
- * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over
+ * Does not own: the control loop (control-loop.ts), what crosses (member.ts), how a model hands over
  * (agent/tool/transfer-tool.ts).
  */
 import {
@@ -12,10 +12,10 @@ import {
   mustBeOptions,
   parentOf,
   present,
-  trailOf,
+  handoffOf,
   unknownNames,
-  withoutTrail,
-  withTrail,
+  withoutHandoff,
+  withHandoff,
   type Json,
   type NamesOf,
   type Outcome,
@@ -41,7 +41,7 @@ import {
   type Talk,
   type UsdCap,
 } from '../agent/index.ts'
-import { leavesTrail, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
+import { leavesHandoff, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import {
   MemberList,
@@ -51,11 +51,11 @@ import {
   memberEdgeNames,
   memberProblems,
   membersOf,
-  named,
-  strange,
+  missingMember,
+  unknownAgent,
   type EdgeOptions,
 } from './member.ts'
-import { Route, type Routing, type TransferEdge } from './routing.ts'
+import { ControlLoop, type RouterParts, type TransferEdge } from './control-loop.ts'
 
 /** How a router is defined, whatever leads it. */
 interface RouterFacts<
@@ -65,7 +65,7 @@ interface RouterFacts<
   Out extends SchemaLike | undefined,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * To whom control may go. Their names are unique in the whole tree. A function may name agents that are defined
+   * The agents to which control may go. Their names are unique in the whole tree. A function may name agents that are defined
    * later; it is asked once.
    */
   readonly workers: Workers | (() => Workers)
@@ -76,14 +76,14 @@ interface RouterFacts<
    */
   readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
   /**
-   * To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on
+   * The agents to which each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on
    * request.
    */
   readonly routes?: {
     readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[]
   }
   /**
-   * As a root: the next run of a session begins with whoever had control when the last run completed. Below a call each
+   * As a root: the next run of a session begins with the agent that had control when the last run completed. Below a call each
    * call begins with the lead. Default: with the lead.
    */
   readonly sticky?: boolean
@@ -111,7 +111,7 @@ export interface CodeRouterOptions<
   readonly model?: never
 }
 
-/** Turns of a whole router as a root, if nobody says. */
+/** Turns of a whole router as a root, by default. */
 const defaultTurns = 100
 
 /**
@@ -125,11 +125,11 @@ export function router<
   Out extends SchemaLike | undefined = undefined,
 >(
   options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>,
-): Agent<Name, Infer<In>, Answer<Out>> {
+): Agent<Name, Infer<In>, RouterAnswer<Out>> {
   const entry = new RouterAgent(options as unknown as AnyOptions)
   return renamable(entry, (name) =>
     router(renamed(options as unknown as AnyOptions, name) as unknown as typeof options),
-  ) as unknown as Agent<Name, Infer<In>, Answer<Out>>
+  ) as unknown as Agent<Name, Infer<In>, RouterAnswer<Out>>
 }
 
 /** The options under another name: where the router names itself, too. */
@@ -149,8 +149,8 @@ function renamed(options: AnyOptions, name: string): AnyOptions {
   }
 }
 
-/** What a router answers: what its schema says, else whatever the one answers who had control last. */
-type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
+/** What a router answers: what its schema says, else the answer of the agent that had control last. */
+type RouterAnswer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
 type AnyOptions = RouterFacts<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined> &
   (ModelAgentFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
@@ -213,7 +213,7 @@ class RouterAgent extends DefinedAgent {
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     if (edge.flow?.lead === true) return this.#lead.orchestrate(ctx, edge)
     const routing = this.#routing(edge)
-    const route = new Route(routing, ctx, edge)
+    const route = new ControlLoop(routing, ctx, edge)
     // below a call it answers the call: what it is asked next has nothing to do with that
     const isRoot = parentOf(ctx.place.activation) === undefined
     const session = this.#options.sticky === true && isRoot && ctx.place.caller.session !== undefined
@@ -222,13 +222,13 @@ class RouterAgent extends DefinedAgent {
     const first = routing.workers.find(({ name }) => name === before)?.name ?? this.name
     const outcome = await route.follow(first)
     const moved = session && route.active !== (before ?? this.name)
-    const left = moved ? withTrail(outcome, { ...trailOf(outcome), keep: { key, value: route.active } }) : outcome
-    if (leavesTrail(edge)) return left
+    const left = moved ? withHandoff(outcome, { ...handoffOf(outcome), keep: { key, value: route.active } }) : outcome
+    if (leavesHandoff(edge)) return left
     const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
-    return isRemembered ? left : withoutTrail(left)
+    return isRemembered ? left : withoutHandoff(left)
   }
 
-  #routing(edge: Edge): Routing {
+  #routing(edge: Edge): RouterParts {
     const { transfer = {}, routes = {} } = this.#options
     return {
       name: this.name,
@@ -262,17 +262,17 @@ class RouterAgent extends DefinedAgent {
 
 const namesOf = (options: AnyOptions): Readonly<Record<string, unknown>> => ('run' in options ? codeNames : modelNames)
 
-/** What the lead is told. Names that nobody knows are the router's to refuse. */
+/** What the lead is told. Unknown names are refused by the router. */
 const leadOptions = (options: AnyOptions): Parameters<typeof agent>[0] =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => Object.hasOwn(namesOf(options), name) && !Object.hasOwn(ownNames, name)),
   ) as unknown as Parameters<typeof agent>[0]
 
-/** Who had control last, among the values of a session. */
+/** The key of the agent that had control last, among the values of a session. */
 const activeKey = (router: string): string => `$active.${router}`
 
-const returning: ReadonlySet<unknown> = new Set([undefined, 'always', 'on-request', 'never'])
-const failing: ReadonlySet<unknown> = new Set([undefined, 'tell', 'end'])
+const returnValues: ReadonlySet<unknown> = new Set([undefined, 'always', 'on-request', 'never'])
+const failureValues: ReadonlySet<unknown> = new Set([undefined, 'tell', 'end'])
 
 function routerProblems(
   name: string,
@@ -286,17 +286,17 @@ function routerProblems(
   const twice = names.filter((each, i) => each === name || names.indexOf(each) !== i)
   const edges = [['every worker', all] as const, ...exceptions.map(([from, edge]) => [`"${from}"`, edge] as const)]
   return [
-    ...memberProblems(where, [...agents, named(name)], options.transfer, 'transfer', transferNames),
+    ...memberProblems(where, [...agents, missingMember(name)], options.transfer, 'transfer', transferNames),
     ...new Set(twice.map((each) => `${where}: "${each}" is named twice; a name belongs to one agent of a tree`)),
     ...agents.flatMap((worker) =>
       isBlank(worker.description)
-        ? [`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`]
+        ? [`${where}: the worker "${worker.name}" has no description, so no agent can choose it`]
         : [],
     ),
     ...edges.flatMap(([from, edge]) => (hasNames(edge) ? transferProblems(where, from, edge, name, names) : [])),
     ...leadProblems(where, exceptions.find(([from]) => from === name)?.[1] ?? {}),
     ...routeProblems(where, options.routes, [name, ...names]),
-    ...unreachable(name, names, options).map((each) => `${where}: nobody can hand control to "${each}"`),
+    ...unreachable(name, names, options).map((each) => `${where}: no agent can hand control to "${each}"`),
   ]
 }
 
@@ -311,20 +311,18 @@ function transferProblems(
   const { returns, onFailure } = edge
   const followedBy = namesIn(edge.followedBy)
   return [
-    ...(returning.has(returns)
+    ...(returnValues.has(returns)
       ? []
       : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
-    ...(failing.has(onFailure)
+    ...(failureValues.has(onFailure)
       ? []
       : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
     ...namesProblems(edge.followedBy, `${where}: what follows ${from}`),
     ...(new Set(followedBy).size === followedBy.length
       ? []
-      : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
+      : [`${where}: followedBy names an agent twice: ${followedBy.join(', ')}`]),
     ...followedBy.flatMap((each) =>
-      each === name || workers.includes(each)
-        ? []
-        : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
+      each === name || workers.includes(each) ? [] : [`${where}: what follows ${from}: ${unknownAgent(each, workers)}`],
     ),
     ...(followedBy.some((each) => from === `"${each}"`)
       ? [`${where}: what follows ${from} names that agent itself`]
@@ -339,10 +337,10 @@ function routeProblems(where: string, given: unknown, names: readonly string[]):
   if (given === undefined) return []
   if (!hasNames(given)) return [`${where}: routes is ${described(given)}, expected lists of names by name`]
   return Object.entries(given as { readonly [from: string]: unknown }).flatMap(([from, to]) => [
-    ...(names.includes(from) ? [] : [`${where}: routes name "${from}", ${strange(names)}`]),
+    ...(names.includes(from) ? [] : [`${where}: routes: ${unknownAgent(from, names)}`]),
     ...namesProblems(to, `${where}: what "${from}" routes to`),
     ...namesIn(to).flatMap((each) =>
-      names.includes(each) ? [] : [`${where}: the routes of "${from}" name "${each}", ${strange(names)}`],
+      names.includes(each) ? [] : [`${where}: the routes of "${from}": ${unknownAgent(each, names)}`],
     ),
     ...(namesIn(to).includes(from) ? [`${where}: the routes of "${from}" lead to itself`] : []),
   ])
@@ -369,9 +367,9 @@ function leadProblems(where: string, edge: TransferEdge): string[] {
 }
 
 /** An agent may be called like something that every object has. */
-const routesOf = (routes: NonNullable<AnyOptions['routes']>): Routing['routes'] => new Map(Object.entries(routes))
+const routesOf = (routes: NonNullable<AnyOptions['routes']>): RouterParts['routes'] => new Map(Object.entries(routes))
 
-/** Workers to whom nobody can hand control, by choice or by rule. */
+/** Workers that no agent can hand control to, by choice or by rule. */
 function unreachable(
   name: string,
   names: readonly string[],

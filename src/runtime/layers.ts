@@ -8,7 +8,7 @@
  */
 import { answerLayer, outputKeyLayer, reviewLayer, type Agent } from '../agent/index.ts'
 import { parentOf } from '../core/index.ts'
-import { layered, type Layer, type Work } from '../edge/index.ts'
+import { layered, type Layer, type ActivationWork } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { trustLayer, type TrustPresets } from '../oversight/index.ts'
 import { hooksLayer, type FindHook } from './hooks.ts'
@@ -50,7 +50,7 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
  * The work of an agent inside its layers. Made once per agent. What an agent throws at once rejects, as the contract of
  * work says.
  */
-export const workOf = (agent: Agent, parts: LayerParts): Work =>
+export const workOf = (agent: Agent, parts: LayerParts): ActivationWork =>
   layered(layers(agent, parts), async (ctx, edge) => agent.orchestrate(ctx, edge))
 
 const isRoot = ({ place: { activation } }: Context): boolean => parentOf(activation) === undefined

@@ -36,13 +36,13 @@ import {
   failure,
   isObject,
   rootActivation,
-  trailOf,
-  withoutTrail,
+  handoffOf,
+  withoutHandoff,
   type Json,
   type Outcome,
   type RunId,
 } from '../core/index.ts'
-import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type Work } from '../edge/index.ts'
+import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
@@ -132,7 +132,7 @@ export const sessionLayer =
 async function orchestrateRoot(
   ctx: Context,
   recorded: Edge,
-  work: Work,
+  work: ActivationWork,
   { hasEnded, memory }: SessionParts,
 ): Promise<Outcome> {
   const extras = extrasIn(recorded.run)
@@ -174,7 +174,7 @@ async function orchestrateRoot(
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await releaseLock(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
-  return withoutTrail(outcome)
+  return withoutHandoff(outcome)
 }
 
 const withHistory = (edge: Edge, turns: readonly EdgeMessage[]): Edge => ({
@@ -196,7 +196,7 @@ function warn(ctx: Context, { unknown = [] }: RootExtras): void {
 
 /** Stores the turn of a completed run in its session. */
 async function keep({ values }: Context, outcome: Outcome): Promise<void> {
-  const { keep: kept } = trailOf(outcome)
+  const { keep: kept } = handoffOf(outcome)
   if (kept !== undefined) await values.update(kept.key, () => kept.value)
 }
 
@@ -256,7 +256,7 @@ const busy = (session: string, holder: string | undefined): Outcome =>
 function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefined {
   const { run, agent: root } = ctx.place
   const answer = rememberedAnswer(outcome)
-  const { answeredBy: agent = root, feedback } = trailOf(outcome)
+  const { answeredBy: agent = root, feedback } = handoffOf(outcome)
   if (answer === undefined) return undefined
   // after a transfer another agent may have answered: a later run sees its text as its own
   const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }

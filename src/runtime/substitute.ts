@@ -3,8 +3,8 @@
  *
  * Owns: what later agents see of it. Does not own: giving it (takeover.ts, fork.ts), the handoff record (../core).
  */
-import { childActivation, hasTrail, trailOf, withAnswer, type ActivationId, type Outcome } from '../core/index.ts'
-import { leavesTrail, readEdge } from '../edge/index.ts'
+import { childActivation, hasHandoff, handoffOf, withAnswer, type ActivationId, type Outcome } from '../core/index.ts'
+import { leavesHandoff, readEdge } from '../edge/index.ts'
 import { isEdge, type Recorded } from '../journal/index.ts'
 
 /** The outcome as the end of this activation. Later agents see it as its answer, after the messages `before`. */
@@ -15,11 +15,11 @@ export function asItsEnd(
   before?: Outcome,
 ): Outcome {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
-  if (begun?.type !== 'activation.started' || !isEdge(begun.input) || !leavesTrail(readEdge(begun.input)))
+  if (begun?.type !== 'activation.started' || !isEdge(begun.input) || !leavesHandoff(readEdge(begun.input)))
     return outcome
-  return hasTrail(outcome)
+  return hasHandoff(outcome)
     ? outcome
-    : withAnswer(begun.agent, outcome, before === undefined ? undefined : trailOf(before))
+    : withAnswer(begun.agent, outcome, before === undefined ? undefined : handoffOf(before))
 }
 
 /** The outcome of a fork in place of the end at this position. */

@@ -14,9 +14,9 @@ import {
   FailureError,
   isObject,
   ReeveError,
-  trailOf,
+  handoffOf,
   unknownNames,
-  withTrail,
+  withHandoff,
   type Failure,
   type HistoryEntry,
   type Json,
@@ -314,10 +314,10 @@ export class CodeSupervisor extends DefinedAgent {
       return team.bailed
     })
     await team?.close()
-    const { said, ...trail } = trailOf(outcome)
+    const { said, ...handoff } = handoffOf(outcome)
     const ended = team?.bailed ?? outcome
-    if (edge.leader.report === true) return withTrail(ended, { ...trail, said: [...(team?.said ?? []), ...said] })
-    return ended === outcome || edge.flow === undefined ? ended : withTrail(ended, { said })
+    if (edge.leader.report === true) return withHandoff(ended, { ...handoff, said: [...(team?.said ?? []), ...said] })
+    return ended === outcome || edge.flow === undefined ? ended : withHandoff(ended, { said })
   }
 
   add(worker: Agent): void {

@@ -15,10 +15,10 @@ import {
   hasNames,
   mustBeOptions,
   present,
-  trailOf,
+  handoffOf,
   unknownNames,
-  withoutTrail,
-  withTrail,
+  withoutHandoff,
+  withHandoff,
   type Failure,
   type HistoryEntry,
   type Json,
@@ -47,8 +47,8 @@ import {
   briefText,
   briefValue,
   entriesOf,
-  leavesTrail,
-  workerTold,
+  leavesHandoff,
+  formatWorkerResult,
   type Brief,
   type Edge,
   type LeaderGrant,
@@ -223,8 +223,8 @@ export class Reflection extends DefinedAgent {
       if (typeof started !== 'string') return failed(started)
       const { outcome } = await workerEnd(scope, started)
       streakOf(ctx).note(outcome)
-      const { said } = trailOf(outcome)
-      const attempt = { outcome: withoutTrail(outcome), said }
+      const { said } = handoffOf(outcome)
+      const attempt = { outcome: withoutHandoff(outcome), said }
       const workers = workersOf(this.agent, said)
       const judged = await this.#score(scope, edge, { attempt: n, workers }, attempt.outcome)
       if (judged === undefined) return endWith(edge, bestAttempt(made) ?? { ...attempt, score: 0 })
@@ -282,7 +282,7 @@ export class Reflection extends DefinedAgent {
     if (outcome.status === 'failed' || outcome.status === 'timed-out')
       return outcome.status === 'failed' && isFinal(outcome.failure)
         ? undefined
-        : { score: 0, reason: asText(workerTold(this.agent.name, outcome).content) }
+        : { score: 0, reason: asText(formatWorkerResult(this.agent.name, outcome).content) }
     if (outcome.status !== 'completed') return undefined
     const text = asText(outcome.output)
     if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'the answer was empty' }
@@ -369,7 +369,7 @@ function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'
   const ended = isNothing
     ? failed(failure('output.invalid', 'no attempt has produced an answer', 'validation'))
     : outcome
-  return leavesTrail(edge) ? withTrail(ended, { said }) : ended
+  return leavesHandoff(edge) ? withHandoff(ended, { said }) : ended
 }
 
 /** The workers that an attempt delegated to, or handed control to. */
@@ -406,7 +406,9 @@ async function askJudge(ctx: Context, edge: Edge, judge: Agent, given: Judged): 
   const started = startWorker(ctx, edge, judge, work, { admitted: true })
   const outcome = typeof started === 'string' ? (await workerEnd(ctx, started)).outcome : failed(started)
   const why =
-    outcome.status === 'completed' ? judgementProblem(outcome.output) : asText(workerTold(judge.name, outcome).content)
+    outcome.status === 'completed'
+      ? judgementProblem(outcome.output)
+      : asText(formatWorkerResult(judge.name, outcome).content)
   if (why === undefined && outcome.status === 'completed') return outcome.output
   ctx.emit({
     type: 'hook.failed',

@@ -180,7 +180,7 @@ test.each<Wrong>([
     'routes to a stranger',
     () => router(any({ name: 'r', model, workers, routes: { r: ['two', 'one'] } })),
     'team.invalid',
-    'router "r": the routes of "r" name "two", who does not work here; who does: r, one',
+    'router "r": the routes of "r": unknown agent "two"; known: r, one',
   ],
   [
     'a text that follows',

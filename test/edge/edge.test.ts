@@ -16,9 +16,9 @@ import {
   readEdge,
   rootEdge,
   tighter,
-  toolTold,
+  formatToolResult,
   workerEdge,
-  workerTold,
+  formatWorkerResult,
   type Permissions,
 } from '../../src/edge/index.ts'
 
@@ -153,25 +153,31 @@ describe('what a model is told of an end', () => {
     })
     const two = results(of('a', 'succeeded'), of('b', 'skipped'), of('c', 'failed', { recruited: true }))
     const told = '[partial: 1 of 2 parts; missing: b]'
-    expect(workerTold('w', { status: 'completed', output: 'It rains.', results: two })).toEqual({
+    expect(formatWorkerResult('w', { status: 'completed', output: 'It rains.', results: two })).toEqual({
       content: `It rains.\n${told}`,
     })
-    expect(workerTold('w', { status: 'completed', output: { n: 1 }, results: two })).toEqual({
+    expect(formatWorkerResult('w', { status: 'completed', output: { n: 1 }, results: two })).toEqual({
       content: `{"n":1}\n${told}`,
     })
-    expect(workerTold('w', { status: 'completed', output: 'All.', results: { ...two, partial: false } })).toEqual({
+    expect(
+      formatWorkerResult('w', { status: 'completed', output: 'All.', results: { ...two, partial: false } }),
+    ).toEqual({
       content: 'All.',
     })
     const many = results(...Array.from({ length: 12 }, (_, i) => of(`t${i}`, 'failed')))
-    expect(workerTold('w', { status: 'completed', output: '', results: many }).content).toContain('without an answer')
-    expect(workerTold('w', { status: 'completed', output: 'x', results: many }).content).toContain('t9, 2 more]')
+    expect(formatWorkerResult('w', { status: 'completed', output: '', results: many }).content).toContain(
+      'without an answer',
+    )
+    expect(formatWorkerResult('w', { status: 'completed', output: 'x', results: many }).content).toContain(
+      't9, 2 more]',
+    )
   })
   test.each(ends)("%j: never empty, never a provider's words", (outcome) => {
-    for (const told of [workerTold('w', outcome), toolTold('t', outcome)]) {
+    for (const told of [formatWorkerResult('w', outcome), formatToolResult('t', outcome)]) {
       const marked = told.isError === true && JSON.stringify(told.content).startsWith('"[')
       expect(marked).toBe(outcome.status !== 'completed')
       expect(JSON.stringify(told)).not.toContain('secret')
     }
-    expect(workerTold('w', outcome).content).not.toBe('')
+    expect(formatWorkerResult('w', outcome).content).not.toBe('')
   })
 })

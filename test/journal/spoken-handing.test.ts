@@ -9,7 +9,7 @@ import {
   failure,
   rootActivation,
   runId,
-  withTrail,
+  withHandoff,
   type ActivationId,
   type Outcome,
 } from '../../src/core/index.ts'
@@ -90,7 +90,7 @@ describe('what is said where control is handed on', () => {
   const told = (to: string) => `successfully transferred to agent [${to}]`
 
   test('collaboration 38: a model’s handover shows its own call; a rule’s shows a made pair, under the worker', () => {
-    const handing = withTrail(completed(''), {
+    const handing = withHandoff(completed(''), {
       said: [],
       action: { type: 'transfer', to: 'W1', callId: 's1', path: ['Sup', 'Sup'] },
     })
@@ -153,7 +153,7 @@ describe('what is said where control is handed on', () => {
   })
 
   test('a tool that hands control on has a result of its own: only the action follows', () => {
-    const handing = withTrail(completed(''), {
+    const handing = withHandoff(completed(''), {
       said: [],
       action: { type: 'transfer', to: 'W', callId: 'c1', path: ['R', 'A'] },
     })
@@ -276,7 +276,7 @@ describe('what is said where control is handed on', () => {
         [root, starts('a', 'A')],
         [first, started('A', ['S', 'A'])],
         [first, settles(boom)],
-        [root, workerEnds('a', withTrail(boom, { said: [] }))],
+        [root, workerEnds('a', withHandoff(boom, { said: [] }))],
         [
           root,
           settles(failed(failure('agent.failed', 'boom', 'internal', { details: { agent: 'A', path: ['S', 'A'] } }))),

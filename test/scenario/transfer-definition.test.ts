@@ -115,15 +115,15 @@ describe('names', () => {
       /context is "everything"/,
       /shares is "some"/,
       /transfers is "loud"/,
-      /followedBy names somebody twice: B, B, P/,
-      /what follows every worker names "Ghost"/,
+      /followedBy names an agent twice: B, B, P/,
+      /what follows every worker: unknown agent "Ghost"/,
       /what follows "A" names the router/,
       /"a b" in permissions\.deny/,
-      /"Stranger" is named, who does not work here/,
-      /the routes of "P" name "Nobody"/,
-      /routes name "Who"/,
+      /unknown agent "Stranger"/,
+      /the routes of "P": unknown agent "Nobody"/,
+      /routes: unknown agent "Who"/,
       /the routes of "A" lead to itself/,
-      /nobody can hand control to "Bare"/,
+      /no agent can hand control to "Bare"/,
     ])
       expect(problems).toContainEqual(expect.stringMatching(says))
   })
@@ -163,7 +163,7 @@ describe('names', () => {
     await expect(runtimeOf([fine])).resolves.toBeDefined()
     expect(
       await problemsOf(() => router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A'], B: ['C'] } })),
-    ).toEqual(['router "P": nobody can hand control to "B"', 'router "P": nobody can hand control to "C"'])
+    ).toEqual(['router "P": no agent can hand control to "B"', 'router "P": no agent can hand control to "C"'])
     const led = { returns: 'never', followedBy: ['C'], onFailure: 'end', limits: { turns: 1 } } as const
     const said = await problemsOf(() =>
       router({
@@ -176,7 +176,7 @@ describe('names', () => {
     )
     expect(said).toEqual([
       ...Object.keys(led).map((option) => `router "P": ${option} is said of the router itself, and means its workers`),
-      'router "P": nobody can hand control to "C"', // nothing follows the lead by rule
+      'router "P": no agent can hand control to "C"', // nothing follows the lead by rule
     ])
   })
 

@@ -17,7 +17,15 @@ import {
   type Failure,
   type Json,
 } from '../../core/index.ts'
-import { encodeEdge, labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../../edge/index.ts'
+import {
+  encodeEdge,
+  labelled,
+  toolEdge,
+  formatToolResult,
+  type Checked,
+  type Edge,
+  type Schema,
+} from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
@@ -309,7 +317,7 @@ export class ToolBinding implements Binding {
       equalBy: call.input,
     })
     const { outcome } = await workerEnd(ctx, started)
-    return toolTold(this.#tool.name, outcome)
+    return formatToolResult(this.#tool.name, outcome)
   }
 }
 
@@ -339,7 +347,7 @@ async function runAgentTool(
   streakOf(ctx).note(outcome)
   if (outcome.status === 'completed' && outcome.output === null)
     return { content: `[${name}: no event returned]`, isError: true }
-  const told = toolTold(name, outcome)
+  const told = formatToolResult(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
 
@@ -444,7 +452,7 @@ async function runEffect(
   })
   const { outcome } = await ctx.next(id)
   const lapsed = lapseIn(outcome)
-  return lapsed === undefined ? toolTold(name, outcome) : { lapsed }
+  return lapsed === undefined ? formatToolResult(name, outcome) : { lapsed }
 }
 
 /**

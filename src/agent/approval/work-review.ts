@@ -11,26 +11,26 @@ import {
   failed,
   parentOf,
   present,
-  trailOf,
+  handoffOf,
   unanswered,
   withAnswer,
-  withoutTrail,
-  withTrail,
+  withoutHandoff,
+  withHandoff,
   type HistoryEntry,
   type Json,
   type Outcome,
-  type Trail,
+  type HandoffRecord,
 } from '../../core/index.ts'
 import {
   briefText,
   briefValue,
   encodeEdge,
   entriesOf,
-  leavesTrail,
+  leavesHandoff,
   type Brief,
   type Edge,
   type Layer,
-  type Work,
+  type ActivationWork,
 } from '../../edge/index.ts'
 import { Locals, type Context } from '../../engine/index.ts'
 import {
@@ -60,12 +60,12 @@ export const reviewLayer =
   (ctx, edge) =>
     edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : reviewWork(agent, ctx, edge, next)
 
-async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
+async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: ActivationWork): Promise<Outcome> {
   const begun = await admitWork(agent, given, recorded)
   if ('status' in begun) return begun
   const looks = reviewsResult(agent, begun)
   // the review needs the handoff record, and repeated work continues from it
-  let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, leader: { ...begun.leader, report: true } } : begun
+  let edge: Edge = looks && !leavesHandoff(begun) ? { ...begun, leader: { ...begun.leader, report: true } } : begun
   const before: HistoryEntry[] = []
   const spent = new WorkCost()
   for (let round = 0; ; round++) {
@@ -74,7 +74,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
     const ctx = new EdgeOverride(round === 0 ? given : given.scope('again'), input, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
-    if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer')
+    if (!looks || outcome.status !== 'completed' || handoffOf(outcome).action?.type === 'transfer')
       return endOfReview(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await reviewResult(
@@ -87,7 +87,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Wo
     )
     if (verdict === undefined) return endOfReview(given, begun, outcome, before)
     if ('status' in verdict) return endOfReview(given, begun, verdict, before)
-    const { said } = trailOf(outcome)
+    const { said } = handoffOf(outcome)
     before.push(...unanswered(said))
     edge = withFeedback(edge, said, verdict.feedback)
   }
@@ -180,7 +180,7 @@ async function reviewResult(
   const { name, version, assess, outputSchema } = agent
   const oversight = edge.oversight?.policy
   const { output } = outcome
-  const { said } = trailOf(outcome)
+  const { said } = handoffOf(outcome)
   const { word: found, problem } =
     assess === undefined
       ? {}
@@ -208,11 +208,11 @@ async function reviewResult(
     },
   })
   if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
-  if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, trailOf(outcome))
+  if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, handoffOf(outcome))
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
-  return withAnswer(name, refusedOutcome({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
+  return withAnswer(name, refusedOutcome({ kind: 'result', name, why }, { ...verdict, how }), handoffOf(outcome))
 }
 
 /**
@@ -263,8 +263,8 @@ function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string
 /** The final outcome, with everything that was said in all rounds, if its leader or session keeps that. */
 function endOfReview(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
   const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
-  if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)
+  if (!leavesHandoff(edge) && !isRemembered) return withoutHandoff(outcome)
   if (before.length === 0) return outcome
-  const trail: Trail = trailOf(outcome)
-  return withTrail(outcome, { ...trail, said: [...before, ...trail.said] })
+  const handoff: HandoffRecord = handoffOf(outcome)
+  return withHandoff(outcome, { ...handoff, said: [...before, ...handoff.said] })
 }

@@ -15,7 +15,7 @@ import {
   type Action,
   type HistoryEntry,
   type Json,
-  type Trail,
+  type HandoffRecord,
 } from '../../core/index.ts'
 import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -107,7 +107,7 @@ export class ActivationTalk implements Talk {
   }
 
   /** The handoff record, including the answer. Records an exit or a break in the journal. */
-  trail(output: Json, end: CodeEnd | undefined): Trail {
+  handoff(output: Json, end: CodeEnd | undefined): HandoffRecord {
     const action = end?.action
     const text = output === null ? '' : asText(output)
     // an agent that hands control on has no answer that records its text

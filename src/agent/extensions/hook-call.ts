@@ -17,7 +17,7 @@ import {
   type Failure,
   type Json,
 } from '../../core/index.ts'
-import { failureTold } from '../../edge/index.ts'
+import { failureText } from '../../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import type { HookFailed } from '../../journal/index.ts'
 
@@ -66,7 +66,7 @@ export async function callHook<W>(
   const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
   hookFailed(ctx, hook, why, about)
   // the journal has the message of an exception, a model never sees it
-  const told = problem ?? (outcome.status === 'failed' ? failureTold(outcome.failure) : outcome.status)
+  const told = problem ?? (outcome.status === 'failed' ? failureText(outcome.failure) : outcome.status)
   return { failure: failureOf(hook, told), why }
 }
 

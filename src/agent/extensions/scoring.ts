@@ -10,13 +10,13 @@
 import {
   copy,
   describeOutcome,
-  withoutTrail,
+  withoutHandoff,
   type ActivationId,
   type Json,
   type OpId,
   type Outcome,
 } from '../../core/index.ts'
-import { briefValue, failureTold } from '../../edge/index.ts'
+import { briefValue, failureText } from '../../edge/index.ts'
 import { stoodBetween, type Context } from '../../engine/index.ts'
 import { stopAsked } from '../../oversight/index.ts'
 import {
@@ -192,10 +192,10 @@ const mergeScored = (first: Scored, second: Scored): Scored => ({
 const failedResult = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
 
 function resultOf({ name }: NamedScorer, outcome: Outcome): ScorerResult {
-  const ended = withoutTrail(outcome)
+  const ended = withoutHandoff(outcome)
   if (ended.status !== 'completed') {
     // the model sees this text; the journal has the message of an exception
-    return failedResult(name, ended.status === 'failed' ? failureTold(ended.failure) : describeOutcome(ended))
+    return failedResult(name, ended.status === 'failed' ? failureText(ended.failure) : describeOutcome(ended))
   }
   const found = scoreOf(ended.output)
   return typeof found === 'string' ? failedResult(name, found) : { scorer: name, ...found, passed: found.score === 1 }

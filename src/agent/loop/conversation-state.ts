@@ -18,7 +18,7 @@ import {
   type LimitName,
   type Outcome,
   type Sha256,
-  type Trail,
+  type HandoffRecord,
 } from '../../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -278,7 +278,7 @@ export class ConversationState {
   }
 
   /** The handoff record for the next agents. */
-  trail(): Trail {
+  handoff(): HandoffRecord {
     return {
       said: this.#ownEntries(),
       ...(this.action === undefined ? undefined : { action: this.action }),

@@ -15,12 +15,12 @@ import {
   failed,
   failure,
   transferTool,
-  withTrail,
+  withHandoff,
   type Action,
   type Json,
   type Outcome,
 } from '../../core/index.ts'
-import { briefValue, leavesTrail, type Edge } from '../../edge/index.ts'
+import { briefValue, leavesHandoff, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { Compactor } from '../extensions/compaction.ts'
 import { middlewareFailure, MiddlewareChain } from '../extensions/middleware-chain.ts'
@@ -89,10 +89,10 @@ export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge)
   const outcome = await (setup.templating || setup.middleware.length > 0
     ? runWithMiddleware(setup, state)
     : runTurns(setup, state, appended(setup.instructions, edge.work.added)))
-  if (leavesTrail(edge)) return withTrail(outcome, state.trail())
+  if (leavesHandoff(edge)) return withHandoff(outcome, state.handoff())
   // a session keeps feedback with the turn
   const isRemembered = state.feedback.length > 0 && edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
-  return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
+  return isRemembered ? withHandoff(outcome, { said: [], feedback: state.feedback }) : outcome
 }
 
 /** The instructions with what a leader or a hook adds to them. */

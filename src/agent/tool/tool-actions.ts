@@ -6,7 +6,7 @@
  * decided when the call has ended, and takes effect when the turn has.
  */
 import { completed, failure, FailureError, messageOf } from '../../core/index.ts'
-import { thrownTold, type Schema } from '../../edge/index.ts'
+import { thrownText, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { withoutAction, type CallResult } from './binding.ts'
@@ -39,7 +39,7 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
       at.call,
       told,
       failure('tool.failed', `${open}: ${messageOf(thrown)}`, 'internal'),
-      `${open}: ${thrownTold(thrown)}`,
+      `${open}: ${thrownText(thrown)}`,
     )
   }
 }

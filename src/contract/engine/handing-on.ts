@@ -1,5 +1,5 @@
 /**
- * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a trail, facts that
+ * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a handoff record, facts that
  * are recorded once (K1, K4, K10); and flows as users write them, from end to end: the same outcome and the same facts
  * on every engine.
  */
@@ -10,12 +10,12 @@ import {
   failed,
   failure,
   isObject,
-  trailOf,
-  withTrail,
+  handoffOf,
+  withHandoff,
   type Json,
   type Outcome,
   type RunId,
-  type Trail,
+  type HandoffRecord,
 } from '../../core/index.ts'
 import type { DomainEvent, Question } from '../../engine/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../flow/index.ts'
@@ -79,7 +79,7 @@ function pathTeam(stage: Stage, asks: boolean): void {
 
 const outputOf = (outcome: Outcome): Json => (outcome.status === 'completed' ? outcome.output : outcome.status)
 
-const trail = (text: string): Trail => ({
+const handoff = (text: string): HandoffRecord => ({
   said: [
     {
       agent: 'w',
@@ -107,12 +107,12 @@ const trails: readonly Play[] = [
         { status: 'limited', limit: 'turns', message: 'enough' },
         { status: 'cancelled', reason: 'by itself' },
       ]
-      stage.agent('w', async (_ctx, n) => withTrail(ends[n as number]!, trail('words')))
+      stage.agent('w', async (_ctx, n) => withHandoff(ends[n as number]!, handoff('words')))
       stage.agent('lead', async (ctx, n) => [(await ended(ctx, ctx.start('w', n))) as unknown as Json])
       await stage.drive()
       for (const [n, outcome] of ends.entries()) {
         const run = await stage.start('lead', n)
-        assert.deepEqual(await stage.outcome(run), completed([withTrail(outcome, trail('words'))]))
+        assert.deepEqual(await stage.outcome(run), completed([withHandoff(outcome, handoff('words'))]))
       }
     },
   },
@@ -122,9 +122,9 @@ const trails: readonly Play[] = [
     restarts: true,
     async play(stage) {
       const long = 'wörter '.repeat(28_000)
-      stage.agent('w', async () => withTrail(completed('done'), trail(long)))
+      stage.agent('w', async () => withHandoff(completed('done'), handoff(long)))
       stage.agent('lead', async (ctx) => {
-        const before = trailOf(await ended(ctx, ctx.start('w', null)))
+        const before = handoffOf(await ended(ctx, ctx.start('w', null)))
         await ctx.next(ctx.ask('q', question('int_1')))
         return before as unknown as Json
       })
@@ -133,9 +133,9 @@ const trails: readonly Play[] = [
       await stage.question(run)
       await stage.restart('kill')
       await stage.answer(await stage.question(run), 'go on')
-      assert.deepEqual(await stage.outcome(run), completed(trail(long)))
+      assert.deepEqual(await stage.outcome(run), completed(handoff(long)))
       const [settled] = await stage.all(run, 'worker.settled')
-      assert.deepEqual(trailOf(settled!.outcome), trail(long))
+      assert.deepEqual(handoffOf(settled!.outcome), handoff(long))
     },
   },
 ]

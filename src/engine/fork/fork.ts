@@ -18,7 +18,7 @@ import {
   derivedId,
   ReeveError,
   rootActivation,
-  withoutTrail,
+  withoutHandoff,
   type ActivationId,
   type Json,
   type RunId,
@@ -106,7 +106,7 @@ export function mustBeSameFork(feed: readonly Recorded[], { run, at, to, edit }:
 
 /** An edit as its caller gave it: an outcome, without what is shown of it to those who come after. */
 const asGiven = (edit: ForkEdit | undefined): ForkEdit | undefined =>
-  edit?.type === 'outcome' ? { ...edit, outcome: withoutTrail(edit.outcome) } : edit
+  edit?.type === 'outcome' ? { ...edit, outcome: withoutHandoff(edit.outcome) } : edit
 
 /** Everything that a fork begins with. Throws `fork.invalid`. `now`: milliseconds since 1970. */
 export function planFork(request: ForkRun, origin: ForkOrigin, now: number): ForkPlan {

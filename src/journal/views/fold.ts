@@ -9,7 +9,7 @@ import {
   addUsage,
   childActivation,
   rootActivation,
-  withoutTrail,
+  withoutHandoff,
   type ActivationId,
   type Json,
   type MessageId,
@@ -228,7 +228,7 @@ function foldRest(
         event.apart === true ? fold.activations.get(childActivation(activation, event.address, true)) : undefined
       if (child?.indexed.isOutline !== true) return
       child.usage = event.usage ?? []
-      child.outcome = withoutTrail(event.outcome)
+      child.outcome = withoutHandoff(event.outcome)
       return
     }
     case 'ask.settled':
@@ -262,7 +262,7 @@ function foldRest(
     case 'activation.settled':
       here.usage = addUsage(here.usage, event.lost ?? [])
       delete here.shortOf
-      here.outcome = withoutTrail(event.outcome)
+      here.outcome = withoutHandoff(event.outcome)
       for (const { event: asked } of closed) {
         fold.doubts.delete(key(activation, asked.address))
         answered(fold, asked, { status: 'cancelled', reason: 'its agent has ended' }, at)

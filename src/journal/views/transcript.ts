@@ -27,10 +27,10 @@ import {
   isObject,
   isToolAgent,
   saysValue,
-  trailOf,
+  handoffOf,
   transferred,
   transferTool,
-  withoutTrail,
+  withoutHandoff,
   type ActivationId,
   type CallUsage,
   type Failure,
@@ -38,7 +38,7 @@ import {
   type Json,
   type Outcome,
   type ToolCall,
-  type Trail,
+  type HandoffRecord,
 } from '../../core/index.ts'
 import type { Changeable, JournalEvent, Recorded, StepSettled, WorkerSettled } from '../events/events.ts'
 import type { AgentTransferred } from '../events/facts.ts'
@@ -204,7 +204,7 @@ export function speakChange(
       ? endOf(fold, speaker.indexed, work, event, closed[0]?.event)
       : wordsOf(speaker.indexed.agent, work, event)
   if (event.type === 'activation.settled') {
-    const { action } = trailOf(event.outcome)
+    const { action } = handoffOf(event.outcome)
     if (action?.type === 'transfer') rememberHanding(fold, speaker.indexed, work, action.callId)
     speaker.work = undefined
   }
@@ -450,10 +450,10 @@ function resultOf(
 function lastWords(work: Work, outcome: Outcome): Words | undefined {
   if (isPassedOn(work, outcome)) return undefined
   if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
-  if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutTrail(outcome) as typeof outcome }
+  if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutHandoff(outcome) as typeof outcome }
   const { output } = outcome
   const text = asText(output)
-  if (output === null || text === '' || isHeard(work, output, trailOf(outcome))) return undefined
+  if (output === null || text === '' || isHeard(work, output, handoffOf(outcome))) return undefined
   return said(work, text)
 }
 
@@ -461,7 +461,7 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
  * Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to
  * those who come after it, or as the result of a call.
  */
-function isHeard({ last, results, forwards }: Work, output: Json, { said }: Trail): boolean {
+function isHeard({ last, results, forwards }: Work, output: Json, { said }: HandoffRecord): boolean {
   if (last !== undefined && saysValue(last, output)) return true
   if (forwards) return false
   const answer = said.findLast((entry) => entry.answer === true)?.message
@@ -490,7 +490,7 @@ function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
  */
 function digestOf(outcome: Outcome): string {
   if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
-  if (outcome.status !== 'failed') return digestJson(withoutTrail(outcome) as unknown as Json)
+  if (outcome.status !== 'failed') return digestJson(withoutHandoff(outcome) as unknown as Json)
   const { code, message } = outcome.failure
   return digestJson({ status: outcome.status, code, message })
 }

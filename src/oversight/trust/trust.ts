@@ -18,7 +18,7 @@ import {
   type Layer,
   type Oversight,
   type OversightMode,
-  type Work,
+  type ActivationWork,
 } from '../../edge/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
 import {
@@ -101,7 +101,12 @@ export const trustLayer =
  * counted under each name when it has ended. Cancelled and rejected runs do not count, nor do forks, as their beginning
  * counts for their origin. Work that throws has failed.
  */
-async function trustedWork(ctx: Context, edge: Edge, work: Work, presets: TrustPresets | undefined): Promise<Outcome> {
+async function trustedWork(
+  ctx: Context,
+  edge: Edge,
+  work: ActivationWork,
+  presets: TrustPresets | undefined,
+): Promise<Outcome> {
   const policy = edge.oversight?.policy ?? {}
   const names = trustsOf(policy)
   const mode = await modeAtBeginning(ctx, policy, presets !== undefined)

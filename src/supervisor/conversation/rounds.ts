@@ -12,17 +12,17 @@ import {
   completed,
   failed,
   failure,
-  trailOf,
-  withoutTrail,
-  withTrail,
+  handoffOf,
+  withoutHandoff,
+  withHandoff,
   type HistoryEntry,
   type Json,
   type Outcome,
 } from '../../core/index.ts'
 import { checkOutput, isAgent, outputOf, type Agent } from '../../agent/index.ts'
-import { workerTold, type Edge, type Schema } from '../../edge/index.ts'
+import { formatWorkerResult, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
-import { Conversation, edgeOf, work, type EdgeOptions } from '../../flow/index.ts'
+import { FlowConversation, edgeOf, runMember, type EdgeOptions } from '../../flow/index.ts'
 import { askHook } from '../delegation/delegation-hooks.ts'
 import {
   tableAsk,
@@ -75,8 +75,8 @@ export class Rounds implements Floor {
   readonly #ctx: Context
   readonly #edge: Edge
   /** The conversation as members and the chair see it, and the full one for later agents. */
-  #visible: Conversation
-  readonly #whole: Conversation
+  #visible: FlowConversation
+  readonly #whole: FlowConversation
   readonly #begunAt: number
   #hops: number
   #round = 0
@@ -95,8 +95,8 @@ export class Rounds implements Floor {
     this.#most = maxRounds
     this.#ctx = ctx
     this.#edge = edge
-    this.#visible = Conversation.of(edge)
-    this.#whole = Conversation.of(edge)
+    this.#visible = FlowConversation.of(edge)
+    this.#whole = FlowConversation.of(edge)
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
     this.ask = tableAsk(name, edge, () => this.#entries)
     if (rules.output !== undefined) this.output = rules.output
@@ -168,7 +168,7 @@ export class Rounds implements Floor {
     })
     const policy = edgeOf(this.#rules.edge ?? {}, name)
     const path = [...this.#ctx.place.path, name]
-    const outcome = await work(ctx, this.#edge, member, {
+    const outcome = await runMember(ctx, this.#edge, member, {
       path,
       policy,
       conversation: this.#visible,
@@ -177,7 +177,7 @@ export class Rounds implements Floor {
     })
     if (task !== undefined)
       this.#say(this.name, [{ agent: this.name, message: { role: 'assistant', content: `${name}: ${task}` } }])
-    const { said, action, breaks, hops = 0 } = trailOf(outcome)
+    const { said, action, breaks, hops = 0 } = handoffOf(outcome)
     for (const conversation of [this.#visible, this.#whole]) conversation.add(name, said, policy.shares, outcome)
     this.#hops += hops
     this.#last = name
@@ -195,10 +195,10 @@ export class Rounds implements Floor {
   /** The other members are told of a failure, unless too many fail in a row. */
   #noteFailure(name: string, outcome: Outcome): TableEnd | undefined {
     const { onFailure = 'tell' } = this.#rules
-    this.#bad = withoutTrail(outcome)
+    this.#bad = withoutHandoff(outcome)
     this.#badInARow++
     if (onFailure === 'end' || this.#badInARow >= Math.max(2, this.members.length)) return { outcome, why: 'failure' }
-    const { content } = workerTold(name, outcome)
+    const { content } = formatWorkerResult(name, outcome)
     this.#say(name, [{ agent: name, message: { role: 'user', content: content as string } }])
     return undefined
   }
@@ -225,9 +225,9 @@ export class Rounds implements Floor {
     if (isAgent(summary)) {
       const policy = edgeOf(this.#rules.edge ?? {}, summary.name)
       const path = [...this.#ctx.place.path, summary.name]
-      const made = await work(ctx, this.#edge, summary, { path, policy, conversation: this.#visible, hops: this.#hops })
+      const made = await runMember(ctx, this.#edge, summary, { path, policy, conversation: this.#visible, hops: this.#hops })
       for (const conversation of [this.#visible, this.#whole])
-        conversation.add(summary.name, trailOf(made).said, policy.shares, made)
+        conversation.add(summary.name, handoffOf(made).said, policy.shares, made)
       if (made.status === 'completed') this.#answer = made.output
       return made
     }
@@ -243,12 +243,12 @@ export class Rounds implements Floor {
 
   /** The outcome with its handoff record. */
   #withRecord(outcome: Outcome): Outcome {
-    const { action } = trailOf(outcome)
+    const { action } = handoffOf(outcome)
     // an exit of the work under the nearest leader ends this table and goes no further
     const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
-    const left = passed === undefined ? this.#checked(withoutTrail(outcome)) : withoutTrail(outcome)
+    const left = passed === undefined ? this.#checked(withoutHandoff(outcome)) : withoutHandoff(outcome)
     this.#sayAnswer(left)
-    return withTrail(left, {
+    return withHandoff(left, {
       said: this.#whole.said,
       ...(passed === undefined ? undefined : { action: passed }),
       ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
@@ -278,7 +278,7 @@ export class Rounds implements Floor {
   }
 
   reset(): void {
-    this.#visible = Conversation.of(this.#edge)
+    this.#visible = FlowConversation.of(this.#edge)
   }
 
   #say(by: string, said: readonly HistoryEntry[]): void {

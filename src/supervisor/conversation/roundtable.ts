@@ -9,7 +9,7 @@ import {
   described,
   mustBeOptions,
   unknownNames,
-  withoutTrail,
+  withoutHandoff,
   type Json,
   type NamesOf,
   type Outcome,
@@ -28,7 +28,7 @@ import {
   type Assess,
   type UsdCap,
 } from '../../agent/index.ts'
-import { leavesTrail, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
+import { leavesHandoff, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import {
   memberCaps,
@@ -197,7 +197,7 @@ class Roundtable extends DefinedAgent {
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const members = membersOf(edge, this.members())
     const ended = await new Rounds(this.#rules, members, ctx, edge).hold()
-    return leavesTrail(edge) ? ended : withoutTrail(ended)
+    return leavesHandoff(edge) ? ended : withoutHandoff(ended)
   }
 
   related(): readonly Agent[] {

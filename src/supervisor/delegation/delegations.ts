@@ -15,7 +15,7 @@ import {
   narrow,
   revised,
   stricter,
-  thrownTold,
+  thrownText,
   tighter,
   turnsOf,
   type Brief,
@@ -323,7 +323,7 @@ export class Delegations {
     } catch (thrown) {
       return failure(
         'delegation.refused',
-        `the context policy for "${worker.name}" failed: ${thrownTold(thrown)}`,
+        `the context policy for "${worker.name}" failed: ${thrownText(thrown)}`,
         'internal',
         {
           details: { why: messageOf(thrown) },

@@ -7,7 +7,7 @@
  */
 import { asText, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
 import { isBlank, rememberedAnswer, type CallResult } from '../../agent/index.ts'
-import { isEmpty, workerTold } from '../../edge/index.ts'
+import { isEmpty, formatWorkerResult } from '../../edge/index.ts'
 import type { Results } from './options.ts'
 import type { DelegationEndWord } from './delegation-hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
@@ -25,7 +25,7 @@ export interface ResultTextInput {
 
 /** The text of an end before hooks change it. Never empty. */
 export const endText = ({ worker, outcome }: Pick<ResultTextInput, 'worker' | 'outcome'>): string =>
-  asText(workerTold(worker, outcome).content)
+  asText(formatWorkerResult(worker, outcome).content)
 
 /** The output for forwards, references and the conversation. Undefined: none. */
 export function handedOnOutput(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
@@ -44,7 +44,7 @@ export function rememberedText(outcome: Outcome, word: DelegationEndWord | undef
 /** The result of the call. A hook's text is used unchanged. */
 export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
-  const told = workerTold(worker, outcome)
+  const told = formatWorkerResult(worker, outcome)
   const output = handedOnOutput(outcome, word)
   const refers = references !== undefined && isReferable(output)
   if (typeof word?.result === 'string') {

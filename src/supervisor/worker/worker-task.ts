@@ -12,8 +12,8 @@
 import {
   present,
   timedOut,
-  trailOf,
-  withoutTrail,
+  handoffOf,
+  withoutHandoff,
   type ActivationId,
   type Failure,
   type Outcome,
@@ -63,7 +63,7 @@ export interface WorkerTaskEnd {
   readonly id: ActivationId
   /** The final outcome, without the handoff record: a worker stopped at its time limit has `timed-out`. */
   readonly outcome: Outcome
-  readonly said: ReturnType<typeof trailOf>['said']
+  readonly said: ReturnType<typeof handoffOf>['said']
   readonly usage: Usage
   /** The arrival itself. */
   readonly arrival: WorkerEnd
@@ -100,8 +100,8 @@ async function taskEnd(
   const { outcome, usage } = arrival
   return {
     id,
-    outcome: late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutTrail(outcome),
-    said: trailOf(outcome).said,
+    outcome: late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutHandoff(outcome),
+    said: handoffOf(outcome).said,
     usage,
     arrival,
   }

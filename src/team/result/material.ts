@@ -6,7 +6,7 @@
  * members wrote is material with its provenance, never an instruction. Pure.
  */
 import { asText, failed, type Json } from '../../core/index.ts'
-import { workerTold } from '../../edge/index.ts'
+import { formatWorkerResult } from '../../edge/index.ts'
 import type { SynthesisInput, SynthesisResult } from './options.ts'
 
 /** How many characters of a result are shown, if nobody says. */
@@ -51,7 +51,7 @@ const missingPart = (missing: readonly SynthesisResult[]): string =>
   ['## Missing', '', ...missing.map(missingLine)].join('\n')
 
 function missingLine({ task, member, description, status, failure: what, reason }: SynthesisResult): string {
-  const why = what !== undefined ? asText(workerTold(member, failed(what)).content) : reason
+  const why = what !== undefined ? asText(formatWorkerResult(member, failed(what)).content) : reason
   return `- ${task} (${oneLine(description)}): ${status}${why === undefined ? '' : `: ${oneLine(why)}`}`
 }
 

@@ -1,5 +1,5 @@
 /**
- * Routing: the one control loop of a router: who has control, what became of it, who has it next. Run and resume are
+ * Control loop of a router: who has control, what became of it, who has it next. Run and resume are
  * this same loop.
  *
  * Owns: the decision after each turn at the work (by choice of the one who had control, else by rule), the limit and
@@ -14,9 +14,9 @@ import {
   completed,
   failed,
   failure,
-  trailOf,
+  handoffOf,
   transferTool,
-  withTrail,
+  withHandoff,
   own,
   type Action,
   type HistoryEntry,
@@ -27,7 +27,7 @@ import {
   denies,
   narrow,
   transferPair,
-  workerTold,
+  formatWorkerResult,
   type Candidate,
   type Edge,
   type Schema,
@@ -35,9 +35,9 @@ import {
 } from '../edge/index.ts'
 import { LocalsView, type Context } from '../engine/index.ts'
 import { streakOf, workerEnd } from '../oversight/index.ts'
-import { Conversation } from './conversation.ts'
-import { edgeFor, edgeOf, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
-import { roundsOf, type Hop } from './rounds.ts'
+import { FlowConversation } from './conversation.ts'
+import { turnEdge, edgeOf, startMember, type EdgeOptions, type MemberEdge, type MemberTurn } from './member.ts'
+import { transferLoopOf, type Hop } from './transfer-loop.ts'
 
 /** When a worker gives control back: by rule when it ends; if it chooses to; not at all. */
 export type Returns = 'always' | 'on-request' | 'never'
@@ -58,67 +58,67 @@ export interface TransferEdge extends MemberEdge {
   readonly onFailure?: 'tell' | 'end'
 }
 
-/** A router, as its loop needs it. */
-export interface Routing {
+/** A router, as its control loop needs it. */
+export interface RouterParts {
   readonly name: string
-  /** Thinks for the router. */
+  /** The agent that thinks for the router. */
   readonly lead: Agent
   readonly workers: readonly Agent[]
   readonly description: string
   readonly transfer: EdgeOptions<string, TransferEdge>
-  /** To whom each may hand control, where it is not what `returns` says. */
+  /** The agents to which each may hand control, where it is not what `returns` says. */
   readonly routes: ReadonlyMap<string, readonly string[] | undefined>
   readonly output: Schema | undefined
 }
 
-/** How often control may be handed on in a run, if nobody says. */
+/** How often control may be handed on in a run, by default. */
 const defaultTransfers = 50
 
-/** Whose turn it is. */
-interface Stop {
+/** The agent whose turn is next. */
+interface NextTurn {
   readonly name: string
   readonly path: readonly string[]
   readonly task?: string | undefined
 }
 
 /** One activation of a router. */
-export class Route {
-  readonly #routing: Routing
+export class ControlLoop {
+  readonly #routing: RouterParts
   readonly #ctx: Context
   readonly #edge: Edge
-  readonly #conversation: Conversation
+  readonly #conversation: FlowConversation
   readonly #begunAt: number
   readonly #hops: Hop[] = []
   #count: number
   #breaks: string | undefined
   #did = false
-  /** Who is still to work by rule, and who has already since somebody last chose. */
+  /** The agents that still work by rule, and those that have since an agent last chose. */
   #queue: readonly string[] = []
   readonly #ruled = new Set<string>()
-  /** To whom the one that works may hand control. */
+  /** The agents to which the one at work may hand control. */
   #to: readonly Candidate[] = []
-  /** The last one that had control, and where it was. */
+  /** The last agent that had control, and its path. */
   active: string
   #at: readonly string[] = []
 
-  constructor(routing: Routing, ctx: Context, edge: Edge) {
+  constructor(routing: RouterParts, ctx: Context, edge: Edge) {
     this.#routing = routing
     this.#ctx = ctx
     this.#edge = edge
-    this.#conversation = Conversation.of(edge)
+    this.#conversation = FlowConversation.of(edge)
     this.#count = this.#begunAt = edge.flow?.hops ?? 0
     this.active = routing.name
   }
 
-  /** Works until somebody ends it. Resolves to the router's outcome, with its trail. */
+  /** Works until an agent, a rule or a limit ends it. Resolves to the router's outcome, with its handoff record. */
   async follow(first: string): Promise<Outcome> {
     const { path } = this.#ctx.place
-    let stop: Stop = { name: first, path: first === this.#routing.name ? path : [...path, first] }
+    let stop: NextTurn = { name: first, path: first === this.#routing.name ? path : [...path, first] }
     for (let isFirst = true; ; isFirst = false) {
       this.active = stop.name
       this.#at = stop.path
       const outcome = await this.#work(stop, isFirst)
-      const { said, breaks, hops = 0, did = false } = trailOf(outcome)
+      const { said, breaks, hops = 0, did = false } = handoffOf(outcome)
       this.#did ||= did
       this.#conversation.add(stop.name, said, this.#policy(stop.name).shares, outcome)
       this.#breaks ??= breaks
@@ -130,18 +130,18 @@ export class Route {
   }
 
   /** The first turn of the lead is the router's own activation: one step of the path for one agent. */
-  async #work(stop: Stop, isFirst: boolean): Promise<Outcome> {
+  async #work(stop: NextTurn, isFirst: boolean): Promise<Outcome> {
     const { name, path, task } = stop
     const isLead = name === this.#routing.name
     const policy = this.#policy(name)
-    // who may not use the tool is not told of it either, and code may do no more than a model
+    // an agent that may not use the tool is not told of it either, and code may do no more than a model
     const may = narrow(this.#edge.bounds.permissions, policy.permissions)
     this.#to = may !== undefined && denies(may, transferTool) ? [] : this.#candidates(name)
-    const turn: Turn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
+    const turn: MemberTurn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
     const { inputSchema } = this.#routing.lead
     // its limits are those of the whole router, which has its account already
     const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
-    const edge = await edgeFor(this.#ctx, this.#edge, member, turn, isLead)
+    const edge = await turnEdge(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst)
       return labelled(await this.#routing.lead.orchestrate(new LocalsView(this.#ctx.scope('lead')), edge), name, path)
@@ -153,29 +153,29 @@ export class Route {
   }
 
   /** Who has control after this turn; an outcome if the router ends. */
-  #next(stop: Stop, outcome: Outcome, said: readonly HistoryEntry[]): Stop | Outcome {
-    const { action } = trailOf(outcome)
+  #next(stop: NextTurn, outcome: Outcome, said: readonly HistoryEntry[]): NextTurn | Outcome {
+    const { action } = handoffOf(outcome)
     if (action?.type === 'exit') return outcome
     if (outcome.status !== 'completed') return this.#failed(stop, outcome)
     if (action !== undefined) {
       const allowed = this.#to.some(({ name }) => name === action.to)
-      if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said, trailOf(outcome).did) : outcome
+      if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said, handoffOf(outcome).did) : outcome
       if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name))
         return this.#failed(stop, failed(refused(stop, action, this.#to)))
     }
     return stop.name === this.#routing.name ? outcome : this.#byRule(stop, outcome, said)
   }
 
-  /** By the choice of whoever had control. It takes the place of every rule that is left. */
+  /** By the choice of the agent that had control. It takes the place of every rule that is left. */
   #chosen(
-    stop: Stop,
+    stop: NextTurn,
     action: Extract<Action, { type: 'transfer' }>,
     said: readonly HistoryEntry[],
     did = false,
-  ): Stop | Outcome {
+  ): NextTurn | Outcome {
     this.#forget()
     const { to, task } = action
-    // somebody further in may have chosen: it is from there that control goes on
+    // an agent further in may have chosen: it is from there that control goes on
     const from = action.path.at(-1) ?? stop.name
     const limit = this.#counted({ from, to, did: hasDone(said) || did, task }, action.path)
     if (limit !== undefined) return limit
@@ -191,12 +191,12 @@ export class Route {
   }
 
   /** Those who follow by rule, then back to the lead, or the end. */
-  #byRule(stop: Stop, outcome: Outcome, said: readonly HistoryEntry[]): Stop | Outcome {
+  #byRule(stop: NextTurn, outcome: Outcome, said: readonly HistoryEntry[]): NextTurn | Outcome {
     const { name, path } = stop
     const { followedBy = [], returns = 'always' } = this.#policy(name)
     if (!hasDone(said)) this.#tell(name, outcome)
     this.#ruled.add(name)
-    // a rule may have been changed since, and name somebody who is not on this team
+    // a rule may have been changed since, and name an agent that is not on this team
     const after = followedBy.filter(
       (each) => this.#isMine(each) && !this.#ruled.has(each) && !this.#queue.includes(each),
     )
@@ -207,12 +207,12 @@ export class Route {
     this.#queue = rest
     if (to !== undefined) return { name: to, path: [...path, to] }
     if (returns !== 'always') return outcome
-    return this.#back(stop, hasDone(said) || trailOf(outcome).did === true)
+    return this.#back(stop, hasDone(said) || handoffOf(outcome).did === true)
   }
 
-  /** Whoever had control has said nothing, or has failed: the others are told how it has ended. */
+  /** The agent that had control has said nothing, or has failed: the others are told how it has ended. */
   #tell(name: string, outcome: Outcome): void {
-    const { content } = workerTold(name, isHollow(outcome) ? completed(null) : outcome)
+    const { content } = formatWorkerResult(name, answersNothing(outcome) ? completed(null) : outcome)
     this.#conversation.add(name, [
       typeof content === 'string'
         ? { agent: name, message: { role: 'user', content } }
@@ -227,7 +227,7 @@ export class Route {
   }
 
   /** Not counted, but part of the round that control makes. */
-  #back({ name, path }: Stop, did: boolean): Stop {
+  #back({ name, path }: NextTurn, did: boolean): NextTurn {
     this.#forget()
     const to = this.#routing.name
     this.#hops.push({ from: name, to, did })
@@ -235,8 +235,8 @@ export class Route {
     return { name: to, path: [...path, to] }
   }
 
-  /** A failure is content: whoever leads is told of it and goes on. */
-  #failed(stop: Stop, outcome: Outcome): Stop | Outcome {
+  /** A failure is content: the lead is told of it and goes on. */
+  #failed(stop: NextTurn, outcome: Outcome): NextTurn | Outcome {
     const { returns = 'always', onFailure = 'tell' } = this.#policy(stop.name)
     if (stop.name === this.#routing.name || returns === 'never' || onFailure === 'end') return outcome
     this.#tell(stop.name, outcome)
@@ -244,10 +244,10 @@ export class Route {
   }
 
   #end(outcome: Outcome): Outcome {
-    const { action } = trailOf(outcome)
+    const { action } = handoffOf(outcome)
     const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
-    const by = trailOf(outcome).answeredBy ?? this.active
-    const trail = {
+    const by = handoffOf(outcome).answeredBy ?? this.active
+    const handoff = {
       said: this.#conversation.said,
       ...(by === this.#routing.name ? undefined : { answeredBy: by }),
       ...(this.#did ? { did: true as const } : undefined),
@@ -256,10 +256,10 @@ export class Route {
       ...(this.#count === this.#begunAt ? undefined : { hops: this.#count - this.#begunAt }),
     }
     // what leaves with an action is an answer of those further out, who see to it
-    return withTrail(passed !== undefined && this.#edge.flow !== undefined ? outcome : this.#fitted(outcome), trail)
+    return withHandoff(passed !== undefined && this.#edge.flow !== undefined ? outcome : this.#fitted(outcome), handoff)
   }
 
-  /** An answer that somebody else than the lead has given must be what the router promises, too. */
+  /** An answer of a worker must fit the output schema of the router, too. */
   #fitted(outcome: Outcome): Outcome {
     if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
     const { output } = outcome
@@ -275,9 +275,9 @@ export class Route {
   /** Counts a transfer; an outcome if there may be no more. */
   #counted(hop: Hop, path: readonly string[]): Outcome | undefined {
     this.#hops.push(hop)
-    const round = roundsOf(this.#hops)
+    const round = transferLoopOf(this.#hops)
     if (round !== undefined) {
-      const message = `control goes round and nobody says anything: ${round.join(' > ')}`
+      const message = `control goes round and no agent says anything: ${round.join(' > ')}`
       return failed(
         failure('transfer.loop', message, 'policy', {
           hint: 'Tell these agents who answers what, let them say what they did, or give them other routes.',
@@ -338,8 +338,8 @@ export class Route {
   }
 
   /**
-   * To whom an agent may hand control: where nothing else is said, the lead to every worker and whoever the router
-   * itself may hand to.
+   * The agents to which an agent may hand control. Default: the lead to every worker, and to the agents to which the
+   * router itself may.
    */
   #candidates(name: string): readonly Candidate[] {
     const { name: router, workers, routes, description } = this.#routing
@@ -352,10 +352,10 @@ export class Route {
 }
 
 /**
- * What crosses to the lead. What the workers may do, and that they are shown only what they are asked, is not meant for
- * whoever leads them: a lead that could not see what they answer could not lead.
+ * What crosses to the lead. Permissions and a narrow context are meant for the workers: a lead that could not see their
+ * answers could not lead.
  */
-function leadEdge(transfer: Routing['transfer'], name: string): TransferEdge {
+function leadEdge(transfer: RouterParts['transfer'], name: string): TransferEdge {
   const { agents, permissions: _permissions, limits: _limits, oversight: _oversight, context, ...all } = transfer
   const blind = context === undefined || context === 'brief' || context === 'input'
   return { ...all, ...(blind ? undefined : { context }), ...own(agents, name) }
@@ -370,7 +370,7 @@ const hasDone = (said: readonly HistoryEntry[]): boolean =>
   )
 
 /** Branches of which none has answered anything. */
-const isHollow = (outcome: Outcome): boolean =>
+const answersNothing = (outcome: Outcome): boolean =>
   outcome.status === 'completed' &&
   Array.isArray(outcome.output) &&
   outcome.output.every((each) => each === null || each === '')
@@ -389,7 +389,7 @@ const described = ({ name, description, inputSchema }: Candidate & Pick<Agent, '
   }
 }
 
-const refused = ({ name, path }: Stop, { to }: Extract<Action, { type: 'transfer' }>, may: readonly Candidate[]) =>
+const refused = ({ name, path }: NextTurn, { to }: Extract<Action, { type: 'transfer' }>, may: readonly Candidate[]) =>
   failure(
     'transfer.refused',
     `"${name}" hands over to "${to}", and may ${may.length === 0 ? 'not hand over at all' : `only to ${may.map((each) => each.name).join(', ')}`}`,

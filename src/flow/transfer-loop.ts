@@ -1,15 +1,15 @@
 /**
- * Rounds: whether control only goes round (spec collaboration 29).
+ * Transfer loop: whether control only goes round (spec collaboration 29).
  *
- * Owns: what counts as going round. Pure. Does not own: how many transfers there may be at all (routing.ts).
+ * Owns: what counts as going round. Pure. Does not own: how many transfers are allowed (control-loop.ts).
  */
 
-/** Control was handed on. `did`: whoever had it said or did something besides. */
+/** Control was handed on. `did`: the agent that had it said or did something besides. */
 export interface Hop {
   readonly from: string
   readonly to: string
   readonly did: boolean
-  /** What the next one was asked to do. */
+  /** What the next agent was asked to do. */
   readonly task?: string | undefined
 }
 
@@ -17,10 +17,10 @@ export interface Hop {
 const enough = 3
 
 /**
- * The round that control has made three times while nobody did anything else; the names from where it begins to where
+ * The round that control has made three times while no agent did anything else; the names from where it begins to where
  * it comes back. Undefined if there is none.
  */
-export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
+export function transferLoopOf(hops: readonly Hop[]): readonly string[] | undefined {
   const quiet = hops.length - 1 - hops.findLastIndex(({ did }) => did)
   for (let length = 1; length * enough <= quiet; length++) {
     const last = hops.slice(-length * enough)

@@ -1,7 +1,7 @@
 /**
  * Typed values: one value of the session or the run under its key, with the form it always has.
  *
- * Owns: the check on the way in and out, what is there before anybody has written. Does not own: keeping values (the
+ * Owns: the check on the way in and out, the initial value. Does not own: keeping values (the
  * engine: recorded reads, compare-and-set; K1, K10).
  */
 import { copy, isObject, jsonProblem, messageOf, ReeveError, type Json } from '../core/index.ts'
@@ -15,7 +15,7 @@ export interface SessionValueOptions<S extends SchemaLike> {
    * Synchronous.
    */
   readonly schema: S
-  /** What it is before anybody has written it. */
+  /** What it is before it is first written. */
   readonly initial: NoInfer<Infer<S>>
 }
 
@@ -26,7 +26,7 @@ export interface SessionValueOptions<S extends SchemaLike> {
 export interface SessionValue<T> {
   readonly key: string
   /**
-   * The value as it is now: a copy. Throws `input.invalid` if somebody has written something under the key that has
+   * The value as it is now: a copy. Throws `input.invalid` if the value under the key has
    * another form.
    */
   get(ctx: Pick<Context, 'values'>): Promise<T>
@@ -39,7 +39,7 @@ export interface SessionValue<T> {
 }
 
 /**
- * Defines a typed session value. `null` stands for a value that nobody has written, so only a value that begins as
+ * Defines a typed session value. `null` stands for a value that was never written, so only a value that begins as
  * `null` may become it again. Throws `input.invalid` if the key is empty or Reeve's own (`$…`), or if `initial` does
  * not fit.
  */
@@ -69,7 +69,7 @@ export function sessionValue<const S extends SchemaLike>(
   const changed = (value: Json, change: (value: Infer<S>) => Infer<S>): Json => {
     const next = written(asked(where, change, read(value, 'before the change')), 'after the change')
     if (next !== null || initial === null) return next
-    throw new ReeveError('input.invalid', `${where} cannot become null: that stands for a value nobody has written`)
+    throw new ReeveError('input.invalid', `${where} cannot become null: that stands for a value that was never written`)
   }
   return {
     key,

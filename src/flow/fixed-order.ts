@@ -3,17 +3,17 @@
  * other and under routers at any depth.
  *
  * Owns: the three constructors and the order. Does not own: what crosses to a member and back (member.ts,
- * conversation.ts), control by choice (routing.ts).
+ * conversation.ts), control by choice (control-loop.ts).
  * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest
  * loop; both are read when a member has ended.
  */
 import {
   completed,
   mustBeOptions,
-  trailOf,
+  handoffOf,
   unknownNames,
-  withoutTrail,
-  withTrail,
+  withoutHandoff,
+  withHandoff,
   present,
   type Json,
   type NamesOf,
@@ -32,9 +32,9 @@ import {
   type Assess,
   type UsdCap,
 } from '../agent/index.ts'
-import { leavesTrail, type Edge, type Limits, type Oversight } from '../edge/index.ts'
+import { leavesHandoff, type Edge, type Limits, type Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { Conversation } from './conversation.ts'
+import { FlowConversation } from './conversation.ts'
 import {
   memberCaps,
   edgeOf,
@@ -42,21 +42,21 @@ import {
   memberProblems,
   MemberList,
   membersOf,
-  work,
+  runMember,
   type EdgeOptions,
 } from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
   readonly name: Name
-  /** What it is good for; needed where it is somebody's worker or tool. */
+  /** What it is good for; needed where it is a worker or a tool of another agent. */
   readonly description?: string
   /**
-   * Who works in it, in this order. The same agent may stand here more than once. A function may name agents that are
+   * The agents that work in it, in this order. The same agent may stand here more than once. A function may name agents that are
    * defined later; it is asked once.
    */
   readonly agents: Agents | (() => Agents)
-  /** What crosses to its agents and back. Default: the whole conversation both ways, without the noise of transfers. */
+  /** What crosses to its agents and back. Default: the whole conversation both ways, without the messages of transfers. */
   readonly edge?: EdgeOptions<Agents[number]['name']>
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
@@ -97,13 +97,13 @@ const loopNames: NamesOf<LoopOptions<string, readonly Agent[]>> = { ...flowNames
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, string, Json> {
-  const flow = new Fixed('sequential', options, (run) => run.line('pass'))
+  const flow = new FixedOrderAgent('sequential', options, (run) => run.line('pass'))
   return renamable(flow, (name) => sequential({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
 /**
- * Again and again in the same order, until somebody breaks it or `maxIterations` are done. Its output is that of
- * whoever was last. Throws `team.invalid`.
+ * Again and again in the same order, until an agent breaks it or `maxIterations` are done. Its output is that of the last
+ * agent. Throws `team.invalid`.
  */
 export function loop<const Name extends string, const Agents extends readonly Agent[]>(
   options: LoopOptions<Name, Agents>,
@@ -116,7 +116,7 @@ export function loop<const Name extends string, const Agents extends readonly Ag
     : [
         `loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`,
       ]
-  const flow = new Fixed('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations))
+  const flow = new FixedOrderAgent('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations))
   return renamable(flow, (name) => loop({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
@@ -128,12 +128,12 @@ export function loop<const Name extends string, const Agents extends readonly Ag
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, string, Json[]> {
-  const flow = new Fixed('parallel', options, (run) => run.branches())
+  const flow = new FixedOrderAgent('parallel', options, (run) => run.branches())
   return renamable(flow, (name) => parallel({ ...options, name })) as unknown as Agent<Name, string, Json[]>
 }
 
-/** How a piece of the order has ended: with an output so far, or for everybody (`ends`). */
-interface Ended {
+/** How a piece of the order has ended: with an output so far, or for the whole order (`ends`). */
+interface OrderEnd {
   readonly outcome: Outcome
   readonly ends: boolean
   readonly breaks?: string | undefined
@@ -141,10 +141,10 @@ interface Ended {
   readonly answeredBy?: string
 }
 
-const going = (output: Json): Ended => ({ outcome: completed(output), ends: false })
+const completedSoFar = (output: Json): OrderEnd => ({ outcome: completed(output), ends: false })
 
-async function again(run: FixedRun, maxIterations: number): Promise<Ended> {
-  let last = going(null)
+async function again(run: FixedOrderRun, maxIterations: number): Promise<OrderEnd> {
+  let last = completedSoFar(null)
   if (run.agents.length === 0) return last
   for (let iteration = 0; iteration < maxIterations; iteration++) {
     const { breaks, ...ended } = await run.line('stop')
@@ -159,12 +159,12 @@ async function again(run: FixedRun, maxIterations: number): Promise<Ended> {
 }
 
 /** One activation of a fixed order. */
-class FixedRun {
+class FixedOrderRun {
   readonly ctx: Context
   readonly agents: readonly Agent[]
   readonly #edge: Edge
   readonly #options: EdgeOptions
-  readonly #conversation: Conversation
+  readonly #conversation: FlowConversation
   readonly #begunAt: number
   #path: readonly string[]
   #hops: number
@@ -175,28 +175,27 @@ class FixedRun {
     this.agents = agents
     this.#edge = edge
     this.#options = options
-    this.#conversation = Conversation.of(edge)
+    this.#conversation = FlowConversation.of(edge)
     this.#path = ctx.place.path
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
   }
 
   /**
-   * One after another. `pass`: a break is for somebody further out, and the rest still works. `stop`: nobody works
-   * after it.
+   * One after another. `pass`: a break is for a loop further out, and the rest still works. `stop`: no agent works after it.
    */
-  async line(onBreak: 'pass' | 'stop'): Promise<Ended> {
-    let last = going(null)
+  async line(onBreak: 'pass' | 'stop'): Promise<OrderEnd> {
+    let last = completedSoFar(null)
     let breaks: string | undefined
     for (const agent of this.agents) {
       this.#path = [...this.#path, agent.name]
       const outcome = await this.#work(this.ctx.scope('step'), agent, this.#path)
       this.#take(agent, outcome)
-      const trail = trailOf(outcome)
-      breaks ??= trail.breaks
+      const { answeredBy = agent.name, action, breaks: broken } = handoffOf(outcome)
+      breaks ??= broken
       last = {
         outcome,
-        answeredBy: trail.answeredBy ?? agent.name,
-        ends: outcome.status !== 'completed' || trail.action !== undefined,
+        answeredBy,
+        ends: outcome.status !== 'completed' || action !== undefined,
       }
       if (last.ends || (breaks !== undefined && onBreak === 'stop')) break
     }
@@ -204,23 +203,26 @@ class FixedRun {
   }
 
   /** All at once. */
-  async branches(): Promise<Ended> {
+  async branches(): Promise<OrderEnd> {
     const outcomes = await Promise.all(
       this.agents.map((agent) => this.#work(this.ctx.scope('branch'), agent, [...this.#path, agent.name])),
     )
     this.agents.forEach((agent, i) => this.#take(agent, outcomes[i]!))
-    const breaks = outcomes.map((outcome) => trailOf(outcome).breaks).find((from) => from !== undefined)
+    const breaks = outcomes.map((outcome) => handoffOf(outcome).breaks).find((from) => from !== undefined)
     const bad = outcomes.find(({ status }) => status !== 'completed')
     if (bad !== undefined) return { outcome: bad, ends: true, breaks }
-    const exited = outcomes.find((outcome) => trailOf(outcome).action !== undefined)
+    const exited = outcomes.find((outcome) => handoffOf(outcome).action !== undefined)
     if (exited !== undefined) return { outcome: exited, ends: true, breaks }
-    return { ...going(outcomes.map((outcome) => (outcome.status === 'completed' ? outcome.output : null))), breaks }
+    return {
+      ...completedSoFar(outcomes.map((outcome) => (outcome.status === 'completed' ? outcome.output : null))),
+      breaks,
+    }
   }
 
   /** How all of it has ended, with what it leaves. */
-  end({ outcome, breaks, answeredBy }: Ended): Outcome {
-    const { action } = trailOf(outcome)
-    return withTrail(outcome, {
+  end({ outcome, breaks, answeredBy }: OrderEnd): Outcome {
+    const { action } = handoffOf(outcome)
+    return withHandoff(outcome, {
       said: this.#conversation.said,
       ...(answeredBy === undefined ? undefined : { answeredBy }),
       ...(this.#did ? { did: true as const } : undefined),
@@ -232,20 +234,20 @@ class FixedRun {
 
   #work(ctx: Context, agent: Agent, path: readonly string[]): Promise<Outcome> {
     const policy = edgeOf(this.#options, agent.name)
-    return work(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
+    return runMember(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
   }
 
   #take(agent: Agent, outcome: Outcome): void {
-    const { said, hops = 0, did = false } = trailOf(outcome)
+    const { said, hops = 0, did = false } = handoffOf(outcome)
     this.#did ||= did
     this.#conversation.add(agent.name, said, edgeOf(this.#options, agent.name).shares, outcome)
     this.#hops += hops
   }
 }
 
-type Order = (run: FixedRun) => Promise<Ended>
+type Order = (run: FixedOrderRun) => Promise<OrderEnd>
 
-class Fixed extends DefinedAgent {
+class FixedOrderAgent extends DefinedAgent {
   readonly #given: FlowOptions<string, readonly Agent[]>
   readonly #order: Order
   readonly #word: string
@@ -287,9 +289,9 @@ class Fixed extends DefinedAgent {
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const run = new FixedRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
+    const run = new FixedOrderRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
     const ended = run.end(await this.#order(run))
-    return leavesTrail(edge) ? ended : withoutTrail(ended)
+    return leavesHandoff(edge) ? ended : withoutHandoff(ended)
   }
 
   related(): readonly Agent[] {
