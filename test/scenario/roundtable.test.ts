@@ -527,7 +527,7 @@ test('everything that is wrong with a table is said at once', () => {
     /summary is 3/,
     /model is only for speaker "auto"/,
     /repeats is true or false/,
-    /"x" is named/,
+    /unknown agent "x"/,
     /no option "max"/,
   ])
     expect(make).toThrow(part)

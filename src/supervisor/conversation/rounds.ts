@@ -225,7 +225,12 @@ export class Rounds implements Floor {
     if (isAgent(summary)) {
       const policy = edgeOf(this.#rules.edge ?? {}, summary.name)
       const path = [...this.#ctx.place.path, summary.name]
-      const made = await runMember(ctx, this.#edge, summary, { path, policy, conversation: this.#visible, hops: this.#hops })
+      const made = await runMember(ctx, this.#edge, summary, {
+        path,
+        policy,
+        conversation: this.#visible,
+        hops: this.#hops,
+      })
       for (const conversation of [this.#visible, this.#whole])
         conversation.add(summary.name, handoffOf(made).said, policy.shares, made)
       if (made.status === 'completed') this.#answer = made.output
