@@ -36,7 +36,7 @@ import type { Estimate } from './plan/plan.ts'
 import { modelProblem, type RoleBook } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
 import { answerProblems } from './result/options.ts'
-import type { RecruitOptions } from './staff/recruiting.ts'
+import type { RecruitOptions } from './staff/recruitment.ts'
 import type { BudgetOptions } from './budget/budget.ts'
 import { tolerances } from './schedule/failure-budget.ts'
 
@@ -117,7 +117,7 @@ function unknownOptions(
   return [...told, ...unknownNames(rest, known, where)]
 }
 
-/** Models that a team asks itself: whoever plans, and whoever makes the answer, where that is a model. */
+/** Models that a team calls itself: for planning and for synthesis. */
 export function modelsBeside({
   planner,
   model,

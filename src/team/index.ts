@@ -1,4 +1,6 @@
-/** Many model agents led by a plan: decompose, schedule, roles, mailbox, recruits, failure budget, synthesis, advice. */
+/**
+ * Many model agents led by a plan: decompose, schedule, roles, mailbox, recruits, failure budget, synthesis, advice.
+ */
 export { team } from './team.ts'
 export type { DependencyOptions, TeamOptions } from './options.ts'
 export type { Plan, Subtask, Estimate, TaskApproval } from './plan/plan.ts'
@@ -7,7 +9,7 @@ export type { PlannerLike, PlanQuestion } from './plan/question.ts'
 export type { RoleOptions, Roles } from './plan/roles.ts'
 export type { RouteHints } from './plan/route.ts'
 export type { MailboxOptions } from './mail/mailbox.ts'
-export type { RecruitOptions } from './staff/recruiting.ts'
+export type { RecruitOptions } from './staff/recruitment.ts'
 export type { PolicyQuestion, PolicyVerdict, TeamPolicy } from './staff/policy.ts'
 export type { Lead, LeadMoment, LeadOrder } from './staff/lead.ts'
 export type { BudgetOptions } from './budget/budget.ts'

@@ -18,7 +18,7 @@ import type { Roles } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
 import type { SynthesisOptions, Synthesizer } from './result/options.ts'
 import type { Lead } from './staff/lead.ts'
-import type { RecruitOptions } from './staff/recruiting.ts'
+import type { RecruitOptions } from './staff/recruitment.ts'
 import type { TeamPolicy } from './staff/policy.ts'
 import type { BudgetOptions } from './budget/budget.ts'
 import type { Tolerance } from './schedule/failure-budget.ts'
@@ -29,7 +29,7 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   // Identity and output
 
   readonly name: Name
-  /** What it is good for; needed where it is somebody's worker or tool. */
+  /** What it is good for; required for a worker or a tool. */
   readonly description?: string
   /** Declared version. Default `1`. */
   readonly version?: string
@@ -61,12 +61,12 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
   readonly planner?: PlannerLike
   /**
-   * Where nobody can make a plan, or whoever is asked makes none but impossible ones, the whole question is one task.
+   * Without a planner, or if the planner makes only invalid plans, the whole question is one task.
    * Default false: then the run fails with `plan.failed` or `plan.invalid`.
    */
   readonly fallback?: boolean
   /**
-   * Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it,
+   * Whether a human approves the plan before any task begins, whatever its route: within 30 minutes; they may edit it,
    * or ask for another. Default false.
    */
   readonly approvePlan?: boolean
@@ -92,7 +92,7 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
    * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`.
    * Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never sooner than the other side asked for. `{
    * backoffMs: 0 }`: no waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model
-   * calls do, nobody else does.
+   * calls do, the task is not tried again.
    */
   readonly retry?: RetryPolicy
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */

@@ -21,7 +21,7 @@ import type { Context } from '../engine/index.ts'
 import type { TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { overrides, type Advice } from './learn/advisor.ts'
 import { Learning, type Progress } from './learn/learning.ts'
-import { openOffice, type Clerks } from './mail/command-handlers.ts'
+import { listenToMembers, type MemberCommandHandlers } from './mail/command-handlers.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
 import { mailDefaults } from './mail/mailbox.ts'
 import { PostRoom } from './mail/message-router.ts'
@@ -33,7 +33,7 @@ import { routeOf } from './plan/route.ts'
 import type { Validated } from './plan/validate.ts'
 import { synthesise } from './result/synthesis.ts'
 import { Directory } from './staff/directory.ts'
-import { joins, plannedTask } from './staff/joining.ts'
+import { addMember, plannedTask } from './staff/admission.ts'
 import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
 import { TaskGraph, newEntry, type Entry } from './schedule/task-graph.ts'
@@ -103,10 +103,10 @@ export class TeamRun {
     })
     if (!planned.ok) return failed(planned.failure)
     const { route, work } = this.#open(planned.validated, planned.fallback, advice)
-    const clerks = this.#clerks(work, route)
+    const handlers = this.#handlers(work, route)
     const memberAt = ({ from }: ReceivedCommand): Entry | undefined =>
       from === undefined ? undefined : work.memberAt(from)
-    openOffice(this.#ctx, clerks, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
+    listenToMembers(this.#ctx, handlers, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
     await this.#rollback.around(
       () => work.done(),
       () => work.atWork,
@@ -149,7 +149,7 @@ export class TeamRun {
       warnings,
       ...(fallback === undefined ? undefined : { fallback }),
     })
-    for (const entry of this.#graph.planned) joins(this.#ctx, this.#directory, entry)
+    for (const entry of this.#graph.planned) addMember(this.#ctx, this.#directory, entry)
     return { route, work: this.#work(concurrency, failures, route) }
   }
 
@@ -203,17 +203,17 @@ export class TeamRun {
     return work
   }
 
-  /** Whoever had a task does it again; somebody new, where that one has retired. */
+  /** The member redoes its task; a new one, if it has retired. */
   #back(entry: Entry): void {
     const { member: from, role } = entry
     if (this.#directory.back(from)) return this.#post?.back(from)
     entry.member = this.#directory.newId(role.role, false, (id) => this.#graph.get(id) !== undefined)
     this.#ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
-    joins(this.#ctx, this.#directory, entry)
+    addMember(this.#ctx, this.#directory, entry)
   }
 
   /** Who answers what members and people outside ask. */
-  #clerks(work: Scheduler, route: TeamRoute): Clerks {
+  #handlers(work: Scheduler, route: TeamRoute): MemberCommandHandlers {
     const post = (this.#post = this.#postRoom(work, route))
     const staff = (this.#staff = this.#staffOf(work, post))
     this.#deadlocks = new Deadlocks(this.#ctx, {
@@ -229,7 +229,7 @@ export class TeamRun {
     return {
       send,
       inbox,
-      ...staff.clerks,
+      ...staff.handlers,
       publish: ({ topic, entry }, { entry: by }) =>
         by === undefined
           ? { published: false, reason: 'undeclared' }

@@ -1,6 +1,6 @@
 /**
- * team(): many model agents led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and
- * within bounds, and one answer is made of what came of them.
+ * team(): many model agents led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel
+ * and within bounds, and one answer is made of what came of them.
  *
  * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks
  * (checks.ts), a run of it (run.ts).
@@ -29,7 +29,7 @@ import { RoleBook } from './plan/roles.ts'
 import { plannerData } from './plan/source.ts'
 import { answerData } from './result/options.ts'
 import { TeamRun } from './run.ts'
-import { staffData } from './staff/recruiting.ts'
+import { staffData } from './staff/recruitment.ts'
 import { treeLimits } from './budget/budget.ts'
 
 /**

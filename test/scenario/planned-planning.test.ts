@@ -120,7 +120,7 @@ describe('no planner', () => {
     const { outcome, events } = await played({ planner })
     expect(outcome).toMatchObject({
       status: 'failed',
-      failure: { code: 'plan.failed', message: 'nobody could make a plan: the planner is on holiday' },
+      failure: { code: 'plan.failed', message: 'planning failed: the planner is on holiday' },
     })
     expect(asked).toBe(1)
     expect(of(events, 'worker.started')).toEqual([])
@@ -196,7 +196,7 @@ describe('no planner', () => {
     expect((await played({ planner: { model } })).outcome).toMatchObject({
       failure: {
         code: 'plan.failed',
-        message: 'nobody could make a plan: no such model',
+        message: 'planning failed: no such model',
         retryable: false,
         details: { cause: 'model.bad-request' },
       },

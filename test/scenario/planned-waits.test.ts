@@ -166,12 +166,12 @@ describe('who can never go on', () => {
       }),
     )
     expect(tasks['a']!.output).toEqual([
-      inVain(['a'], 'of "nobody", and nobody is left who could send any'),
-      inVain(['a'], 'of "lead", and nobody is left'),
+      inVain(['a'], 'of "nobody", and no member is left who could send any'),
+      inVain(['a'], 'of "lead", and no member is left'),
       inVain(['a'], 'waits for mail of itself'),
-      inVain(['a'], 'of "ghost_7", and nobody is left'),
-      inVain(['a'], 'of "role:a", and nobody is left'),
-      inVain(['a'], 'of "", and nobody is left'),
+      inVain(['a'], 'of "ghost_7", and no member is left'),
+      inVain(['a'], 'of "role:a", and no member is left'),
+      inVain(['a'], 'of "", and no member is left'),
     ])
     expect(found).toHaveLength(6)
   })
@@ -332,7 +332,7 @@ describe('who can still be helped', () => {
     expect(tasks['a']!.output).toEqual([true, [['dynamic_helper_1', 'helped']]])
     expect(found).toEqual([])
     const denies = await played(crew({ a: wishes, helper }, { recruit: { policy: () => 'deny' } }, [task('a')]))
-    expect(denies.tasks['a']!.output).toEqual([false, inVain(['a'], 'nobody is left who could send any')])
+    expect(denies.tasks['a']!.output).toEqual([false, inVain(['a'], 'no member is left who could send any')])
   })
 
   test('mail that a policy is asked about is on its way, also when its sender has ended', async () => {
@@ -378,7 +378,7 @@ describe('who can still be helped', () => {
       { lead: ({ ended: { task: id } }) => (id === 'b' ? [{ post: { to: 'a_1', content: 'b is done' } }] : []) },
     )
     const { tasks, found } = await played(root)
-    expect(tasks['a']!.output).toEqual([[['lead', 'b is done']], inVain(['a'], 'of "lead", and nobody is left')])
+    expect(tasks['a']!.output).toEqual([[['lead', 'b is done']], inVain(['a'], 'of "lead", and no member is left')])
     expect(found).toEqual([['deadlock', ['a']]])
   })
 

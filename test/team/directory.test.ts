@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type TeamEntry } from '../../src/agent/index.ts'
 import type { Json, PlanResults } from '../../src/core/index.ts'
 import { team } from '../../src/team/index.ts'
-import { Directory, type MemberStatus } from '../../src/team/staff/directory.ts'
+import { Directory, type TeamMemberStatus } from '../../src/team/staff/directory.ts'
 import { played, worker } from './trace.ts'
 
 const someone = (member: string, role = 'analyst'): Omit<TeamEntry, 'status' | 'attempts'> => ({
@@ -93,7 +93,7 @@ describe('who is there', () => {
     expect([directory.isThere('b'), directory.isThere('c'), directory.isThere('nobody')]).toEqual([false, true, false])
   })
 
-  const all: readonly MemberStatus[] = [
+  const all: readonly TeamMemberStatus[] = [
     'pending',
     'running',
     'paused',
@@ -103,7 +103,7 @@ describe('who is there', () => {
     'cancelled',
     'skipped',
   ]
-  const ways: Readonly<Partial<Record<MemberStatus, readonly MemberStatus[]>>> = {
+  const ways: Readonly<Partial<Record<TeamMemberStatus, readonly TeamMemberStatus[]>>> = {
     running: [],
     paused: ['running'],
     completed: ['running'],

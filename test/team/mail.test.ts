@@ -163,7 +163,7 @@ describe('sending', () => {
         accepted: false,
         reason: 'invalid',
         message:
-          '"to" names a member, "role:<name>", or "*" for everybody else; there is no content; "kind" is a text; "correlationId" is a text',
+          '"to" names a member, "role:<name>", or "*" for all others; there is no content; "kind" is a text; "correlationId" is a text',
       },
       { accepted: false, reason: 'invalid' },
     ])

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { cyclesOf } from '../../src/team/plan/cycles.ts'
-import { recordable } from '../../src/team/plan/reading.ts'
+import { recordable } from '../../src/team/plan/plan-parser.ts'
 import { team } from '../../src/team/index.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { validatePlan, type PlanSurroundings, type Validated } from '../../src/team/plan/validate.ts'
-import { planIn, planningRules, planSchema, toldQuestion } from '../../src/team/plan/wording.ts'
+import { planIn, planningRules, planSchema, toldQuestion } from '../../src/team/plan/planner-prompt.ts'
 import { played } from './trace.ts'
 
 const worker = agent({ name: 'worker', description: 'Works.', run: async () => 'done' })
@@ -68,7 +68,7 @@ describe('who does what', () => {
   })
   test('team R-3: an unknown role is one warning per role; without a generalist it is a problem', () => {
     expect(tasks({ id: 'a', role: 'poet' }, { id: 'b', role: 'poet' }, { id: 'c', role: 'Research' }).warnings).toEqual(
-      ['nobody here is registered as "poet": the generalist does the work ("a", "b")'],
+      ['unknown role "poet": the generalist does the work ("a", "b")'],
     )
     const alone = new RoleBook('t', { analyst: worker }, undefined, undefined)
     expect(
@@ -397,7 +397,7 @@ describe('the fields of a plan', () => {
   test('team R-2: an unknown strategy is hybrid, with a warning', () => {
     expect(look({ subtasks: [], strategy: 'swarm' })).toMatchObject({
       plan: { strategy: 'hybrid' },
-      warnings: ['nobody knows the strategy "swarm": "hybrid" is taken'],
+      warnings: ['unknown strategy "swarm": "hybrid" is used'],
     })
     expect(look({ subtasks: [], strategy: ' Sequential ' }).plan.strategy).toBe('sequential')
     expect(look({ subtasks: [] }).plan).not.toHaveProperty('strategy')
@@ -515,7 +515,7 @@ describe('what a planner is told', () => {
       '0.7',
       'Why not?',
       '"description":"Look"',
-      'ModelSetup: it took long',
+      'Mind: it took long',
     ])
       expect(told).toContain(part)
   })

@@ -416,7 +416,7 @@ describe('editing the plan of a team that was taken over', () => {
   test('team C73: results are handed back with the plan; of a task at work they are not taken that way', async () => {
     const { stage, run } = await taken(20)
     await expect(done(stage, run.control.handBack({ plan: { results: { E: 'x', A: 'y', Z: 'z' } } }))).rejects.toThrow(
-      /somebody works on "E".*"A" has ended.*no task "Z"/,
+      /task "E" is at work.*"A" has ended.*no task "Z"/,
     )
     await done(stage, run.control.handBack({ plan: { results: { F: 'by hand' } }, by: 'ann' }))
     const { outcome } = await stage.end()

@@ -154,7 +154,7 @@ describe('a deadline', () => {
   test('C83: of an optional task skips it, as a deadline and not as a no, and is no failure', async () => {
     const { team: root } = market({}, { required: false })
     const { outcome, lines } = await played(root)
-    expect(lines).toContainEqual([1_825.001, 'publish skipped: nobody approved of it in time'])
+    expect(lines).toContainEqual([1_825.001, 'publish skipped: not approved in time'])
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
   })
   test('of 0 ms: passes without a wait', async () => {
@@ -227,8 +227,8 @@ describe('what is sent back', () => {
     const { lines, outcome } = await stage.end()
     expect(after(lines, 20)).toEqual([
       [20, 'publish is retry'],
-      [20, 'text was sent back: in blue'],
-      [20, 'chart was sent back: in blue'],
+      [20, 'text is to be done again: in blue'],
+      [20, 'chart is to be done again: in blue'],
       [20, 'text begins again (2)'],
       [20, 'chart begins again (2)'],
       [25, 'chart succeeded after 2'],

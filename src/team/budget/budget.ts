@@ -6,7 +6,7 @@
  * used up (spending.ts), the hard limit of the tree, which the engine's account keeps call by call, whatever was
  * estimated.
  * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a
- * call of which nobody knows counts at the estimate, and is shown as unknown.
+ * call of unknown usage counts at the estimate, and is shown as unknown.
  */
 import { totalUsage, type Usage } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
@@ -26,7 +26,7 @@ export interface BudgetOptions {
   readonly mode?: 'hard' | 'soft'
   /**
    * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is
-   * under way ends, and there is an answer of what there is. `abort`: everything is stopped; so it is when a task
+   * under way ends, and the results so far are answered. `abort`: everything is stopped; so it is when a task
    * cannot fit any more. `ask`: a human says how much more there is, and what cannot fit waits for it; what is under
    * way goes on, also beyond the limit. An answer that is no number above 0 means no more: then as with `synthesise`.
    */
@@ -66,7 +66,7 @@ export interface BudgetState {
   readonly spent: Amounts
   /** Set aside for those at work. */
   readonly reserved: Amounts
-  /** Calls of which nobody knows what they used. */
+  /** Calls of unknown usage. */
   readonly unknown: number
 }
 
@@ -112,7 +112,7 @@ export class TeamBudget {
   }
 
   /**
-   * Why there will be no room, even if everybody at work used nothing; undefined if there may be. `besides`: a task
+   * Why there will be no room, even if all working members used nothing; undefined if there may be. `besides`: a task
    * whose reserve counts as spent.
    */
   never(wanted: Amounts, besides?: string): Shortage | undefined {
@@ -135,7 +135,7 @@ export class TeamBudget {
     return this.#firstShort((of, limit) => of === this.#ranOut || !isMore(limit, this.#spent[of]), nothing)
   }
 
-  /** A call did not fit into what was left: that counts as used up, because nobody knows of a call that would. */
+  /** A call did not fit into what was left: that counts as used up, because no smaller call is known. */
   ranOut(of: Counted): Shortage | undefined {
     if (this.#limits[of] !== undefined) this.#ranOut ??= of
     return this.exhausted()

@@ -4,8 +4,8 @@
  *
  * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts),
  * how tasks begin and end (scheduler.ts).
- * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody
- * needs any more is withdrawn. A task that waits for room holds none, and only those at work hold any: so nobody waits
+ * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that is not
+ * needs any more is withdrawn. A task that waits for room holds none, and only those at work hold any: so no task waits
  * for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every
  * circle is (deadlocks.ts).
  */
@@ -47,7 +47,7 @@ export class Spending {
   /** What waits for others to use less than was set aside for them, in the order in which it began to. */
   readonly #short = new Set<Entry>()
 
-  /** Notes what there is to be spent, if there is a budget. */
+  /** Records the budget, if there is one. */
   constructor(ctx: Context, graph: TaskGraph, options: BudgetOptions | undefined) {
     this.#ctx = ctx.scope('budget')
     this.#graph = graph
@@ -59,14 +59,14 @@ export class Spending {
     this.#ctx.emit({ type: 'budget.set', limits: this.#budget.state().limits, mode: this.#mode })
   }
 
-  /** On what it is spent. Before anybody begins. */
+  /** The tasks it is spent on. Called before any task begins. */
   on(work: SpentOn): void {
     this.#work = work
   }
 
   /**
-   * Why there will be no room for somebody who is expected to use this; undefined if there may be. For those who are
-   * not at work yet. What whoever asks for them holds is not counted on.
+   * Why a member expected to use this will never have room; undefined if there may be. For those who are
+   * not at work yet. The requester's own reservation is not counted on.
    */
   refusal(estimate: Estimate | undefined, asker?: string): Failure | undefined {
     const budget = this.#budget
@@ -85,7 +85,7 @@ export class Spending {
       : budget.holders
   }
 
-  /** A task that waits for room is refused: whoever holds it waits for that task. */
+  /** A task that waits for room is refused: the holder waits for that task. */
   refuse(entry: Entry): void {
     const budget = this.#budget
     const short = budget?.shortage(budget.wanted(entry.estimate))
@@ -226,7 +226,7 @@ export class Spending {
     for (const crossing of crossed) this.#ctx.emit({ type: 'budget.crossed', ...crossing })
   }
 
-  /** Something has moved: what is used up by now ends the rest, whether somebody is about to begin or not. */
+  /** Something has moved: what is used up by now ends the rest, whether a task is about to begin or not. */
   readonly progress = (): void => {
     if (
       this.#mode === 'soft' ||
@@ -307,7 +307,7 @@ export class Spending {
     }
   }
 
-  /** The work has ended: nobody needs an answer any more. */
+  /** The work has ended: the question needs no answer any more. */
   close(): void {
     if (this.#asking) this.#ctx.stopAll('the work has ended')
   }

@@ -89,7 +89,7 @@ const patterns: readonly {
   {
     name: 'rate_limit',
     words: ['quickly', 'fast', 'urgent', 'asap', 'immediately'],
-    warning: 'whoever is in a hurry runs into rate limits; consider sequential',
+    warning: 'high parallelism runs into rate limits; consider sequential',
     sequential: true,
   },
   {

@@ -90,7 +90,7 @@ export class Learning {
     }
   }
 
-  /** What the past says, noted; undefined if it says nothing, or nobody is to say it. */
+  /** What the past says, noted; undefined if it says nothing, or advice is off. */
   async #advice(): Promise<Advice | undefined> {
     const { memory, advisor } = this.#options
     if (memory === undefined || this.#scope === undefined)
@@ -147,7 +147,7 @@ export class Learning {
     return alike === undefined ? undefined : advise(past, this.#question, () => ctx.random(), { ...advisor, alike })
   }
 
-  /** How much each of the remembered questions is like this one; undefined if whoever is to say so fails. */
+  /** How much each of the remembered questions is like this one; undefined if the embedding fails. */
   async #alike({ plans }: Recollection, { similarity }: AdvisorOptions): Promise<readonly number[] | undefined> {
     const question = this.#question
     if (similarity === undefined) return plans.map((past) => wordSimilarity(question, past.question))
@@ -171,7 +171,7 @@ const isShare = (given: unknown): boolean => typeof given === 'number' && given 
 const likenessProblem = (given: Json): string | undefined =>
   Array.isArray(given) && given.every(isShare) ? undefined : 'it returned something that is no number from 0 to 1'
 
-/** What is wrong with the advice of somebody's own advisor. */
+/** Problems of the advice of a custom advisor. */
 function adviceProblem(given: Json): string | undefined {
   const names: NamesOf<Advice> = { strategy: true, confidence: true, subtasks: true, source: true, warnings: true }
   const [stranger] = unknownNames(given, names, 'its advice')

@@ -1,8 +1,8 @@
 /**
  * Memory: how the runs of a session have ended, for the advice of the next one (spec team 1.12, R-12).
  *
- * Owns: what is remembered and how much of it, asking a memory, reading what it says; the memory it is kept in if
- * nobody gives another. Does not own: when it is asked and told (learning.ts).
+ * Owns: what is remembered and how much of it, asking a memory, reading what it says; the default
+ * memory. Does not own: when it is asked and told (learning.ts).
  * Holds: K3, K10: what a memory says is recorded. K6: an end is counted once, by its run. A memory that fails is a fact
  * (`memory.unavailable`) and never the failure of the work.
  */
@@ -166,7 +166,7 @@ const ofTeam = (ctx: Context, { team }: MemoryScope): ReturnType<Context['stream
 const keyOf = ({ session }: MemoryScope): string => `plans/${session}`
 
 /** As it stands in the store. Persistent. */
-interface Kept extends Recollection {
+interface KeptRecollection extends Recollection {
   /** Oldest first: whatever was asked again is new again. */
   readonly plans: readonly RememberedPlan[]
   /** The newest ends that were counted, by run. */
@@ -185,7 +185,9 @@ const keptIn = (value: Json): Json => {
  * run that succeeded.
  */
 export function withEnd(before: Json, end: TeamEnd): Json {
-  const kept: Kept = isObject(before) ? (before as unknown as Kept) : { ...nothingKnown, ends: [] }
+  const kept: KeptRecollection = isObject(before)
+    ? (before as unknown as KeptRecollection)
+    : { ...nothingKnown, ends: [] }
   if (kept.ends.includes(end.run)) return before
   const { question, strategy, status, ms, tokens } = end
   const success = status === 'success' || status === 'partial' ? 1 : 0
@@ -197,7 +199,7 @@ export function withEnd(before: Json, end: TeamEnd): Json {
     successes: (past?.successes ?? 0) + success,
   }
   const used: StrategyRecord = (Object.hasOwn(kept.strategies, strategy) ? kept.strategies[strategy] : undefined) ?? { runs: 0, successes: 0, ms: 0, tokens: 0 } // prettier-ignore
-  const after: Kept = {
+  const after: KeptRecollection = {
     plans: [...kept.plans.filter((each) => !isSame(each)), plan].slice(-plansKept),
     strategies: {
       ...kept.strategies,

@@ -1,64 +1,73 @@
 /**
- * The office: hears what members and people outside ask of the team's leader, and replies.
+ * Command handlers: reads the commands of members and outside operators to the team's leader, and replies.
  *
- * Owns: hearing, whose word it is, which part of the team answers it. Does not own: what is decided (mail, staff,
- * work).
- * Holds: K3: one word at a time, in recorded order; a word that nobody can read is refused and changes nothing.
+ * Owns: reading, the sender of a command, which part of the team answers it. Does not own: what is decided (mail,
+ * staff, work).
+ * Holds: K3: one command at a time, in recorded order; an unreadable command is refused and changes nothing.
  */
 import { messageOf, own, type JsonObject } from '../../core/index.ts'
 import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 
-/** Whose word it is: a member's, by its task; or somebody's outside. */
-export interface Speaker {
+/** The sender of a command: a member, by its task, or an operator outside. */
+export interface CommandSender {
   /** Undefined: not a member, or not any more. */
   readonly entry: Entry | undefined
-  /** A member, or who says so from outside: `operator` if nobody does. */
+  /** A member, or the name given from outside. Default: `operator`. */
   readonly name: string
 }
 
-/** Answers one kind of word. Undefined: the reply comes later, by `replyToWord`. A throw is told as a refusal. */
-export type Clerk<Do extends TeamCommand['do']> = (
+/** Handles one kind of command. Undefined: the reply comes later, by `replyToCommand`. A throw is told as a refusal. */
+export type MemberCommandHandler<Do extends TeamCommand['do']> = (
   word: Extract<TeamCommand, { readonly do: Do }>,
-  speaker: Speaker,
+  speaker: CommandSender,
   heard: ReceivedCommand,
 ) => JsonObject | undefined
 
-/** Who answers which word. */
-export type Clerks = { readonly [Do in TeamCommand['do']]: Clerk<Do> }
+/** The handler of each kind of command. */
+export type MemberCommandHandlers = { readonly [Do in TeamCommand['do']]: MemberCommandHandler<Do> }
 
-/** Who can say what. */
+/** How the sender of a command is found. */
 export interface Callers {
-  /** Whose activation this is; undefined: nobody's who is at work. */
+  /** The member of this activation; undefined: no working member. */
   readonly memberAt: (heard: ReceivedCommand) => Entry | undefined
-  /** Sees to a word of somebody who was at work when they said it. False: it comes too late. */
+  /** Handles a command whose sender was at work when it was sent. False: it comes too late. */
   readonly late: (heard: ReceivedCommand) => boolean
 }
 
-/** Hears until the team ends. `leave` hears that it was cancelled. */
-export function openOffice(ctx: Context, clerks: Clerks, callers: Callers, leave: (thrown: unknown) => void): void {
+/** Reads commands until the team ends. `leave` is called on a cancel. */
+export function listenToMembers(
+  ctx: Context,
+  handlers: MemberCommandHandlers,
+  callers: Callers,
+  leave: (thrown: unknown) => void,
+): void {
   const hear = async (): Promise<never> => {
     for (;;) {
       const heard = commandIn(await ctx.next((each) => commandIn(each) !== undefined))
       if (heard === undefined) continue
-      const reply = answer(clerks, heard, callers)
+      const reply = answer(handlers, heard, callers)
       if (reply !== undefined) replyToCommand(ctx, heard, reply)
     }
   }
   hear().catch(leave)
 }
 
-function answer(clerks: Clerks, heard: ReceivedCommand, { memberAt, late }: Callers): JsonObject | undefined {
+function answer(
+  handlers: MemberCommandHandlers,
+  heard: ReceivedCommand,
+  { memberAt, late }: Callers,
+): JsonObject | undefined {
   const { word, from, by } = heard
   const entry = memberAt(heard)
-  const clerk = own(clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>, word.do)
-  // Who is none of ours, or has ended, is a stranger; people outside have no activation.
+  const handler = own(handlers as unknown as Readonly<Record<string, MemberCommandHandler<never> | undefined>>, word.do)
+  // A non-member, or an ended member, is a stranger; people outside have no activation.
   const isStranger = from !== undefined && entry === undefined
   try {
-    if (clerk !== undefined && isStranger && late(heard)) return undefined
-    if (clerk === undefined || isStranger) return refused('the sender is not a member of this team')
-    return clerk(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
+    if (handler !== undefined && isStranger && late(heard)) return undefined
+    if (handler === undefined || isStranger) return refused('the sender is not a member of this team')
+    return handler(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
     return refused(messageOf(thrown))

@@ -1,5 +1,5 @@
 /**
- * An inbox: what somebody has not read, oldest first; of everybody, or of one sender.
+ * An inbox: the unread mail of one member, oldest first; from all senders, or from one.
  *
  * Owns: the order, taking out of the middle, giving up the oldest; all of it in a time that does not grow with what was
  * there before. Does not own: bounds (mailbox.ts). Pure but for being written to.

@@ -32,7 +32,7 @@ export interface MailboxOptions {
    * livelock. Default 100; 0: no limit.
    */
   readonly maxExchanges?: number
-  /** Decides on each message of a member, or of somebody outside, before the team's own policy is asked. */
+  /** Decides on each message of a member or an operator outside, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
 }
 
@@ -52,7 +52,7 @@ export const mailDefaults = {
 export interface Addressees {
   /** Members who are there. */
   readonly recipients: readonly string[]
-  /** Under which name it waits for somebody, where there is none. */
+  /** The name or role it waits for, if no such member exists. */
   readonly waitsAs?: string
 }
 
@@ -119,7 +119,7 @@ export class Mailbox {
     return this.#kept.unread.map(({ mail }) => copy(mail as unknown as Json) as unknown as Mail)
   }
 
-  /** Takes a message. Never waits, never throws. Whoever it is for has joined, or is joined by this. */
+  /** Takes a message. Never waits, never throws. Its receiver has joined, or joins by this. */
   post(draft: Omit<Mail, 'seq'>, { recipients, waitsAs }: Addressees): Posted {
     const strict = this.#overflow === 'drop-newest'
     const full = strict ? recipients.filter((member) => this.size(member) >= this.#maxPerRecipient) : []
@@ -135,13 +135,13 @@ export class Mailbox {
     return { accepted: true, seq: mail.seq, recipients: [...letter.holders], truncations }
   }
 
-  /** Whether somebody is there, or was. */
+  /** Whether this member is or was on the team. */
   knows(member: string): boolean {
     return this.#inboxes.has(member) || this.#left.has(member)
   }
 
   /**
-   * Somebody is there from now on: gets what waited for them, by id or by role. Nothing the second time, and nothing
+   * A member joins: gets the mail that waited for it, by id or by role. Nothing the second time, and nothing
    * for those who have left.
    */
   join(
@@ -180,7 +180,7 @@ export class Mailbox {
     return (this.#inboxes.get(member)?.take(from) ?? []).map(({ mail }) => mail)
   }
 
-  /** Somebody is not there any more. The numbers of what they never read. */
+  /** A member has left. Returns the numbers of its unread mail. */
   leave(member: string): readonly number[] {
     const unread = this.#inboxes.get(member)?.take() ?? []
     this.#inboxes.delete(member)
@@ -188,7 +188,7 @@ export class Mailbox {
     return unread.map(({ mail }) => mail.seq)
   }
 
-  /** Somebody who was not there any more is to be there again: whoever joins by this name is not refused. */
+  /** A member that left returns: a join by this name is not refused. */
   back(member: string): void {
     this.#left.delete(member)
   }
@@ -203,7 +203,7 @@ export class Mailbox {
     return most === undefined ? [] : [this.#given(inbox.keep(most), inbox.oldest, member)]
   }
 
-  /** The whole mailbox is too full: what is given up is nobody's any more. */
+  /** The whole mailbox is too full: dropped mail has no receiver any more. */
   #truncate(most: number): Truncation {
     const given = this.#kept.keep(most)
     for (const { mail, holders, waitsAs } of given) {

@@ -5,7 +5,7 @@
  * not own: bounds and inboxes (mailbox.ts), who waits for ever (../work/deadlocks.ts), what a round of replies is
  * (../work/exchanges.ts).
  * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one
- * sender is decided in the order in which it was sent. Nobody waits for a place in a mailbox: it takes, gives up or
+ * sender is decided in the order in which it was sent. No sender waits for space in a mailbox: it takes, gives up or
  * refuses at once.
  */
 import {
@@ -30,7 +30,7 @@ import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
 import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
-import type { Clerk, Speaker } from './command-handlers.ts'
+import type { MemberCommandHandler, CommandSender } from './command-handlers.ts'
 import type { Directory } from '../staff/directory.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Entry } from '../schedule/task-graph.ts'
@@ -50,7 +50,7 @@ export interface PostRoomParts {
   readonly directory: Directory
   /** A member waits for mail (true), in one way more or less than before; or ceases to. */
   readonly waitForMail: (entry: Entry, waits: boolean) => void
-  /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
+  /** Asks a human for a member that waits for the answer; undefined: no member waits. */
   readonly waitForHuman: <T>(member: string | undefined, ask: (asking: () => void) => Promise<T>) => Promise<T>
   /**
    * Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look
@@ -70,12 +70,12 @@ interface Sender {
   readonly from: string
   /** Of members. */
   readonly role?: string
-  /** Who it is, as somebody outside says. */
+  /** The name given by the sender outside. */
   readonly by?: string
   readonly isMember: boolean
 }
 
-/** Somebody who waits for mail. */
+/** A member that waits for mail. */
 interface Wait {
   readonly entry: Entry
   readonly heard: ReceivedCommand
@@ -104,11 +104,12 @@ export class PostRoom {
     this.#mailbox = new Mailbox(this.#options)
   }
 
-  /** Somebody sends. The receipt, where they want one, says what became of it. */
-  readonly send: Clerk<'send'> = (word, speaker, heard) => this.#send(senderOf(speaker, heard), word, heard)
+  /** Handles mail of a member or an operator. The receipt, if requested, says what became of it. */
+  readonly send: MemberCommandHandler<'send'> = (word, speaker, heard) =>
+    this.#send(senderOf(speaker, heard), word, heard)
 
   /**
-   * What somebody has sent just before an attempt of theirs ended may come after its end, and is mail like any other.
+   * Mail sent just before the end of an attempt may arrive after it, and is normal mail.
    * False: this is no such thing.
    */
   readonly late = (heard: ReceivedCommand): boolean => {
@@ -146,8 +147,8 @@ export class PostRoom {
     return undefined
   }
 
-  /** Somebody asks for their mail. */
-  readonly inbox: Clerk<'inbox'> = ({ wait, from, bounded, instead }, { entry }, heard) => {
+  /** A member asks for its mail. */
+  readonly inbox: MemberCommandHandler<'inbox'> = ({ wait, from, bounded, instead }, { entry }, heard) => {
     if (entry === undefined) return { mail: [], unread: 0 }
     const calledOff = instead === undefined ? undefined : this.#callOff(entry, (each) => each.heard.id === instead)
     const reply = this.#read(entry, typeof from === 'string' ? from : undefined)
@@ -166,7 +167,7 @@ export class PostRoom {
     else this.#decideLater(sender, mail, { content: mail.content })
   }
 
-  /** Somebody is on the team from now on: mail that waited for them is theirs. Nothing the second time. */
+  /** A member joins: gets the mail that waited for it. Idempotent. */
   joined(member: string): void {
     if (this.#mailbox.knows(member)) return
     const entry = this.#parts.directory.get(member)
@@ -176,31 +177,31 @@ export class PostRoom {
     this.#noteTruncations(truncations)
   }
 
-  /** How much somebody has not read who is about to begin. */
+  /** How much unread mail a member has that is about to begin. */
   unread(member: string): number {
     this.joined(member)
     return this.#mailbox.size(member)
   }
 
-  /** An attempt of this member has ended: nobody waits there any more. Its unread mail stays for the next one. */
+  /** An attempt of this member has ended: its wait is over. Its unread mail stays for the next one. */
   attemptEnded(entry: Entry, activation: ActivationId): void {
     this.#former.set(activation, { from: entry.member, role: entry.role.role, isMember: true })
     this.#callOff(entry, () => true)
   }
 
-  /** A task has ended: whoever is not on the team any more has left. */
+  /** A task has ended: members that are off the team have left. */
   settled(): void {
     const { directory } = this.#parts
     for (const member of this.#mailbox.members) if (!directory.isThere(member)) this.left(member)
   }
 
-  /** Somebody whose task had ended does it again. */
+  /** A member redoes its ended task. */
   back(member: string): void {
     this.#mailbox.back(member)
     this.joined(member)
   }
 
-  /** Somebody is not on the team any more: what they never read is recorded. */
+  /** A member has left: its unread mail is recorded. */
   left(member: string): void {
     this.#waits = this.#waits.filter(({ entry }) => entry.member !== member)
     const seqs = this.#mailbox.leave(member)
@@ -296,7 +297,7 @@ export class PostRoom {
     for (const each of truncations) this.#ctx.emit({ type: 'mail.truncated', ...each })
   }
 
-  /** New mail is in an inbox: gives it to whoever waits there; else its model is told, once until it has read. */
+  /** New mail is in an inbox: gives it to the waiting member; else its model is told, once until it has read. */
   #hand(member: string, seq: number): void {
     const wait = this.#waits.find((each) => each.entry.member === member && this.#has(member, each.from))
     if (wait !== undefined) {
@@ -310,7 +311,7 @@ export class PostRoom {
   // ---- deciding
   // ----------------------------------------------------------------------------------------------------------------------
 
-  /** `done`: how whoever waits for the receipt is told; undefined if nobody does. */
+  /** `done`: tells the member that waits for the receipt; undefined if none does. */
   #decideLater(sender: Sender, mail: MailToSend, source: Source, done?: (sent: Sent) => void): void {
     this.#undecided++
     const work = async (): Promise<void> => {
@@ -401,8 +402,8 @@ type Source = { readonly message: MessageId } | { readonly content: Json }
 /** How much of an address that makes no sense is recorded. */
 const shownOfTo = 200
 
-/** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
-const senderOf = ({ entry, name }: Speaker, { by }: ReceivedCommand): Sender =>
+/** A sender outside is always the operator, under any name: it cannot write in the name of a member. */
+const senderOf = ({ entry, name }: CommandSender, { by }: ReceivedCommand): Sender =>
   entry === undefined
     ? { from: 'operator', isMember: false, ...present({ by }) }
     : { from: name, role: entry.role.role, isMember: true }
@@ -417,7 +418,7 @@ function mailProblem(
   const { to, content, kind, correlationId } = isObject(mail) ? mail : {}
   const wrong = [
     ...(typeof to !== 'string' || addressOf(to) === undefined
-      ? ['"to" names a member, "role:<name>", or "*" for everybody else']
+      ? ['"to" names a member, "role:<name>", or "*" for all others']
       : []),
     ...(content === undefined ? ['there is no content'] : []),
     ...(kind === undefined || typeof kind === 'string' ? [] : ['"kind" is a text']),

@@ -1,21 +1,21 @@
 /**
- * Recipients: for whom mail is: a member, everybody of a role, everybody else. Pure.
+ * Recipients of mail: a member, all members of a role, or all others. Pure.
  *
- * Owns: reading `to`. Does not own: who is on the team (../staff/directory.ts), what becomes of mail for nobody
+ * Owns: reading `to`. Does not own: who is on the team (../staff/directory.ts), mail without a recipient
  * (mailbox.ts).
  */
 import type { Directory } from '../staff/directory.ts'
 import { waitsAsRole, type Addressees } from './mailbox.ts'
 
 /**
- * For whom mail is. `type`: `everybody` is everybody but the sender; whoever has ended is nobody's recipient any more.
+ * Recipients of mail. `everybody`: all members but the sender. Ended members receive nothing.
  */
 export type Address =
   | { readonly type: 'everybody' }
   | { readonly type: 'role'; readonly role: string }
   | { readonly type: 'member'; readonly member: string }
 
-/** Reads `to`; undefined if nobody could be meant by it. */
+/** Reads `to`; undefined if it is no valid address. */
 export function addressOf(to: string): Address | undefined {
   const name = to.trim()
   if (name === '*') return { type: 'everybody' }
@@ -25,8 +25,8 @@ export function addressOf(to: string): Address | undefined {
 }
 
 /**
- * Who that is now. `sender`: the member who writes; undefined if it is none. Mail to those who have gone for good waits
- * for nobody.
+ * Who that is now. `sender`: the member who writes; undefined if it is none. Mail to members gone for good is
+ * dropped.
  */
 export function addresseesOf(
   address: Address,

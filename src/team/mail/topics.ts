@@ -21,11 +21,11 @@ interface TopicEntry {
   readonly entry: Json
 }
 
-/** A topic as it is told to somebody who consumes it. */
+/** A topic as its consumer sees it. */
 export interface ShownTopic {
   readonly topic: string
   readonly entries: readonly TopicEntry[]
-  /** Nobody has added anything. */
+  /** It has no entry. */
   readonly missing: boolean
 }
 
@@ -54,7 +54,7 @@ export class Topics {
   }
 
   /**
-   * What somebody who consumes these topics is told: all entries, but for those that only repeat a result they are
+   * What a consumer of these topics is told: all entries, but for those that only repeat a result they are
    * given anyway.
    */
   shown(topics: readonly string[], inputs: Readonly<Record<string, TaskInput>>): readonly ShownTopic[] {

@@ -74,7 +74,7 @@ function tangles(waitsFor: ReadonlyMap<string, readonly string[]>): readonly (re
     .filter(({ length }) => length > 1)
 }
 
-/** Everybody who is reached from here and was not met, in the order in which a walk leaves them. */
+/** All unvisited nodes reachable from here, in post-order. */
 function leaving(from: string, next: ReadonlyMap<string, readonly string[]>, met: Set<string>): readonly string[] {
   if (met.has(from)) return []
   met.add(from)

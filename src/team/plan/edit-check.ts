@@ -15,13 +15,13 @@ import { validatePlan } from './validate.ts'
 export interface PlanEdit {
   /** Tasks that are added. */
   readonly add?: readonly Subtask[]
-  /** Tasks that nobody has begun, as they are to be: each stands for the one with its id. */
+  /** New versions of pending tasks: each replaces the one with its id. */
   readonly replace?: readonly Subtask[]
-  /** Tasks that nobody has begun and that are not to be done. Nothing that stays may depend on them. */
+  /** Pending tasks to remove. No remaining task may depend on them. */
   readonly remove?: readonly string[]
-  /** What comes of tasks that have not ended and nobody works on, by task: a human has done them. */
+  /** Results of open tasks without a working member, by task, given by a human. */
   readonly results?: Readonly<Record<string, Json>>
-  /** Whose work tasks are that nobody has begun, by task. */
+  /** Roles of pending tasks, by task. */
   readonly roles?: Readonly<Record<string, string>>
   /** Percent of the tasks that may fail, 0 to 100. */
   readonly tolerance?: number
@@ -32,9 +32,9 @@ export interface PlanEdit {
 }
 
 /** A task of the plan as it stands. */
-export interface Standing {
+export interface TaskStanding {
   readonly task: Subtask
-  /** `new`: nobody has begun it. `open`: it was begun, or is asked about, and nobody works on it. */
+  /** `new`: not begun. `open`: begun, or under approval, and no member works on it. */
   readonly state: 'new' | 'open' | 'at-work' | 'ended'
   readonly recruited: boolean
 }
@@ -67,7 +67,7 @@ const names: NamesOf<PlanEdit> = {
 /** Looks at an edit, and at the whole plan as it would be. */
 export function lookAtEdit(
   given: unknown,
-  standing: readonly Standing[],
+  standing: readonly TaskStanding[],
   roles: RoleBook,
   around: {
     readonly defaultRole: string
@@ -133,7 +133,7 @@ export function lookAtEdit(
 const idOf = (task: Readonly<Record<string, unknown>>): string =>
   typeof task['id'] === 'string' ? task['id'].trim() : ''
 
-function mustBeNew(id: string, standing: Standing | undefined): readonly string[] {
+function mustBeNew(id: string, standing: TaskStanding | undefined): readonly string[] {
   if (standing === undefined) return [`there is no task "${id}"`]
   if (standing.recruited) return [`"${id}" is what a recruit does: run.team.retire lets them go`]
   return standing.state === 'new'
@@ -143,14 +143,14 @@ function mustBeNew(id: string, standing: Standing | undefined): readonly string[
 
 function mustBeOpen(
   id: string,
-  standing: Standing | undefined,
+  standing: TaskStanding | undefined,
   isRemoved: boolean,
   add: readonly Readonly<Record<string, unknown>>[],
 ): readonly string[] {
   if (standing === undefined) return add.some((each) => idOf(each) === id) ? [] : [`there is no task "${id}"`]
   if (isRemoved) return [`task "${id}" is removed, so it can have no result`]
   if (standing.state === 'ended') return [`task "${id}" has ended: its result is final`]
-  return standing.state === 'at-work' ? [`somebody works on "${id}": run.control.complete finishes that by hand`] : []
+  return standing.state === 'at-work' ? [`task "${id}" is at work: run.control.complete finishes it by hand`] : []
 }
 
 function textsOf(value: unknown, problems: string[]): readonly string[] {

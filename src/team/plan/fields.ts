@@ -1,8 +1,8 @@
 /**
  * Fields: the names that the fields of a plan and of its tasks have, the other ones by which they are understood, and
- * what somebody means by a name that there is not.
+ * the suggestion for an unknown name.
  *
- * Owns: these tables. Does not own: what stands in a field (reading.ts), whether an unknown one is a problem or a
+ * Owns: these tables. Does not own: what stands in a field (plan-parser.ts), whether an unknown one is a problem or a
  * warning (validate.ts). Pure.
  */
 import { meantInstead, type JsonObject, type NamesOf } from '../../core/index.ts'
@@ -61,7 +61,7 @@ const foreign: ReadonlySet<string> = new Set(
 )
 
 /**
- * Names that models write now and then, and that can mean only one thing. Whoever writes code is told of the right one.
+ * Names that models sometimes write and that can mean only one thing. In code they are errors with a suggestion.
  */
 const slips: Readonly<Record<string, readonly string[]>> = {
   dependencies: ['depends_on', 'dependsOn'],

@@ -10,11 +10,11 @@ import { present, type JsonObject } from '../../core/index.ts'
 import type { EditCommand, ReceivedCommand } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { lookAtEdit, type LookedAtEdit, type Standing } from './edit-check.ts'
+import { lookAtEdit, type LookedAtEdit, type TaskStanding } from './edit-check.ts'
 import type { Subtask } from './plan.ts'
 import type { RoleBook } from './roles.ts'
 import type { Directory } from '../staff/directory.ts'
-import { joins, plannedTask } from '../staff/joining.ts'
+import { addMember, plannedTask } from '../staff/admission.ts'
 import { hasEnded, newEntry, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
 import { failureBudgetOf, withFewer } from '../schedule/failure-budget.ts'
 import type { WorkRules } from '../schedule/rules.ts'
@@ -34,10 +34,10 @@ export interface EditParts {
   readonly rules: { -readonly [K in 'concurrency' | 'failures']: WorkRules[K] }
 }
 
-/** Who did it, where nobody said. */
+/** The default author. */
 const unnamed = 'operator'
 
-/** Hears a word that edits the plan. What became of it is a fact; nobody inside may say such a word. */
+/** Handles a command that edits the plan. The outcome is a fact; members may not send such a command. */
 export function edited(
   parts: EditParts,
   { request, edit, reason }: EditCommand,
@@ -60,7 +60,7 @@ export function edited(
   return {}
 }
 
-function standing(entry: Entry, work: Scheduler): Standing {
+function standing(entry: Entry, work: Scheduler): TaskStanding {
   const state = hasEnded(entry)
     ? 'ended'
     : work.running.includes(entry)
@@ -101,7 +101,7 @@ function carryOut(
     ...present({ by, reason, tolerance, concurrency }),
     ...(isTold || rules.failures.maxFailures !== before ? { maxFailures: rules.failures.maxFailures } : {}),
   })
-  for (const entry of [...newcomers, ...added]) joins(ctx, directory, entry)
+  for (const entry of [...newcomers, ...added]) addMember(ctx, directory, entry)
   for (const entry of gone) work.settle(entry, 'skipped', { reason: `removed by ${by ?? unnamed}` })
   for (const [id, output] of results) {
     const entry = graph.get(id)!
@@ -113,7 +113,7 @@ function carryOut(
   work.again(replaced.map(([entry]) => entry).filter((entry) => !hasEnded(entry)))
 }
 
-/** The task is another one. True: somebody else has it now. */
+/** Replaces a task. True: another member has it now. */
 function replace({ graph, directory, roles, defaultRole }: EditParts, entry: Entry, task: Subtask): boolean {
   const role = roles.find(task.role ?? defaultRole)!
   const isElse = role.role !== entry.role.role

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../core/index.ts'
 import type { OversightMode, RiskLevel } from '../../edge/index.ts'
 import type { DependencyPolicy, TeamStrategy } from '../../journal/index.ts'
 
-/** What work may use, as far as somebody dares to say. */
+/** What work may use, as an estimate. */
 export interface Estimate {
   readonly tokens?: number
   readonly usd?: number

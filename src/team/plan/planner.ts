@@ -1,22 +1,22 @@
 /**
  * Planning: from a question to a plan that can be carried out, and may be.
  *
- * Owns: asking whoever plans, once more where the plan is impossible, and what becomes of it where there is none. Does
- * not own: how anybody is asked (source.ts), what makes a plan impossible (validate.ts), who has to agree (consent.ts).
+ * Owns: asking the planner, once more after an impossible plan, and the result without a plan. Does not own: how a
+ * planner is asked (source.ts), what makes a plan impossible (validate.ts), who has to agree (plan-approval.ts).
  * Holds: K3, K6: everything it goes by is recorded: steps, workers, model turns, decisions.
  */
 import { asText, failure, failureFrom, type Failure } from '../../core/index.ts'
 import type { Edge, Limits, Oversight } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
-import { consentTo, type ConsentOptions } from './consent.ts'
+import { planApproval, type PlanApprovalOptions } from './plan-approval.ts'
 import type { PlannerLike, PlanQuestion } from './question.ts'
 import type { RoleBook } from './roles.ts'
 import { noPlanner, planFailed, sourceOf, type PlanSource } from './source.ts'
 import { validatePlan, type PlanSurroundings, type Validated } from './validate.ts'
 
 /** What a team says of planning. */
-export interface PlanningOptions extends ConsentOptions {
+export interface PlanningOptions extends PlanApprovalOptions {
   readonly name: string
   readonly planner?: PlannerLike
   readonly model?: ModelRef
@@ -33,7 +33,7 @@ export type Planned =
 const mostRounds = 3
 
 /**
- * Makes a plan that everybody agrees to who has to. Emits `plan.rejected` for each that was refused. Rejects only with
+ * Makes a plan that policy and approver allow. Emits `plan.rejected` for each that was refused. Rejects only with
  * `Cancelled`.
  */
 export async function makePlan(
@@ -52,7 +52,7 @@ export async function makePlan(
       const consent = await planning.consent(planned.validated)
       if (consent.type === 'given') return { ...planned, validated: consent.validated }
       if (consent.type === 'refused') return { ok: false, failure: consent.failure }
-      if (round > mostRounds || !planning.canBeAsked) return planning.nobodyElse(planned.validated, consent.comment)
+      if (round > mostRounds || !planning.canBeAsked) return planning.withoutAnother(planned.validated, consent.comment)
       asked = { ...question, problems: [consent.comment] }
     }
   } catch (thrown) {
@@ -86,7 +86,7 @@ class Planning {
     return this.#source?.canBeAsked === true
   }
 
-  /** Asks until there is a plan that can be carried out, or nobody is to be asked any more. */
+  /** Asks until a plan can be carried out, or no further question is allowed. */
   async plan(first: PlanQuestion): Promise<Planned> {
     const source = this.#source
     if (source === undefined) return this.#makeshift(noPlanner)
@@ -107,8 +107,8 @@ class Planning {
     }
   }
 
-  consent(validated: Validated): ReturnType<typeof consentTo> {
-    return consentTo(
+  consent(validated: Validated): ReturnType<typeof planApproval> {
+    return planApproval(
       this.#ctx,
       { ...this.#options, oversight: this.#oversight },
       validated,
@@ -117,8 +117,8 @@ class Planning {
     )
   }
 
-  /** Another plan is wanted, and nobody makes one. */
-  nobodyElse({ warnings }: Validated, comment: string): Planned {
+  /** Another plan is wanted, and no planner can make one. */
+  withoutAnother({ warnings }: Validated, comment: string): Planned {
     const why = this.canBeAsked ? `after ${mostRounds} others` : 'and this one is fixed'
     const message = `another plan is wanted, ${why}: ${comment}`
     this.#ctx.emit({ type: 'plan.rejected', problems: [message], warnings, repair: false })
@@ -155,7 +155,7 @@ function impossible({ problems, unreadable }: Validated): Failure {
   if (unreadable)
     return planFailed(failure('plan.invalid', problems.join('; '), 'validation', { details: { problems } }))
   return failure('plan.invalid', `the plan cannot be carried out: ${problems.join('; ')}`, 'validation', {
-    hint: 'Mend what is listed; all of it was found at once, and nobody has begun.',
+    hint: 'Fix the listed problems. The list is complete, and no task has begun.',
     details: { problems },
   })
 }

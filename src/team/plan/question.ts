@@ -1,7 +1,7 @@
 /**
  * The question of planning: what is asked, and who may be asked.
  *
- * Owns: these types. Does not own: how anybody is asked (source.ts), what becomes of the answer (planner.ts).
+ * Owns: these types. Does not own: how a planner is asked (source.ts), what becomes of the answer (planner.ts).
  */
 import type { Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
@@ -22,8 +22,8 @@ export interface PlanQuestion {
 }
 
 /**
- * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. Whoever has made an
- * impossible plan is asked once more, with everything that is wrong with it; a fixed plan is what it is. An agent
+ * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. The author of an
+ * impossible plan is asked once more, with all its problems; a fixed plan is not. An agent
  * answers with a plan as a value or as JSON text.
  */
 export type PlannerLike =

@@ -2,7 +2,7 @@
  * Roles: who does what kind of work: an agent, or instructions and tools for the team's own model (spec team 1.3, R-3).
  *
  * Owns: what may stand behind a role, the roles that every team with a model has, finding the one for a task. Does not
- * own: who is on the team (../staff). A role that nobody knows is kept as a name, and the generalist does its work.
+ * own: who is on the team (../staff). An unknown role is kept as a name, and the generalist does its work.
  */
 import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import {
@@ -33,11 +33,11 @@ export interface RoleOptions {
   readonly description?: string
   /** Who does this work. Default: the team's model, with these instructions and tools. */
   readonly agent?: Agent
-  /** Added to the instructions of whoever does this work. */
+  /** Added to the instructions of the member in this role. */
   readonly instructions?: string
   /** The tools it may use, of those it has: names, or beginnings followed by `*`. Default: all. */
   readonly tools?: readonly string[]
-  /** Hard limits of whoever does one task in this role. */
+  /** Hard limits of a member for one task in this role. */
   readonly limits?: Limits
   /**
    * How closely humans look at the tasks of this role, and at everything below them; the stricter of this and what
@@ -57,7 +57,7 @@ export interface RoleUse {
   readonly role: string
   /** The registered role behind it. */
   readonly resolved: string
-  /** Nobody knows the role, and the generalist does its work. */
+  /** The role is unknown, and the generalist does its work. */
   readonly standsIn: boolean
   readonly agent: Agent
   /** Added to its instructions. */
@@ -68,7 +68,7 @@ export interface RoleUse {
   readonly description: string
 }
 
-/** The role of whoever has none. */
+/** The role of a task without one. */
 export const generalist = 'generalist'
 
 /** The roles of a team that has a model: Shannon's four, and the one for everything else. */
@@ -127,7 +127,7 @@ type Registered = Omit<RoleUse, 'role' | 'added' | 'standsIn'> & { readonly inst
 export class RoleBook {
   readonly #byName = new Map<string, Registered>()
   readonly #problems: string[] = []
-  /** Whether somebody can be made who works for the team's own model; why not is said elsewhere, once. */
+  /** Whether a worker with the team's own model can be made; the reason against it is reported elsewhere, once. */
   readonly #mayMake: boolean
   /** What of the roles is data, for the version of the team. */
   readonly data: Json
@@ -208,7 +208,7 @@ export class RoleBook {
   }
 
   /**
-   * Whoever does the work of a role: its own, that of another word for it, the generalist. Undefined if there is none
+   * The worker for a role: its own, that of another word for it, the generalist. Undefined if there is none
    * of them. Case and white space around it say nothing.
    */
   find(role: string): RoleUse | undefined {
@@ -231,7 +231,7 @@ export class RoleBook {
     return { role, ...this.inputFor(role, question) }
   }
 
-  /** The question as the input of whoever has this role, if that one takes a typed input. */
+  /** The question as the input of this role's worker, if that takes a typed input. */
   inputFor(role: string, question: Json): { readonly input?: Json } {
     return this.find(role)?.agent.inputSchema === undefined ? {} : { input: question }
   }
@@ -243,7 +243,7 @@ export class RoleBook {
   }
 }
 
-/** The roles that nobody has given in any spelling. */
+/** Built-in roles that the options do not define in any spelling. */
 function without(roles: Roles, own: Roles): Roles {
   const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()))
   return Object.fromEntries(Object.entries(roles).filter(([name]) => !taken.has(name)))
@@ -302,7 +302,7 @@ function toolsProblems(team: string, tools: ToolsLike | undefined): readonly str
 const longestName = 64
 
 /**
- * The name of somebody who works for the team's own model: `analysts_writer`. What would be too long ends in a digest,
+ * The name of a worker with the team's own model: `analysts_writer`. What would be too long ends in a digest,
  * so two roles are never called the same.
  */
 function ownName(team: string, role: string): string {
@@ -310,7 +310,7 @@ function ownName(team: string, role: string): string {
   return name.length <= longestName ? name : `${name.slice(0, longestName - 13)}_${digest(name).slice(0, 12)}`
 }
 
-/** Whoever works for the team's own model in a role. Named after both: two teams may have the same roles. */
+/** A worker with the team's own model in a role. Named after both: two teams may have the same roles. */
 function ownAgent(
   team: string,
   role: string,

@@ -22,7 +22,7 @@ export interface RouteHints {
 }
 
 /** A route and why, one sentence each. */
-export interface Routing {
+export interface RouteChoice {
   readonly route: TeamRoute
   readonly reasons: readonly string[]
 }
@@ -34,7 +34,7 @@ export const needsTools = ({ tools, dependencies, produces, consumes, toolParame
   )
 
 /** The route of a plan. Pure. `wanted`: what the caller insists on. */
-export function routeOf(plan: Plan, hints: RouteHints = {}, wanted?: TeamRoute): Routing {
+export function routeOf(plan: Plan, hints: RouteHints = {}, wanted?: TeamRoute): RouteChoice {
   const { dynamic, communicating, simpleBelow = 0.3, teamAbove = 5, dependenciesImplyTeam = true } = hints
   const { subtasks, complexity = 0.5 } = plan
   if (wanted !== undefined) return { route: wanted, reasons: [`the caller asks for "${wanted}"`] }

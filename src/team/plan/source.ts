@@ -1,5 +1,5 @@
 /**
- * Sources: whoever decomposes a question, asked in the way that is theirs: a fixed plan, a function, an agent, a model.
+ * Plan sources, one for each kind of planner: a fixed plan, a function, an agent, a model.
  *
  * Owns: how each is asked, and what of its answer is the plan. Does not own: whether the plan makes sense, and what is
  * done about it (planner.ts).
@@ -24,13 +24,13 @@ import { resolveModel, type ModelRef } from '../../model/index.ts'
 import { endOfAttempt } from '../schedule/outcome-mapping.ts'
 import type { Plan } from './plan.ts'
 import type { PlannerLike, PlanQuestion } from './question.ts'
-import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './wording.ts'
-import { recordable } from './reading.ts'
+import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './planner-prompt.ts'
+import { recordable } from './plan-parser.ts'
 
-/** What a source has given, read by nobody yet. */
+/** What a source has given, not parsed yet. */
 export type Drafted = { readonly ok: true; readonly plan: unknown } | { readonly ok: false; readonly failure: Failure }
 
-/** Whoever is asked for a plan. */
+/** A source of plans. */
 export interface PlanSource {
   /** How often it may mend an impossible plan. */
   readonly repairs: number
@@ -163,16 +163,16 @@ function saidBefore(edge: Edge): readonly HistoryEntry[] {
 const drafted = (end: ReturnType<typeof endOfAttempt>): Drafted =>
   end.type === 'done' ? { ok: true, plan: planIn(end.output) } : { ok: false, failure: end.failure }
 
-/** Nobody could make a plan, and this is why. It may be tried again where the cause may pass. */
+/** Planning failed for this reason. Retryable if the cause is. */
 export const planFailed = ({ code, message, class: of, retryable, retryAfterMs, hint, details }: Failure): Failure =>
-  failure('plan.failed', `nobody could make a plan: ${message}`, of, {
+  failure('plan.failed', `planning failed: ${message}`, of, {
     retryable,
     ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
     ...(hint === undefined ? undefined : { hint }),
     details: { ...details, cause: code },
   })
 
-/** What a team is told that has nobody to plan. */
+/** The failure of a team without a planner. */
 export const noPlanner = failure('plan.failed', 'there is neither a planner nor a model', 'validation', {
   hint: 'Give the team a planner or a model; or say `fallback: true`, and the whole question is one task.',
 })

@@ -122,7 +122,7 @@ export function oversightOf(
   return mode === undefined ? both : { ...both, ...present({ mode: stricter(both, { mode })!.mode }) }
 }
 
-/** What is known of a task before anybody begins: whether it is sensitive, and its risk. */
+/** What is known of a task before it begins: whether it is sensitive, and its risk. */
 export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord =>
   gateOf(oversight, subjectOf(task))
 

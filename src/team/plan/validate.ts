@@ -1,8 +1,8 @@
 /**
- * Validation of a plan, before anybody begins: everything that is wrong with it at once (spec team R-2, R-3). Pure.
+ * Validation of a plan before any task begins: all its problems at once (spec team R-2, R-3). Pure.
  *
  * Owns: what makes a plan impossible (`problems`) or doubtful (`warnings`), who has which role, and the plan as it is
- * carried out then. Does not own: the types of its fields (reading.ts), what a planner is told of it (planner.ts).
+ * carried out then. Does not own: the types of its fields (plan-parser.ts), what a planner is told of it (planner.ts).
  */
 import { isObject, meantInstead, nearest } from '../../core/index.ts'
 import { howToLift, type Limits, type Oversight } from '../../edge/index.ts'
@@ -10,7 +10,7 @@ import { cyclesOf } from './cycles.ts'
 import { consentProblems, onlyStricter, oversightOf } from './task-oversight.ts'
 import type { Plan, Subtask } from './plan.ts'
 import { fieldOf } from './fields.ts'
-import { called, readPlan, type Notes } from './reading.ts'
+import { called, readPlan, type Notes } from './plan-parser.ts'
 import { generalist, type RoleBook } from './roles.ts'
 
 /** A plan that was looked at. It is carried out only if there are no problems. */
@@ -35,8 +35,7 @@ export interface PlanSurroundings {
    */
   readonly author?: 'model' | undefined
   /**
-   * What becomes of fields that there are not. Default `warned`: models invent them; whoever writes code has meant
-   * something by them.
+   * What becomes of unknown fields. Default `warned`, since models invent them; in code they are mistakes.
    */
   readonly unknownFields?: 'warned' | 'refused' | undefined
   /** Tasks that are there already: the plan adds to them. */
@@ -187,11 +186,11 @@ function checkRoles(
     const found = roles.find(role)
     if (found === undefined) {
       const names = roles.list.map(({ name }) => name)
-      const nobody =
+      const missing =
         role === generalist
           ? `nobody is named who does it, and there is no ${generalist} here`
           : `there is no role "${role}" here, and no ${generalist}`
-      problems.push(`${where}: ${nobody}${meantInstead(role, names, 'there are')}`)
+      problems.push(`${where}: ${missing}${meantInstead(role, names, 'there are')}`)
       continue
     }
     const { agent, standsIn } = found
@@ -204,7 +203,5 @@ function checkRoles(
     }
   }
   for (const [role, ids] of strangers)
-    warnings.push(
-      `nobody here is registered as "${role}": the ${generalist} does the work (${ids.map((id) => `"${id}"`).join(', ')})`,
-    )
+    warnings.push(`unknown role "${role}": the ${generalist} does the work (${ids.map((id) => `"${id}"`).join(', ')})`)
 }

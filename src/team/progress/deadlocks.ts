@@ -1,11 +1,11 @@
 /**
- * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who
+ * Deadlocks: checks whether every member of a team can still go on, whenever something has changed, and sets free who
  * cannot.
  *
  * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts),
  * waits (../mail, spending.ts), what the one who waited does then.
- * Holds: K3: it follows from the task graph and the waits, which follow from recorded arrivals. Nobody outside is
- * counted on, unless somebody waits for them.
+ * Holds: K3: it follows from the task graph and the waits, which follow from recorded arrivals. No sender outside is
+ * counted on, unless a member waits for it.
  */
 import { failure } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -14,7 +14,7 @@ import { hasEnded, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
 import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 
-/** Somebody who waits for mail. */
+/** A member that waits for mail. */
 export interface MailWaiter {
   readonly entry: Entry
   /** Of this member only, `lead`, or `operator`. */
@@ -26,7 +26,7 @@ export interface MailWaiter {
 /** Who waits for mail, in the order in which they began to, and how such a wait is ended. */
 export interface MailWaits {
   waiting(): readonly MailWaiter[]
-  /** Whether somebody is asked right now whether mail may be taken. */
+  /** Whether a policy or human is deciding on this mail right now. */
   readonly undecided: boolean
   failWait(entry: Entry, message: string, cycle: readonly string[]): void
 }
@@ -47,7 +47,7 @@ export interface DeadlockParts {
   readonly room: RoomWaits
   /** Whether there is a lead, who may write. */
   readonly hasLead: boolean
-  /** Whether somebody is asked right now (a policy, a human, the lead) who may let a sender in. */
+  /** Whether a policy, a human or the lead is asked right now and may let a sender in. */
   readonly isUndecided: () => boolean
 }
 
@@ -72,7 +72,7 @@ export class Deadlocks {
 
   /**
    * Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while
-   * nobody waits for mail.
+   * no member waits for mail.
    */
   look(): void {
     if (this.#looking) return
@@ -86,7 +86,7 @@ export class Deadlocks {
     }
   }
 
-  /** Nobody waits for what may be under way. */
+  /** No member waits for what may be under way. */
   close(): void {
     this.#callOff?.()
     this.#callOff = undefined
@@ -111,7 +111,7 @@ export class Deadlocks {
     return stuckAmong(this.#waiters(waits).toSorted((one, other) => place(other) - place(one)))
   }
 
-  /** Whether what it waits for needs nobody of the team. */
+  /** Whether what it waits for needs no member of the team. */
   #isOpen({ entry, from, bounded }: MailWaiter): boolean {
     return bounded === true || from === 'operator' || this.#parts.work.waitsForHuman(entry)
   }
@@ -139,7 +139,7 @@ export class Deadlocks {
     })
   }
 
-  /** Somebody who does not wait for mail. */
+  /** A member that does not wait for mail. */
   #worker(entry: Entry): Waiter {
     const { room, work } = this.#parts
     const { id: name, status } = entry
@@ -171,7 +171,7 @@ export class Deadlocks {
   #break({ cycle: found, names }: Stuck): void {
     const { graph, mail, room, work } = this.#parts
     const cycle = inPlanOrder(found, graph)
-    // whoever is at work goes on without the one who has not begun
+    // a working member goes on without the pending one
     const short = cycle.map((id) => graph.get(id)!).find((each) => room.awaited(each) !== undefined)
     if (short !== undefined) {
       this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message: this.#told(cycle, undefined) })
@@ -200,7 +200,7 @@ export class Deadlocks {
       return `${who} of "${from}", who has ended`
     if (from === entry.member) return `${who} of itself`
     if (cycle.length > 1) return `${who} that can never come, because these wait for each other: ${way}`
-    return `${who}${from === undefined ? '' : ` of "${from}"`}, and nobody is left who could send any`
+    return `${who}${from === undefined ? '' : ` of "${from}"`}, and no member is left who could send any`
   }
 }
 

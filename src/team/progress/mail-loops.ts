@@ -2,14 +2,14 @@
  * Exchanges: mail that goes to and fro while nothing comes of it (a livelock), or says the same thing again and again
  * (a loop). Pure but for being written to.
  *
- * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (whoever calls
- * `moved`), what is done about it. Only replies count: mail of somebody who has read since they last wrote. However
- * much somebody sends unasked is a matter of quotas and bounds.
+ * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (the caller of
+ * `moved`), what is done about it. Only replies count: mail of a member that has read since it last wrote. However
+ * much a member sends unasked is a matter of quotas and bounds.
  */
 import { digestJson, type Json } from '../../core/index.ts'
 
 /** What goes round. */
-export interface Round {
+export interface MailRound {
   readonly kind: 'livelock' | 'loop'
   /** Those who took part, each writing to the next, in the order in which they first wrote. */
   readonly cycle: readonly string[]
@@ -47,10 +47,10 @@ export class Exchanges {
   }
 
   /**
-   * Somebody writes; says whether that only goes round. Whoever is told so has not replied: what they write next is a
-   * reply again.
+   * A member writes; says whether that only goes round. A member told so has not replied: its next mail is a reply
+   * again.
    */
-  wrote(from: string, to: string, content: Json): Round | undefined {
+  wrote(from: string, to: string, content: Json): MailRound | undefined {
     if (this.#most === 0 || !this.#hasRead.has(from)) return undefined
     const kind = this.#kindOf(from, to, content)
     if (kind === undefined) {
@@ -62,7 +62,7 @@ export class Exchanges {
     return { kind, cycle: [...this.#writers], isNew }
   }
 
-  #kindOf(from: string, to: string, content: Json): Round['kind'] | undefined {
+  #kindOf(from: string, to: string, content: Json): MailRound['kind'] | undefined {
     this.#writers.add(from)
     this.#replies++
     const key = `${from}\u0000${to}\u0000${digestJson(content)}`

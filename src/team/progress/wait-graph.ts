@@ -6,13 +6,13 @@
  * (scheduler.ts, ../mail), what is done about it (deadlocks.ts).
  */
 
-/** Somebody, and what has to happen before they go on. Names are tasks'. */
+/** A task, and what must happen before it goes on. */
 export type Waiter =
-  /** At work, waiting for a clock or for a human: goes on without anybody here. */
+  /** At work, waiting for a clock or for a human: goes on without the others. */
   | { readonly name: string; readonly needs: 'nothing' }
   /** All of these must have moved: dependencies, topics. */
   | { readonly name: string; readonly needs: 'all'; readonly of: readonly string[] }
-  /** One of these must move: mail from anybody, a slot. */
+  /** One of these must move: for mail from any sender, or a slot. */
   | { readonly name: string; readonly needs: 'any'; readonly of: readonly string[] }
 
 /** Who waits for ever. */
@@ -21,13 +21,13 @@ export interface Stuck {
   readonly names: readonly string[]
   /**
    * Each waits for the next, the last for the first; with the first who was given, if it is part of a cycle. One name
-   * alone waits for itself, or for nobody that is there.
+   * alone waits for itself, or for no present member.
    */
   readonly cycle: readonly string[]
 }
 
 /**
- * Who of these can never go on; undefined if everybody can. Whoever is not among them has ended: a wait for all of it
+ * The tasks that can never go on; undefined if all can. A task not among them has ended: a wait for all of it
  * is over, a wait for any of it is in vain.
  */
 export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
@@ -42,7 +42,7 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
     for (const name of of) listUnder(needed, name, waiter)
     if (left.get(waiter) === 0) moving.add(waiter.name)
   }
-  // grows while it is walked: whoever moves sets others free
+  // grows while it is walked: one that moves sets others free
   for (const name of moving)
     for (const waiter of needed.get(name) ?? []) {
       const still = left.get(waiter)! - 1
@@ -54,8 +54,8 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
 }
 
 /**
- * A cycle among those who are stuck: walks from the first to whoever it waits for, back to where it began if it can,
- * until somebody comes again, or nobody is left.
+ * A cycle among the stuck: walks from the first to the one it waits for, back to where it began if it can,
+ * until one comes again, or none is left.
  */
 function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
   const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))

@@ -102,11 +102,11 @@ const subject = `${known}|page|site|website|link|url|article|document|file|conte
 const notBe =
   "(?:is|are|was|were) not|(?:isn|aren|wasn|weren)['’]t|(?:cannot|can not|can['’]t|could not|couldn['’]t) be"
 const be = 'is|are|was|were|could be|can be|has been|have been'
-/** How a line begins that is about whoever wrote it: a bullet, an apology, `I` and `we`. */
+/** How a line begins that is about its author: a bullet, an apology, `I` and `we`. */
 const opening =
   "^[^\\p{L}\\p{N}]*(?:(?:sorry|unfortunately|apologies|regrettably|however)[^\\p{L}]+(?:but )?)*(?:(?:i|we)(?:['’](?:m|re)| am| are| was| were)? )?(?:currently |still )?"
 /**
- * Phrases by which somebody says that there is nothing to say. What is said of others (`small firms are unable to
+ * Phrases that say that there is no result. What is said of others (`small firms are unable to
  * obtain credit`) is a result.
  */
 const emptyTalk: readonly RegExp[] = [

@@ -1,6 +1,5 @@
 /**
- * Options of the answer of a planned team: who makes it, what it is made of, and what is wrong with what somebody says
- * of it.
+ * Options of the answer of a planned team: who makes it, what it is made of, and the problems of these options.
  *
  * Owns: the types, their defaults, their check. Does not own: what any of them does (filters.ts, synthesis.ts).
  */
@@ -43,12 +42,12 @@ export interface ModelSynthesizer {
 
 /**
  * Who makes the answer: a function, which is a recorded step that is tried once; an agent, as a worker: with an `input`
- * schema it gets a `SynthesisInput`, else a text; a model. Whoever fails, or answers nothing, or what does not fit the
- * team's `output`, is stood in for by the results one after the other.
+ * schema it gets a `SynthesisInput`, else a text; a model. A failure, an empty answer or one that does not fit the
+ * team's `output` is replaced by the results one after the other.
  */
 export type Synthesizer = ((input: SynthesisInput, io: StepIO) => Json | Promise<Json>) | Agent | ModelSynthesizer
 
-/** What is left out, and when nobody has to make an answer. */
+/** What is left out, and when no synthesis is needed. */
 export interface SynthesisOptions {
   /** One plain result is the answer. Default true. */
   readonly verbatim?: boolean

@@ -1,10 +1,10 @@
 /**
  * Synthesis: one answer of what came of the tasks (spec team 1.11, R-11).
  *
- * Owns: the ladder: verbatim, the task whose work it was, whoever is to do it, one after the other. Does not own: the
- * options (options.ts), what is left out before (filters.ts), the words (material.ts).
- * Holds: K6: whoever makes the answer is asked once, also over a crash: a recorded step, a worker, a model's call. An
- * answer is never lost because the last of them failed, for whatever reason; and nobody is asked where there is nothing
+ * Owns: the order: one result verbatim, the synthesis task, the configured synthesis, the results one after the other.
+ * Does not own: the options (options.ts), what is left out before (filters.ts), the words (material.ts).
+ * Holds: K6: a synthesis is asked for once, also over a crash: a recorded step, a worker, a model's call. An
+ * answer is never lost because the last of them failed, for any reason; and no synthesis is asked for without
  * to say.
  */
 import {
@@ -42,7 +42,7 @@ import {
 } from './material.ts'
 import type { AnswerOptions, ModelSynthesizer, SynthesisInput, SynthesisResult, Synthesizer } from './options.ts'
 
-/** What there is to answer with. */
+/** The material of an answer. */
 export interface Material {
   readonly question: Json
   readonly results: readonly TaskResult[]
@@ -53,9 +53,9 @@ export interface Material {
 }
 
 /** What synthesis has come to. */
-export type Answer = { readonly output: Json } | { readonly failure: Failure }
+export type SynthesizedAnswer = { readonly output: Json } | { readonly failure: Failure }
 
-/** Whoever makes an answer, at work. */
+/** A running synthesis. */
 interface Synthesis {
   readonly ctx: Context
   readonly edge: Edge
@@ -75,7 +75,7 @@ export async function synthesise(
   options: AnswerOptions,
   material: Material,
   schema?: Schema,
-): Promise<Answer> {
+): Promise<SynthesizedAnswer> {
   const synthesis: Synthesis = { ctx, edge, options, schema }
   const { question, route } = material
   const all = withDescriptions(material)
@@ -124,7 +124,7 @@ function nothingSaid(succeeded: readonly DropReason[]): { readonly message: stri
 
 /**
  * The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and
- * nobody is there to make it. As its member gave it.
+ * no synthesis is configured. As its member gave it.
  */
 function verbatimOf(
   { options, schema }: Synthesis,
@@ -159,8 +159,12 @@ function synthesisTask(
   return (isValue || [...asText(output).trim()].length >= synthesisFrom) && fits(output, schema).ok ? last : undefined
 }
 
-/** Has somebody make the answer; where they fail, or there is nobody, the results stand one after the other. */
-async function made(synthesis: Synthesis, input: SynthesisInput, dropped: readonly Dropped[]): Promise<Answer> {
+/** Runs the synthesis; if it fails, or none is configured, the results stand one after the other. */
+async function made(
+  synthesis: Synthesis,
+  input: SynthesisInput,
+  dropped: readonly Dropped[],
+): Promise<SynthesizedAnswer> {
   const { options, schema } = synthesis
   const { synthesize } = options
   if (synthesize === undefined) return answered(synthesis, 'concatenation', input.results, dropped, concatenated(input))
@@ -174,8 +178,8 @@ async function made(synthesis: Synthesis, input: SynthesisInput, dropped: readon
   return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(synthesis, text, 'concatenation')! }
 }
 
-/** What whoever is to make the answer says, or why they do not. */
-function asked(synthesis: Synthesis, synthesize: Synthesizer, input: SynthesisInput): Promise<Answer> {
+/** The output of the synthesis, or why it failed. */
+function asked(synthesis: Synthesis, synthesize: Synthesizer, input: SynthesisInput): Promise<SynthesizedAnswer> {
   if (typeof synthesize === 'function') return askFunction(synthesis, synthesize, input)
   return isAgent(synthesize) ? askAgent(synthesis, synthesize, input) : askModel(synthesis, synthesize, input)
 }
@@ -184,13 +188,17 @@ async function askFunction(
   { ctx }: Synthesis,
   synthesize: Extract<Synthesizer, (...input: never[]) => unknown>,
   input: SynthesisInput,
-): Promise<Answer> {
+): Promise<SynthesizedAnswer> {
   const own = copy(input as unknown as Json) as unknown as SynthesisInput
   const { word, failure: what } = await callHook<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
   return what === undefined ? spokenAnswer(word) : { failure: what }
 }
 
-async function askAgent({ ctx, edge, options }: Synthesis, synthesizer: Agent, input: SynthesisInput): Promise<Answer> {
+async function askAgent(
+  { ctx, edge, options }: Synthesis,
+  synthesizer: Agent,
+  input: SynthesisInput,
+): Promise<SynthesizedAnswer> {
   const brief =
     synthesizer.inputSchema === undefined
       ? { instructions: synthesisBrief(input, mostOf(options)) }
@@ -203,7 +211,7 @@ async function askModel(
   { ctx, edge, options, schema }: Synthesis,
   { model, instructions }: ModelSynthesizer,
   input: SynthesisInput,
-): Promise<Answer> {
+): Promise<SynthesizedAnswer> {
   const { name } = options
   const access = modelSetup(name, { model }, undefined, undefined)
   const question = synthesisBrief(input, mostOf(options))
@@ -219,7 +227,7 @@ async function askModel(
 
 const mostOf = ({ synthesis }: AnswerOptions): number => synthesis?.maxCharacters ?? maxCharactersByDefault
 
-function ended(outcome: Outcome): Answer {
+function ended(outcome: Outcome): SynthesizedAnswer {
   if (outcome.status === 'completed') return spokenAnswer(outcome.output)
   return {
     failure:
@@ -227,9 +235,9 @@ function ended(outcome: Outcome): Answer {
   }
 }
 
-const spokenAnswer = (output: Json | undefined): Answer =>
+const spokenAnswer = (output: Json | undefined): SynthesizedAnswer =>
   isEmpty(output)
-    ? { failure: failure('output.invalid', 'whoever was to make the answer has said nothing', 'validation') }
+    ? { failure: failure('output.invalid', 'the synthesis gave an empty answer', 'validation') }
     : { output: output! }
 
 // ---- how it ends
@@ -278,7 +286,7 @@ function answered(
   used: readonly SynthesisResult[],
   dropped: readonly Dropped[],
   output: Json,
-): Answer {
+): SynthesizedAnswer {
   note(synthesis, by, used, dropped)
   const checked = fits(output, synthesis.schema)
   return checked.ok ? { output: checked.value } : { failure: unfit(synthesis, output, by)! }

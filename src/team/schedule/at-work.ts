@@ -1,13 +1,13 @@
 /**
  * Who of a team is at work now, on what, and who of them holds a slot. Pure but for being written to.
  *
- * Owns: finding somebody by activation, task or name; counting slots. Does not own: beginnings and ends (scheduler.ts).
+ * Owns: finding a member by activation, task or name; counting slots. Does not own: beginnings and ends (scheduler.ts).
  */
 import type { ActivationId } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { Entry } from './task-graph.ts'
 
-/** Somebody at work. */
+/** A working member. */
 export interface AtWork {
   readonly entry: Entry
   readonly activation: ActivationId
@@ -19,7 +19,7 @@ export interface AtWork {
   recalled: (() => void) | undefined
 }
 
-/** Everybody at work, in the order in which they began. */
+/** All working members, in the order in which they began. */
 export class Staffed {
   readonly #byActivation = new Map<ActivationId, AtWork>()
   readonly #byEntry = new Map<Entry, AtWork>()
@@ -59,7 +59,7 @@ export class Staffed {
     return this.#byEntry.get(entry)
   }
 
-  /** Whoever works in this activation, or above it. */
+  /** The member working in this activation, or above it. */
   at(activation: ActivationId): AtWork | undefined {
     const own = this.#byActivation.get(activation)
     if (own !== undefined) return own

@@ -25,7 +25,7 @@ export interface DependencyTimeoutParts {
   readonly leave: (thrown: unknown) => void
 }
 
-/** When somebody waited for a human. `to`: undefined while they do. */
+/** When a member waited for a human. `to`: undefined while it does. */
 interface HumanWait {
   readonly from: number
   to: number | undefined
@@ -42,7 +42,7 @@ export class DependencyTimeouts {
   readonly #publishedAt = new Map<string, number>()
   readonly #humanWaits = new Map<Entry, HumanWait[]>()
   #alarm: { readonly at: number; readonly callOff: () => void } | undefined
-  /** Somebody's time is up; whoever ends in this very moment is heard first. */
+  /** A timeout has passed; ends of the same moment are heard first. */
   #lastCall = false
   /** As far as they are known: they are asked for when an alarm rings. */
   #pauses: readonly Pause[] = []
@@ -59,7 +59,7 @@ export class DependencyTimeouts {
     return this.#ctx.now().getTime()
   }
 
-  /** Somebody has begun an attempt at it, or it has ended. */
+  /** A member has begun an attempt at it, or it has ended. */
   moved(entry: Entry): void {
     this.#movedAt.set(entry, this.#now)
   }
@@ -69,7 +69,7 @@ export class DependencyTimeouts {
     this.#publishedAt.set(topic, this.#now)
   }
 
-  /** Whoever works on it begins (true) or ceases to wait for a human. */
+  /** Its member begins (true) or ceases to wait for a human. */
   humanWait(entry: Entry, waits: boolean): void {
     const list = this.#humanWaits.get(entry) ?? []
     const last = list.at(-1)
@@ -80,7 +80,7 @@ export class DependencyTimeouts {
   }
 
   /**
-   * Something has changed. Nobody's time can be up sooner than a whole timeout after the first moment in which somebody
+   * Something has changed. No timeout can pass sooner than a whole timeout after the first moment in which a task
    * waits.
    */
   look(): void {
@@ -88,7 +88,7 @@ export class DependencyTimeouts {
     for (const _ of this.#parts.waiting()) return this.#arm(this.#now + this.#timeoutMs)
   }
 
-  /** Nobody waits any more, or ever will. */
+  /** No task waits any more, or ever will. */
   close(): void {
     this.#alarm?.callOff()
     this.#alarm = undefined
@@ -109,7 +109,7 @@ export class DependencyTimeouts {
   async #ring(): Promise<void> {
     this.#alarm = undefined
     if (!this.#lastCall && [...this.#parts.waiting()].some((entry) => this.#isLate(entry))) {
-      // what of it the run has stood still is not to anybody's account
+      // time in which the run stood still does not count
       this.#isAsking = true
       this.#pauses = await this.#ctx.scope('pauses').pauses()
       this.#isAsking = false

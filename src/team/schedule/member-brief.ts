@@ -1,6 +1,6 @@
 /**
  * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what
- * the whole is about. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
+ * the whole is about. A text for workers that take texts; the plan's value for a typed input.
  */
 import { asText, type ActivationId, type Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
@@ -8,7 +8,7 @@ import type { Assignment, TaskInput, TeamVerb } from '../../edge/index.ts'
 import type { Entry } from './task-graph.ts'
 import type { ShownTopic } from '../mail/topics.ts'
 
-/** The place of whoever is to begin a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
+/** The brief of the member that begins a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
 export const assignmentOf = (
   { id, member, role, task, begun, rework }: Entry,
   { leader, question }: { readonly leader: ActivationId; readonly question: Json },

@@ -15,7 +15,7 @@ import type { WorkRules } from './rules.ts'
 import type { Topics } from '../mail/topics.ts'
 
 /** What a member is told of. */
-export interface Surroundings {
+export interface MemberSurroundings {
   readonly graph: TaskGraph
   readonly topics: Topics
   readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
@@ -28,7 +28,7 @@ export function memberTask(
   ctx: Context,
   edge: Edge,
   entry: Entry,
-  { graph, topics, rules, unread }: Surroundings,
+  { graph, topics, rules, unread }: MemberSurroundings,
 ): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
   const inputs = graph.inputs(entry, rules.passAll)
   const about = { leader: ctx.place.activation, question: briefValue(edge.work.brief) }

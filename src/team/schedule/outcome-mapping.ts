@@ -1,6 +1,6 @@
 /**
  * Outcome mapping: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of
- * tasks that nobody tries (spec team R-5, R-10). Pure.
+ * tasks without an attempt (spec team R-5, R-10). Pure.
  *
  * Owns: the rule. Does not own: when it is tried again (scheduler.ts). One retry layer: what a step has tried again
  * already is not tried again here.
@@ -76,7 +76,7 @@ function unsuccessful(output: Readonly<Record<string, Json>>): End {
 }
 
 /**
- * A human's no to what a member did, or nobody's word on it in time, as its failure tells: the same as if its task had
+ * A human's no to a member's work, or a missed deadline, as its failure tells: the same as if its task had
  * been looked at here.
  */
 export function refusalIn({
@@ -90,8 +90,8 @@ export function refusalIn({
 }
 
 /**
- * The end of a task that a human does not want, or on which nobody decided in time. Without a task that is required the
- * plan is worth nothing; nobody was promised a recruit.
+ * The end of a task that a human rejected, or that was not decided in time. Without a task that is required the
+ * plan is worth nothing; a recruit was never required.
  */
 export function refusedBy(
   { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,
@@ -101,8 +101,7 @@ export function refusedBy(
   if (task.required === false || recruit !== undefined)
     return {
       status: 'skipped',
-      reason:
-        how === 'timed-out' ? 'nobody approved of it in time' : `rejected${by === undefined ? '' : ` by ${by}`}${said}`,
+      reason: how === 'timed-out' ? 'not approved in time' : `rejected${by === undefined ? '' : ` by ${by}`}${said}`,
     }
   const hint = 'outcome.results has what there was. A task with `required: false` is skipped instead.'
   const details = {
@@ -136,7 +135,7 @@ export const endOf = (
   ...(what === undefined ? undefined : { failure: what }),
   ...(reason === undefined ? undefined : { reason }),
   ...(by === undefined ? undefined : { by }),
-  // whoever has begun it has an end of its own, which says it
+  // a task that has begun has an end of its own, which says it
   ...(by === undefined || output === undefined || begun > 0 ? undefined : { output }),
   ...(missing.length === 0 ? undefined : { missing }),
   ...(usage.length === 0 ? undefined : { usage }),

@@ -55,7 +55,7 @@ function needsOf(
   })
   const topics = (entry.task.consumes ?? []).flatMap((topic): Need[] => {
     const producers = graph.producers(topic, entry)
-    if (producers.length === 0) return [] // the plan was warned of it: nobody is waited for
+    if (producers.length === 0) return [] // the plan was warned of it: there is no producer to wait for
     const on = producers.filter((each) => !hasEnded(each))
     const state = has(topic) ? 'there' : on.length > 0 ? 'open' : 'missing'
     return [{ name: topic, state, on, policy: policyTowards(entry, topic, common) }]

@@ -1,5 +1,5 @@
 /**
- * Rework: whoever decides on a task wants what it acts on to be changed: those before it begin again, and are told why
+ * Rework: an approver wants a task's inputs changed: the tasks before it begin again, and are told why
  * (spec team R-16, `modify_retry`).
  *
  * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often

@@ -44,7 +44,7 @@ export class Rollback {
     this.#undo = undo
   }
 
-  /** A task has ended. What nobody has begun needs no undoing, and who was stopped has undone it. */
+  /** A task has ended. A task never begun needs no undoing, and a stopped member has undone its own. */
   ended(entry: Entry): void {
     const { status } = entry
     if (entry.begun > 0 && (status === 'succeeded' || status === 'failed'))

@@ -33,7 +33,7 @@ export interface WorkListener {
   unread(entry: Entry): number
   /** It was to begin (`mayBegin` said so), and could not. */
   notBegun(entry: Entry): void
-  /** It had ended, and is to be done again: whoever has it is back. */
+  /** It had ended, and is redone: its member is back. */
   reopened(entry: Entry): void
   /** It has ended. */
   settled(entry: Entry): void
@@ -42,9 +42,9 @@ export interface WorkListener {
    * ended it.
    */
   attemptEnded(entry: Entry, end: WorkerEnd): Failure | undefined
-  /** Something has moved: somebody began, ended, published. */
+  /** Something has moved: a member began, ended or published. */
   progress(): void
-  /** Whoever may begin now has begun. */
+  /** All tasks that may begin now have begun. */
   advanced(): void
 }
 

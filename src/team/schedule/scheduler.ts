@@ -249,7 +249,7 @@ export class Scheduler {
   #lapsed({ looked, lookedUntil }: Entry): string | undefined {
     return !looked || lookedUntil === undefined || this.#ctx.now().getTime() <= lookedUntil
       ? undefined
-      : `it was approved before, but that was good until ${new Date(lookedUntil).toISOString()}, and nobody had begun`
+      : `it was approved before, but that was good until ${new Date(lookedUntil).toISOString()}, and work had not begun`
   }
 
   /** Everything that it waits for is there. */
@@ -271,7 +271,7 @@ export class Scheduler {
 
   #decided(entry: Entry, word: Word, heard: (word: Word) => void): void {
     if (this.#closed !== undefined || word.type === 'withdrawn')
-      return this.settle(entry, 'cancelled', { reason: this.#closed ?? 'nobody is asked any more' })
+      return this.settle(entry, 'cancelled', { reason: this.#closed ?? 'the review is not needed any more' })
     if (word.type === 'refused') return this.#refused(entry, word)
     heard(word)
   }

@@ -1,9 +1,9 @@
 /**
  * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to
- * orchestration, so it keeps back everybody who has not begun (spec team R-13, C65, C66), while those who work already
+ * orchestration, so it holds back all pending tasks (spec team R-13, C65, C66), while those who work already
  * go on.
  *
- * Owns: asking for leave to begin, as often as somebody is to. Does not own: who begins then: whoever is first at that
+ * Owns: asking for leave to begin, once per start. Does not own: which task begins then: the first at that
  * moment (task-queue.ts), not who was when it was asked.
  * Holds: K8 (control is looked at before every beginning), K3 (leave is a recorded arrival).
  */
@@ -36,7 +36,7 @@ export class Gate {
     this.#keepers = keepers
   }
 
-  /** So many may begin: asks for each for whom nobody has asked. */
+  /** So many may begin: asks once for each. */
   ask(count: number): void {
     while (this.#asked < count) this.#askOnce()
   }

@@ -25,10 +25,10 @@ import type { RoleUse } from '../plan/roles.ts'
 /** Who waits for a recruit. */
 export type Join = 'parent' | 'run' | 'none'
 
-/** What somebody who begins again is told. */
+/** What a member that begins again is told. */
 export interface Rework {
   readonly feedback: string
-  /** What came of it before. Absent: nobody had begun. */
+  /** What came of it before. Absent: work had not begun. */
   readonly before?: Json
 }
 
@@ -51,12 +51,12 @@ export interface Entry {
   estimate: Estimate | undefined
   /** Where it stands among the tasks of the plan, or among the recruits. The graph sets it. */
   place: number
-  /** The id of whoever has it. */
+  /** The id of its member. */
   member: string
   status: TaskStatus
-  /** How often somebody began it. */
+  /** How often it was begun. */
   begun: number
-  /** How many of these count for nothing, because whoever had it was told to leave. */
+  /** How many of these count for nothing, because its member was retired. */
   spared: number
   /** Tries in all, those of its steps included. */
   attempts: number
@@ -128,7 +128,7 @@ export class TaskGraph {
   readonly #recruits: Entry[] = []
   /** All that ever came, as they came. */
   readonly #came: Entry[] = []
-  /** Both, in the order in which they begin; undefined: somebody has come since. */
+  /** Both, in the order in which they begin; undefined: a task was added since. */
   #all: readonly Entry[] | undefined
   readonly #dependents = new Map<string, Entry[]>()
   readonly #joined = new Map<string, Entry[]>()
@@ -181,7 +181,7 @@ export class TaskGraph {
     return count === this.size ? [] : this.#came.slice(count)
   }
 
-  /** Whoever has a task, or had it. */
+  /** The member that has or had a task. */
   ofMember(member: string): Entry | undefined {
     return this.all.find((each) => each.member === member)
   }
@@ -234,7 +234,7 @@ export class TaskGraph {
     return this.#consumers.get(topic) ?? []
   }
 
-  /** What a dependent is given, by task: copies. `all`: of everybody who has ended, not only of those it depends on. */
+  /** What a dependent is given, by task: copies. `all`: of all ended tasks, not only of its dependencies. */
   inputs(entry: Entry, all: boolean): Readonly<Record<string, TaskInput>> {
     const others = all ? this.all.filter((each) => each.id !== entry.id && hasEnded(each)) : []
     return Object.fromEntries([...new Set([...this.before(entry), ...others])].map((each) => [each.id, inputOf(each)]))
@@ -252,7 +252,7 @@ export class TaskGraph {
     )
   }
 
-  /** Whether nobody is left but recruits nobody waits for. */
+  /** Whether only recruits without a waiter are left. */
   get hasOnlyExtras(): boolean {
     const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
     return this.#recruits.some(isExtra) && this.all.every((each) => hasEnded(each) || isExtra(each))

@@ -1,6 +1,6 @@
 /**
- * The queue of a team at work: tasks that nobody works on, and which of them may begin next: in the order of the plan,
- * then recruits as they came (spec team R-4).
+ * The queue of a team at work: tasks without a working member, and which of them may begin next: in the order of the
+ * plan, then recruits as they came (spec team R-4).
  *
  * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin
  * (readiness.ts), slots and beginnings (scheduler.ts). A task that waits is looked at again when one of those it waits
@@ -53,8 +53,8 @@ export class Queue {
   }
 
   /**
-   * One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if
-   * that one has succeeded: its entry may have been refused.
+   * A producer of a topic has ended: if the topic is empty and has no other producer, its consumers are checked. Also
+   * if the producer has succeeded: its entry may have been refused.
    */
   #lacking(topic: string, ended: Entry): void {
     if (this.#topics.has(topic)) return
@@ -68,7 +68,7 @@ export class Queue {
     for (const each of this.#graph.consumers(topic)) this.again(each)
   }
 
-  /** Looks at whoever is to be looked at. `impossible` hears of those that can never begin, and ends them. */
+  /** Checks all tasks marked for a check. `impossible` hears of those that can never begin, and ends them. */
   look(impossible: (entry: Entry, why: Impossible) => void): void {
     for (const entry of this.#graph.since(this.#seen)) {
       this.again(entry)

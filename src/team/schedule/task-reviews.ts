@@ -46,13 +46,13 @@ export interface ReviewParts {
 /** How often a task may be sent back, by default. */
 const defaultRounds = 3
 
-type Kind = 'task' | 'result'
+type ReviewedPart = 'task' | 'result'
 
 export class Reviews {
   readonly #parts: ReviewParts
   readonly #streak = new Streak()
   /** Of each kind: how often a task was to be changed. */
-  readonly #rounds: Readonly<Record<Kind, Map<Entry, number>>> = { task: new Map(), result: new Map() }
+  readonly #rounds: Readonly<Record<ReviewedPart, Map<Entry, number>>> = { task: new Map(), result: new Map() }
   /** Open reviews: how each is called off. Before its approver is asked, a task keeps its permit. */
   readonly #open = new Map<Entry, { readonly ctx: Context; asked: boolean }>()
 
@@ -136,7 +136,7 @@ export class Reviews {
 
   async #ask(
     entry: Entry,
-    kind: Kind,
+    kind: ReviewedPart,
     input: Json,
     context: Json | undefined,
     problem: string | undefined,
@@ -179,15 +179,15 @@ export class Reviews {
     return { verdict, reason }
   }
 
-  #options(entry: Entry, kind: Kind): readonly DecisionOption[] {
+  #options(entry: Entry, kind: ReviewedPart): readonly DecisionOption[] {
     return this.#mayChange(entry, kind) ? ['approve', 'reject', 'edit', 'retry'] : ['approve', 'reject', 'edit']
   }
 
-  #mayChange(entry: Entry, kind: Kind): boolean {
+  #mayChange(entry: Entry, kind: ReviewedPart): boolean {
     return (this.#rounds[kind].get(entry) ?? 0) < (this.#oversight(entry)?.approval?.rounds ?? defaultRounds)
   }
 
-  #wordOf(entry: Entry, kind: Kind, verdict: Verdict | undefined, reason: string): Word {
+  #wordOf(entry: Entry, kind: ReviewedPart, verdict: Verdict | undefined, reason: string): Word {
     if (verdict === undefined) return { type: 'given', asked: false }
     if (verdict.approved) {
       if (verdict.by === 'human') this.#streak.seen()

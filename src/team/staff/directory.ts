@@ -1,16 +1,16 @@
 /**
- * The directory of a team: everybody who was ever on it, and where they are (spec team 1.9, R-9).
+ * The directory of a team: all members it ever had, with their statuses (spec team 1.9, R-9).
  *
- * Owns: ids, the machine of statuses, copies. Does not own: why anybody joins or leaves (recruiting.ts, retiring.ts,
- * ../work). Pure but for being written to.
+ * Owns: ids, the machine of statuses, copies. Does not own: why a member joins or leaves (recruitment.ts,
+ * retirement.ts, ../work). Pure but for being written to.
  */
 import { copy } from '../../core/index.ts'
 import type { TeamEntry } from '../../agent/index.ts'
 
-/** Where somebody on the team is. */
-export type MemberStatus = TeamEntry['status']
+/** The status of a team member. */
+export type TeamMemberStatus = TeamEntry['status']
 
-const after: Readonly<Record<MemberStatus, readonly MemberStatus[]>> = {
+const after: Readonly<Record<TeamMemberStatus, readonly TeamMemberStatus[]>> = {
   pending: ['running', 'cancelled', 'skipped', 'retired', 'failed'],
   running: ['paused', 'completed', 'failed', 'retired', 'cancelled', 'pending', 'skipped'],
   paused: ['running', 'cancelled', 'retired', 'failed', 'completed'],
@@ -47,13 +47,13 @@ export class Directory {
   readonly #leaving = new Set<string>()
   readonly #now: (() => number) | undefined
 
-  /** `now`: milliseconds since 1970, for when somebody begins and ends. Default: nobody looks at the clock. */
+  /** `now`: milliseconds since 1970, for the start and end of members. Default: no times. */
   constructor(now?: () => number) {
     this.#now = now
   }
 
   /**
-   * A new id for somebody of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice, nor one
+   * A new id for a member of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice, nor one
    * that `isTaken`.
    */
   newId(role: string, recruited: boolean, isTaken: (id: string) => boolean = () => false): string {
@@ -66,7 +66,7 @@ export class Directory {
     }
   }
 
-  /** Whether a member may yet join under this name: it is one that `newId` makes, and nobody has it. */
+  /** Whether a member may yet join under this name: it is one that `newId` makes, and it is free. */
   mayJoin(name: string): boolean {
     return !this.#entries.has(name) && /_[1-9]\d*$/.test(name)
   }
@@ -78,10 +78,10 @@ export class Directory {
   }
 
   /**
-   * Moves somebody on. A step that there is not changes nothing: nobody comes back from an end. Whoever was to leave
+   * Changes a member's status. An invalid step changes nothing: no member comes back from an end. A member due to leave
    * after its task has retired then, however that ended.
    */
-  move(member: string, status: MemberStatus): void {
+  move(member: string, status: TeamMemberStatus): void {
     const entry = this.#entries.get(member)
     if (entry === undefined) return
     const to = after[status].length === 0 && this.#leaving.has(member) ? 'retired' : status
@@ -94,7 +94,7 @@ export class Directory {
   }
 
   /**
-   * Somebody whose task had ended is to do it again, and is there as before. False: it has retired, and does not come
+   * A member redoes its ended task, and is there as before. False: it has retired, and does not come
    * back.
    */
   back(member: string): boolean {
@@ -105,17 +105,17 @@ export class Directory {
     return true
   }
 
-  /** Somebody leaves as soon as its task has ended. */
+  /** Marks a member to leave as soon as its task has ended. */
   leaveAfterTask(member: string): void {
     this.#leaving.add(member)
   }
 
-  /** Whether somebody leaves as soon as its task has ended. */
+  /** Whether a member leaves as soon as its task has ended. */
   isLeaving(member: string): boolean {
     return this.#leaving.has(member) && this.isThere(member)
   }
 
-  /** How often the task of somebody was tried so far, and how the last try failed. */
+  /** How often a member's task was attempted, and how the last attempt failed. */
   tried(member: string, attempts: number, lastError: string | undefined): void {
     const entry = this.#entries.get(member)
     if (entry === undefined) return
@@ -138,7 +138,7 @@ export class Directory {
     return counts === 'ever' ? this.#entries.size : [...this.#entries.values()].filter(isThere).length
   }
 
-  /** Whether somebody is still there. */
+  /** Whether a member is still there. */
   isThere(member: string): boolean {
     const entry = this.#entries.get(member)
     return entry !== undefined && isThere(entry)

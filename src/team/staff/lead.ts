@@ -2,8 +2,8 @@
  * The lead: code that looks at the team after each task that has ended, and may give orders.
  *
  * Owns: what it is shown and in which order, what it may order, what is recorded of an order that cannot be carried
- * out. Does not own: carrying it out: recruits, retirements and mail go through the same clerks as everybody else's
- * (../office.ts).
+ * out. Does not own: carrying it out: recruits, retirements and mail go through the same command handlers as those of
+ * members (../office.ts).
  * Holds: K6: each look is a recorded step, so orders are given once. K3: it looks at one end after the other, in the
  * order in which they came; the work stays open meanwhile.
  */
@@ -28,12 +28,12 @@ import {
   type TeamCommand,
 } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
-import type { Clerks } from '../mail/command-handlers.ts'
+import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
 import { hasEnded, newEntry, resultOf, type Entry } from '../schedule/task-graph.ts'
-import { joins, plannedTask } from './joining.ts'
-import type { StaffParts } from './recruiting.ts'
+import { addMember, plannedTask } from './admission.ts'
+import type { StaffParts } from './recruitment.ts'
 
 /** What a lead sees. Copies. */
 export interface LeadMoment {
@@ -65,15 +65,19 @@ const kinds = { recruit: true, retire: true, post: true, add: true } as const
 export class LeadConsultation {
   readonly #lead: Lead
   readonly #parts: StaffParts
-  readonly #clerks: () => Pick<Clerks, 'recruit' | 'retire' | 'send'>
+  readonly #handlers: () => Pick<MemberCommandHandlers, 'recruit' | 'retire' | 'send'>
   readonly #ctx: Context
   /** The looks so far, one after the other. */
   #looks: Promise<void> = Promise.resolve()
 
-  constructor(lead: Lead, parts: StaffParts, clerks: () => Pick<Clerks, 'recruit' | 'retire' | 'send'>) {
+  constructor(
+    lead: Lead,
+    parts: StaffParts,
+    handlers: () => Pick<MemberCommandHandlers, 'recruit' | 'retire' | 'send'>,
+  ) {
     this.#lead = lead
     this.#parts = parts
-    this.#clerks = clerks
+    this.#handlers = handlers
     this.#ctx = parts.ctx.scope(name)
   }
 
@@ -106,9 +110,9 @@ export class LeadConsultation {
   #carryOut(ctx: Context, order: LeadOrder): void {
     try {
       if ('add' in order) this.#add(ctx, order.add)
-      else if ('recruit' in order) this.#clerks().recruit(...this.#say(ctx, { do: 'recruit', wish: order.recruit }))
-      else if ('retire' in order) this.#clerks().retire(...this.#say(ctx, { do: 'retire', wish: order.retire }))
-      else this.#clerks().send(...this.#say(ctx, { do: 'send', mail: order.post, receipt: false }))
+      else if ('recruit' in order) this.#handlers().recruit(...this.#say(ctx, { do: 'recruit', wish: order.recruit }))
+      else if ('retire' in order) this.#handlers().retire(...this.#say(ctx, { do: 'retire', wish: order.retire }))
+      else this.#handlers().send(...this.#say(ctx, { do: 'send', mail: order.post, receipt: false }))
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
       this.#refuse(ctx, messageOf(thrown))
@@ -149,7 +153,7 @@ export class LeadConsultation {
       by: name,
       ...doubts,
     })
-    for (const entry of entries) joins(ctx, directory, entry)
+    for (const entry of entries) addMember(ctx, directory, entry)
     work.advance()
   }
 

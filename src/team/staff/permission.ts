@@ -1,10 +1,10 @@
 /**
- * Permission: whether a wish may be granted, as the policies see it, and where they say so, a human (spec team R-8,
+ * Permission: whether policies, and if they say so a human, grant a staff request (spec team R-8,
  * R-16).
  *
  * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval
- * (../../oversight), whether there is room (recruiting.ts).
- * Holds: K4: a scope for each wish, so any number may be undecided at once. K6: whoever was asked is not asked again,
+ * (../../oversight), whether there is room (recruitment.ts).
+ * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice,
  * also over a crash.
  */
 import { isObject, type JsonObject } from '../../core/index.ts'
@@ -16,7 +16,7 @@ import type { Scheduler } from '../schedule/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
 
 /** What is asked: all that a policy and a human see of a wish. */
-export interface Petition extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSize'> {
+export interface PermissionRequest extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSize'> {
   readonly details: JsonObject
 }
 
@@ -30,8 +30,8 @@ export type Permission =
     }
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
-/** Whose wish it is, who watches whoever works, and how closely humans look. */
-export interface WhoAsks {
+/** Who asks, the watch on workers, and the oversight. */
+export interface Requester {
   readonly entry: Entry | undefined
   readonly work: Pick<Scheduler, 'activationOf' | 'watch'>
   readonly oversight: Oversight | undefined
@@ -43,7 +43,7 @@ export interface WhoAsks {
  */
 export async function waitingFor<T>(
   member: string | undefined,
-  work: WhoAsks['work'],
+  work: Requester['work'],
   ask: (asking: () => void) => Promise<T>,
 ): Promise<T> {
   const at = member === undefined ? undefined : work.activationOf(member)
@@ -64,17 +64,17 @@ export async function waitingFor<T>(
 export async function permission(
   ctx: Context,
   policies: readonly (TeamPolicy | undefined)[],
-  petition: Petition,
+  request: PermissionRequest,
   teamSize: number,
-  whoever: WhoAsks,
+  requester: Requester,
 ): Promise<Permission> {
   const { run, caller } = ctx.place
   const { user } = caller
-  const question: PolicyQuestion = { ...petition, run, ...(user === undefined ? undefined : { user }), teamSize }
+  const question: PolicyQuestion = { ...request, run, ...(user === undefined ? undefined : { user }), teamSize }
   const { verdict, reason } = await decide(ctx, policies, question)
   if (verdict === 'deny') return { ok: false, reason: 'policy', message: reason ?? 'the policy does not allow it' }
-  if (verdict === 'allow' && whoever.oversight === undefined) return { ok: true }
-  const { action, actor, role, description, details } = petition
+  if (verdict === 'allow' && requester.oversight === undefined) return { ok: true }
+  const { action, actor, role, description, details } = request
   const input = {
     ...details,
     ...(role === undefined ? undefined : { role }),
@@ -88,8 +88,8 @@ export async function permission(
     ...(action === 'recruit' ? { kind: action } : undefined),
   }
   const asks = verdict === 'ask' ? { always: true } : {}
-  const said = await waitingFor(whoever.entry?.member, whoever.work, (asking) =>
-    escalateToBegin(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
+  const said = await waitingFor(requester.entry?.member, requester.work, (asking) =>
+    escalateToBegin(ctx, requester.oversight, { subject: 'action', name: action }, asks, {
       ...about,
       asking,
       ...(verdict === 'ask' ? { reason: why } : undefined),

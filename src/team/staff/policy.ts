@@ -1,8 +1,8 @@
 /**
- * Policy: who may join, leave, write or plan, as somebody outside of the team sees it (spec team R-8).
+ * Policy: who may join, leave, write or plan, as code outside of the team decides (spec team R-8).
  *
  * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about
- * (recruiting.ts, ../mail, ../plan), who is asked where a policy says `ask`.
+ * (recruitment.ts, ../mail, ../plan), who is asked where a policy says `ask`.
  * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for
  * another question. K4: a scope for each question, so several may be open.
  */
@@ -13,7 +13,7 @@ import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 /** What is to be decided. */
 export interface PolicyQuestion {
   readonly action: 'recruit' | 'retire' | 'message' | 'plan'
-  /** A member, `lead` (also for a plan), or whoever asks from outside. */
+  /** A member, `lead` (also for a plan), or the operator's name from outside. */
   readonly actor: string
   readonly role?: string
   readonly description?: string

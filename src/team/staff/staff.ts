@@ -1,48 +1,48 @@
 /**
- * Staff: who joins a team and who leaves it while it works, at whose wish.
+ * Staff: members that join and leave a team while it works, on request.
  *
- * Owns: the clerks for recruiting, retiring and for who is there; the lead; when it is too late for any of it. Does not
- * own: how a wish is decided (recruiting.ts, retiring.ts), what anybody does (../work).
+ * Owns: the command handlers for recruitment, retirement and the member list; the lead; when it is too late for any of
+ * it. Does not own: how a request is decided (recruitment.ts, retirement.ts), what members do (../schedule).
  * Holds: K3: a wish is decided when its word is heard, or when the last who was asked of it has answered; K8: what is
- * undecided when the work is given up is refused, and nobody is asked any more.
+ * undecided when the work is given up is refused, and no further question is asked.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import { replyToCommand, type ReceivedCommand } from '../../agent/index.ts'
-import type { Clerks } from '../mail/command-handlers.ts'
+import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
-import { Recruiting, type StaffParts } from './recruiting.ts'
-import { Retiring } from './retiring.ts'
+import { Recruitment, type StaffParts } from './recruitment.ts'
+import { Retirement } from './retirement.ts'
 
 export class Staff {
   readonly #parts: StaffParts
-  readonly #recruiting: Recruiting
-  readonly #retiring: Retiring
+  readonly #recruitment: Recruitment
+  readonly #retirement: Retirement
   readonly #lead: LeadConsultation | undefined
   #undecided = 0
   #closed = false
   #stopped = false
 
   /** `send`: how the lead's mail is taken. */
-  constructor(parts: Omit<StaffParts, 'isClosed'>, lead: Lead | undefined, send: Clerks['send']) {
+  constructor(parts: Omit<StaffParts, 'isClosed'>, lead: Lead | undefined, send: MemberCommandHandlers['send']) {
     this.#parts = {
       ...parts,
       ctx: parts.ctx.scope('staff'),
       isClosed: () => this.#closed || parts.work.closed !== undefined,
     }
-    this.#recruiting = new Recruiting(this.#parts)
-    this.#retiring = new Retiring(this.#parts)
+    this.#recruitment = new Recruitment(this.#parts)
+    this.#retirement = new Retirement(this.#parts)
     this.#lead =
-      lead === undefined ? undefined : new LeadConsultation(lead, this.#parts, () => ({ ...this.clerks, send }))
+      lead === undefined ? undefined : new LeadConsultation(lead, this.#parts, () => ({ ...this.handlers, send }))
   }
 
-  readonly clerks: Pick<Clerks, 'recruit' | 'retire' | 'team'> = {
-    recruit: ({ wish }, speaker, heard) => this.#later(heard, this.#recruiting.recruit(wish, speaker, heard.id)),
-    retire: ({ wish }, speaker, heard) => this.#later(heard, this.#retiring.retire(wish, speaker, heard.id)),
+  readonly handlers: Pick<MemberCommandHandlers, 'recruit' | 'retire' | 'team'> = {
+    recruit: ({ wish }, speaker, heard) => this.#later(heard, this.#recruitment.recruit(wish, speaker, heard.id)),
+    retire: ({ wish }, speaker, heard) => this.#later(heard, this.#retirement.retire(wish, speaker, heard.id)),
     team: ({ role }) => ({ team: this.#parts.directory.list(role) as unknown as Json }),
   }
 
-  /** Whether it is open what becomes of somebody's wish. */
+  /** Whether a staff request is undecided. */
   get isUndecided(): boolean {
     return this.#undecided > 0
   }
@@ -53,12 +53,12 @@ export class Staff {
     this.#lead?.settled(entry)
   }
 
-  /** Something has moved; where that was the end of the work, nobody is asked about anything any more. */
+  /** Something has moved; after the end of the work no further question is asked. */
   progress(): void {
     if (this.#parts.work.closed !== undefined) this.#stopAsking()
   }
 
-  /** The work has ended: from here on nobody joins and nobody leaves. */
+  /** The work has ended: from here on no member joins or leaves. */
   close(): void {
     this.#closed = true
     this.#stopAsking()

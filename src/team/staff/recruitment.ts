@@ -1,9 +1,9 @@
 /**
- * Recruiting: whether somebody is taken in (spec team 1.8, R-8).
+ * Recruitment: whether a new member is admitted (spec team 1.8, R-8).
  *
- * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a wish
- * (wishes.ts), policies and humans (permission.ts), what a recruit does (../work).
- * Holds: K3: what is counted is counted when everybody was asked, in one go, so two wishes that are undecided at once
+ * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a request
+ * (staff-requests.ts), policies and humans (permission.ts), what a recruit does (../work).
+ * Holds: K3: counts are taken after all questions, in one go, so two undecided requests
  * never both get the last place. K6: one answer for one request, recorded once.
  */
 import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
@@ -11,22 +11,22 @@ import type { Recruited, RecruitWish } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
-import type { Speaker } from '../mail/command-handlers.ts'
+import type { CommandSender } from '../mail/command-handlers.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { generalist, type RoleBook } from '../plan/roles.ts'
 import { hasEnded, newEntry, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 import { isSameRole, type Directory } from './directory.ts'
-import { joins } from './joining.ts'
+import { addMember } from './admission.ts'
 import { permission, type Permission } from './permission.ts'
 import type { TeamPolicy } from './policy.ts'
-import { readRecruit, sameWords, type ReadRecruit } from './wishes.ts'
+import { readRecruit, sameWords, type ReadRecruit } from './staff-requests.ts'
 
 /** How many may be taken in, by whom. */
 export interface RecruitOptions {
   /** Decides on recruiting and retiring, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
-  /** Whom `maxTeamSize` counts: everybody who was ever admitted (default), or who is still there. */
+  /** Whom `maxTeamSize` counts: all members ever admitted (default), or those still there. */
   readonly counts?: 'ever' | 'active'
   /** How many recruits one member may ask for. Default 3. */
   readonly perMember?: number
@@ -72,17 +72,17 @@ export interface StaffParts {
   readonly directory: Directory
   readonly work: Scheduler
   /**
-   * Whether the budget may have room for somebody who is expected to use this; a failure says why not. `asker`: the
-   * task of whoever asks.
+   * Whether the budget may have room for a member expected to use this; a failure says why not. `asker`: the
+   * task of the requester.
    */
   readonly admit: (estimate: Estimate | undefined, asker: string | undefined) => Failure | undefined
   /** Whether it is too late: the work has ended. */
   readonly isClosed: () => boolean
 }
 
-type Refused = Extract<Recruited, { readonly admitted: false }> & { readonly reason: StaffRefusal }
+type RefusedRecruit = Extract<Recruited, { readonly admitted: false }> & { readonly reason: StaffRefusal }
 
-export class Recruiting {
+export class Recruitment {
   readonly #parts: StaffParts
   readonly #answers = new Map<string, Promise<Recruited>>()
 
@@ -94,7 +94,7 @@ export class Recruiting {
    * Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same
    * answer. Rejects only with `Cancelled`.
    */
-  recruit(given: RecruitWish, speaker: Speaker, id: string): Promise<Recruited> {
+  recruit(given: RecruitWish, speaker: CommandSender, id: string): Promise<Recruited> {
     const { graph, isClosed } = this.#parts
     const read = readRecruit(given, speaker.entry?.id, (task) => graph.get(task) !== undefined)
     const request = requestOf(given) ?? id
@@ -102,10 +102,7 @@ export class Recruiting {
     const refused = !read.ok
       ? refusal('invalid', read.problems.join('; '))
       : this.#roleOf(read.wish) === undefined
-        ? refusal(
-            'invalid',
-            `nobody on this team is there for the role "${this.#roleName(read.wish)}", and there is no ${generalist}`,
-          )
+        ? refusal('invalid', `unknown role "${this.#roleName(read.wish)}", and this team has no ${generalist}`)
         : isClosed()
           ? closed
           : undefined
@@ -120,14 +117,14 @@ export class Recruiting {
     return answer
   }
 
-  #refuseAtOnce(given: unknown, request: string, { name }: Speaker, answer: Refused): void {
+  #refuseAtOnce(given: unknown, request: string, { name }: CommandSender, answer: RefusedRecruit): void {
     const { description, role } = (given ?? {}) as { readonly description?: unknown; readonly role?: unknown }
     const said = { role: textOf(role), description: textOf(description) }
     this.#parts.ctx.emit({ type: 'recruit.requested', request, ...said, by: name })
     this.#note(request, answer)
   }
 
-  async #decide(wish: ReadRecruit, speaker: Speaker, request: string): Promise<Recruited> {
+  async #decide(wish: ReadRecruit, speaker: CommandSender, request: string): Promise<Recruited> {
     const { ctx, work, rules, directory, oversight } = this.#parts
     const { description, parent, join } = wish
     const role = this.#roleName(wish)
@@ -139,7 +136,7 @@ export class Recruiting {
       by: speaker.name,
       ...(parent === undefined ? undefined : { parent }),
     })
-    // nobody waits for a recruit of `none`, so nobody waits for the answer either
+    // no task waits for a recruit of `none`, so none waits for the answer either
     const release = join === 'none' ? undefined : work.hold()
     try {
       const details: JsonObject = {
@@ -162,13 +159,13 @@ export class Recruiting {
   }
 
   /**
-   * Everybody was asked: from here on nothing is waited for. Who was approved of by a human is not asked about again at
-   * the beginning of its task.
+   * All questions are answered: from here on nothing is waited for. A recruit approved by a human is not asked about
+   * again at the beginning of its task.
    */
   #answer(
     wish: ReadRecruit,
     asked: ReadRecruit,
-    speaker: Speaker,
+    speaker: CommandSender,
     request: string,
     may: Extract<Permission, { ok: true }>,
   ): Recruited {
@@ -195,18 +192,17 @@ export class Recruiting {
     graph.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)
-    joins(ctx, directory, entry)
+    addMember(ctx, directory, entry)
     work.advance()
     return answer
   }
 
   /** Why there is no room; in the order in which it is asked. */
-  #refusal({ estimate, ...wish }: ReadRecruit, speaker: Speaker): Refused | undefined {
+  #refusal({ estimate, ...wish }: ReadRecruit, speaker: CommandSender): RefusedRecruit | undefined {
     const { rules, directory, graph, admit, isClosed } = this.#parts
     const { counts = 'ever', perMember = perMemberDefault, depth = depthDefault, maxTeamSize: most } = rules
     if (isClosed()) return closed
-    if (this.#roleOf({ estimate, ...wish }) === undefined)
-      return refusal('invalid', `nobody is there for the role "${wish.role}"`)
+    if (this.#roleOf({ estimate, ...wish }) === undefined) return refusal('invalid', `unknown role "${wish.role}"`)
     const size = directory.size(counts)
     if (size >= most)
       return refusal(
@@ -248,7 +244,7 @@ export class Recruiting {
   }
 }
 
-const refusal = (reason: StaffRefusal, message: string): Refused => ({ admitted: false, reason, message })
+const refusal = (reason: StaffRefusal, message: string): RefusedRecruit => ({ admitted: false, reason, message })
 const closed = refusal('closed', 'the work of this team has ended')
 
 /** What a human has made of a wish. What it does not say, or cannot mean, stays. */
@@ -260,7 +256,7 @@ function edited(wish: ReadRecruit, { role, description }: JsonObject): ReadRecru
   }
 }
 
-const depthOf = ({ entry }: Speaker): number => (entry?.recruit?.depth ?? 0) + 1
+const depthOf = ({ entry }: CommandSender): number => (entry?.recruit?.depth ?? 0) + 1
 
 const isSameWork = (entry: Entry, role: string, description: string): boolean =>
   !hasEnded(entry) &&

@@ -1,5 +1,5 @@
 /**
- * Wording: what a model, or an agent, is told that makes a plan, and the form of its answer.
+ * Planner prompt: what a planning model or agent is told, and the form of its answer.
  *
  * Owns: these texts, finding the plan in an answer. Does not own: who is asked and how often (planner.ts), what makes a
  * plan impossible (validate.ts). Pure. What the past says is data with a heading of its own, and stands in the
@@ -65,7 +65,7 @@ export const planningRules = (
 How to plan:
 - Three to five broad tasks are mostly right. Never make more than eight.
 - What one member can answer at once is one task, with a complexity below 0.3. Everything else has a complexity of 0.3 to 1, and more than one task.
-- Whoever has a task sees its description, and what came of the tasks it depends on. Write each description so that nothing else is needed.
+- The member with a task sees its description and the results of the tasks it depends on. Write each description so that nothing else is needed.
 - A task depends on another only if it needs what that one puts out. Tasks that depend on nothing are worked on at the same time.
 - Make no task that only puts together, sums up or presents what the others have found: that is done when all of them have ended.
 - Leave out every field about which you have nothing to say.
@@ -76,7 +76,7 @@ ${roles.map(toldRole).join('\n')}`
 const toldRole = ({ name, description, input }: ListedRole): string =>
   `- ${name}${description === '' ? '' : `: ${description}`}${input === undefined ? '' : ` Its tasks need an input that fits ${JSON.stringify(input)}`}`
 
-/** The question as whoever plans reads it. */
+/** The question as the planner reads it. */
 export const toldQuestion = ({ question, advice }: PlanQuestion): string =>
   [asText(question), ...(advice === undefined ? [] : [toldAdvice(advice)])].join('\n\n')
 

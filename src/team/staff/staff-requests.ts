@@ -1,26 +1,26 @@
 /**
- * Wishes: reading what a member, the lead or somebody outside says when it wants somebody to join or to leave. What a
+ * Staff requests: reads what a member, the lead or an operator asks for: a recruit or a retirement. What a
  * model says may be anything. Pure.
  *
- * Owns: what is wrong with a wish, everything at once; what it says by leaving things out. Does not own: whether it is
- * granted (recruiting.ts, retiring.ts).
+ * Owns: all problems of a request; what it says by leaving things out. Does not own: whether it is
+ * granted (recruitment.ts, retirement.ts).
  */
 import { described, hasNames, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { RecruitWish, RetireWish } from '../../agent/index.ts'
 import type { Estimate } from '../plan/plan.ts'
 import type { Join } from '../schedule/task-graph.ts'
 
-/** A wish for somebody, as it can be decided. */
+/** A recruit request, ready to be decided. */
 export interface ReadRecruit {
   readonly description: string
-  /** Undefined: nobody said. */
+  /** Undefined: not given. */
   readonly role: string | undefined
   readonly parent: string | undefined
   readonly join: Join
   readonly estimate: Estimate | undefined
 }
 
-/** A wish that somebody leave, as it can be decided. */
+/** A retire request, ready to be decided. */
 export interface ReadRetire {
   readonly member: string
   readonly mode: 'graceful' | 'force'
@@ -35,7 +35,7 @@ export type Read<W> =
 /** The longest name of a role; it is part of an id. */
 const longestRole = 200
 
-/** Reads a wish for somebody. `own`: the task of the member who asks. `isTask`: whether there is such a task. */
+/** Reads a recruit request. `own`: the task of the member who asks. `isTask`: whether there is such a task. */
 export function readRecruit(
   given: RecruitWish,
   own: string | undefined,
@@ -88,7 +88,7 @@ function estimateProblems(estimate: unknown): string[] {
   })
 }
 
-/** Reads a wish that somebody leave. */
+/** Reads a retire request. */
 export function readRetire(given: RetireWish): Read<ReadRetire> {
   const said: unknown = given
   if (!isObject(said))

@@ -1,8 +1,8 @@
 /**
- * Joining: somebody is on the team from now on, with a task; in the task graph, in the directory and in the journal.
+ * Admission: adds a member with its task to the task graph, the directory and the journal.
  *
- * Owns: that all three know it, in one order. Does not own: who may join (recruiting.ts), who leaves for whom
- * (retiring.ts), what the plan says (../plan).
+ * Owns: that all three know it, in one order. Does not own: who may join (recruitment.ts), who leaves for whom
+ * (retirement.ts), what the plan says (../plan).
  */
 import { asText } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
@@ -12,8 +12,8 @@ import { gateOfTask, oversightOf } from '../plan/task-oversight.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import type { Directory } from './directory.ts'
 
-/** Takes in whoever has this task. */
-export function joins(
+/** Adds the member of this task. */
+export function addMember(
   ctx: Context,
   directory: Directory,
   { id, member, role: { role, resolved }, recruit, attempts }: Entry,

@@ -1,24 +1,24 @@
 /**
- * Retiring: whether somebody leaves, when, and what becomes of its task (spec team R-8b).
+ * Retirement: whether a member leaves, when, and what becomes of its task (spec team R-8b).
  *
- * Owns: the order of the questions, handing a task over. Does not own: reading a wish (wishes.ts), policies and humans
- * (permission.ts), stopping whoever works (../work).
- * Holds: K7: a task ends once, whoever has it: whoever is done before its stop arrives is done. Nobody comes back, and
+ * Owns: the order of the questions, handing a task over. Does not own: reading a request (staff-requests.ts), policies
+ * and humans (permission.ts), stopping a worker (../schedule).
+ * Holds: K7: a task ends once, for any member: one done before its stop arrives is done. No member comes back, and
  * no id is used twice.
  */
 import { failure, meantInstead } from '../../core/index.ts'
 import type { Retired, RetireWish } from '../../agent/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
-import type { Speaker } from '../mail/command-handlers.ts'
+import type { CommandSender } from '../mail/command-handlers.ts'
 import { hasEnded, type Entry } from '../schedule/task-graph.ts'
-import { joins } from './joining.ts'
+import { addMember } from './admission.ts'
 import { permission } from './permission.ts'
-import type { StaffParts } from './recruiting.ts'
-import { readRetire, type ReadRetire } from './wishes.ts'
+import type { StaffParts } from './recruitment.ts'
+import { readRetire, type ReadRetire } from './staff-requests.ts'
 
-type Refused = Extract<Retired, { readonly retired: false }> & { readonly reason: StaffRefusal }
+type RefusedRetirement = Extract<Retired, { readonly retired: false }> & { readonly reason: StaffRefusal }
 
-export class Retiring {
+export class Retirement {
   readonly #parts: StaffParts
   /** Tasks whose member was made to leave once. */
   readonly #forced = new Set<string>()
@@ -28,7 +28,7 @@ export class Retiring {
   }
 
   /** Decides on a wish, and carries it out. `request`: the id of the word. Rejects only with `Cancelled`. */
-  async retire(given: RetireWish, speaker: Speaker, request: string): Promise<Retired> {
+  async retire(given: RetireWish, speaker: CommandSender, request: string): Promise<Retired> {
     const read = readRetire(given)
     if (!read.ok) return this.#refuse(request, nameIn(given), speaker, refusal('invalid', read.problems.join('; ')))
     const { wish } = read
@@ -58,7 +58,7 @@ export class Retiring {
     return { retired: true }
   }
 
-  #refusal({ member, mode }: ReadRetire): Refused | undefined {
+  #refusal({ member, mode }: ReadRetire): RefusedRetirement | undefined {
     const { directory, isClosed } = this.#parts
     if (isClosed()) return refusal('closed', 'the work of this team has ended')
     const entry = directory.get(member)
@@ -75,7 +75,7 @@ export class Retiring {
     return undefined
   }
 
-  #leave(wish: ReadRetire, { name }: Speaker, request: string): void {
+  #leave(wish: ReadRetire, { name }: CommandSender, request: string): void {
     const { ctx, graph, directory, work } = this.#parts
     const { member, mode, reason } = wish
     const { task, status, attempts } = directory.get(member)!
@@ -98,24 +98,24 @@ export class Retiring {
     if (!work.recall(entry, `"${member}" was retired${reason === undefined ? '' : `: ${reason}`}`, next)) next()
   }
 
-  /** Somebody new of the same role begins the task anew. */
+  /** A new member of the same role begins the task anew. */
   #handOver(entry: Entry): void {
     const { ctx, graph, directory, work } = this.#parts
     const { member: from, role, recruit } = entry
     entry.member = directory.newId(role.role, recruit !== undefined, (id) => graph.get(id) !== undefined)
     ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
-    joins(ctx, directory, entry)
+    addMember(ctx, directory, entry)
     work.advance()
   }
 
   #giveUp(entry: Entry): void {
-    const message = `"${entry.member}", who had this task, was retired, and nobody took it over`
+    const message = `"${entry.member}", who had this task, was retired without a replacement`
     this.#parts.work.settle(entry, 'failed', {
       failure: failure('worker.failed', message, 'rejected', { details: { member: entry.member } }),
     })
   }
 
-  #refuse(request: string, member: string, { name }: Speaker, answer: Refused): Refused {
+  #refuse(request: string, member: string, { name }: CommandSender, answer: RefusedRetirement): RefusedRetirement {
     this.#parts.ctx.emit({
       type: 'retire.refused',
       request,
@@ -128,7 +128,7 @@ export class Retiring {
   }
 }
 
-const refusal = (reason: StaffRefusal, message: string): Refused => ({ retired: false, reason, message })
+const refusal = (reason: StaffRefusal, message: string): RefusedRetirement => ({ retired: false, reason, message })
 
 const nameIn = (given: unknown): string => {
   const { member } = (given ?? {}) as { readonly member?: unknown }

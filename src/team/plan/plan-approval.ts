@@ -1,6 +1,6 @@
 /**
- * Consent: whether the team's policy and an approver let a plan be carried out, before any task begins (spec team R-16
- * for plans, C06, C89b).
+ * Plan approval: whether the team's policy and an approver let a plan be carried out, before any task begins (spec team
+ * R-16 for plans, C06, C89b).
  *
  * Owns: who is asked, what follows from the decision. Does not own: policies (../staff/policy.ts), approvals
  * (../../oversight), what makes a plan impossible (validate.ts).
@@ -15,7 +15,7 @@ import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Validated } from './validate.ts'
 
 /** What a team says of consent. */
-export interface ConsentOptions {
+export interface PlanApprovalOptions {
   readonly approvePlan?: boolean
   readonly policy?: TeamPolicy
   /** What holds for the team: where a human is in command, every plan is approved. */
@@ -23,7 +23,7 @@ export interface ConsentOptions {
 }
 
 /** What consent has come to. `again`: its planner is to make another plan, and is told this. */
-export type Consent =
+export type PlanApproval =
   | { readonly type: 'given'; readonly validated: Validated }
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'again'; readonly comment: string }
@@ -32,13 +32,13 @@ export type Consent =
  * Asks the policy, then an approver, if either is to be asked. `look` validates a plan that the approver has edited.
  * Rejects only with `Cancelled`.
  */
-export async function consentTo(
+export async function planApproval(
   ctx: Context,
-  { approvePlan = false, policy, oversight }: ConsentOptions,
+  { approvePlan = false, policy, oversight }: PlanApprovalOptions,
   validated: Validated,
   question: Json,
   look: (edited: Json) => Validated,
-): Promise<Consent> {
+): Promise<PlanApproval> {
   const { run, caller } = ctx.place
   const { verdict, reason } = await decide(ctx, [policy], {
     action: 'plan',
@@ -70,7 +70,7 @@ async function approved(
   first: Validated,
   reason: string | undefined,
   look: (edited: Json) => Validated,
-): Promise<Consent> {
+): Promise<PlanApproval> {
   let edited = first
   let why = ''
   const verdict = await review({
@@ -110,7 +110,7 @@ async function approved(
   return refused(ctx, first, refusalFailure(refusalOf({ kind: 'plan', why }, verdict), verdict))
 }
 
-function refused(ctx: Context, { warnings }: Validated, what: Failure): Consent {
+function refused(ctx: Context, { warnings }: Validated, what: Failure): PlanApproval {
   ctx.emit({ type: 'plan.rejected', problems: [what.message], warnings, repair: false })
   return { type: 'refused', failure: what }
 }

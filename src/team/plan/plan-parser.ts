@@ -1,5 +1,5 @@
 /**
- * Reading a plan: from what a planner has given, whatever that is, to tasks whose fields have the types they should
+ * Plan parser: from any output of a planner to tasks whose fields have the types they should
  * have.
  *
  * Owns: the types of every field, what is cleaned without a word. Does not own: the names of the fields (fields.ts),
@@ -243,7 +243,7 @@ function strategyOf(given: unknown, notes: Notes): TeamStrategy | undefined {
   if (word !== undefined && strategies.has(word)) return word as TeamStrategy
   if (word === undefined)
     notes.problems.push(`strategy is ${described(given)}, expected "parallel", "sequential" or "hybrid"`)
-  else notes.warnings.push(`nobody knows the strategy ${JSON.stringify(given)}: "hybrid" is taken`)
+  else notes.warnings.push(`unknown strategy ${JSON.stringify(given)}: "hybrid" is used`)
   return 'hybrid'
 }
 
