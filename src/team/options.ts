@@ -24,7 +24,7 @@ import type { BudgetOptions } from './budget/budget.ts'
 import type { Tolerance } from './schedule/failure-budget.ts'
 import type { UndoTask } from './schedule/rollback.ts'
 
-/** How a planned team is defined. */
+/** Options of `team()`. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
   // Identity and output
 
@@ -33,36 +33,36 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly description?: string
   /** Declared version. Default `1`. */
   readonly version?: string
-  /** What its answer must look like. One that does not makes it fail. */
+  /** Schema of the answer. An answer that does not fit fails the run. */
   readonly output?: Out
   readonly outputKey?: string
 
   // Members
 
-  /** What its own roles think with, and, where `planner` says nothing else, who plans. */
+  /** Model of the built-in roles and of the default planner. */
   readonly model?: ModelRef
-  /** Of its own roles. */
+  /** Tools of the built-in roles. */
   readonly tools?: ToolsLike
   /**
-   * Who does what kind of work. Beside a `model` there are always generalist, researcher, analyst, strategist and
-   * writer.
+   * Agents or instructions by kind of work. With a `model` these built-in roles are added: generalist, researcher,
+   * analyst, strategist and writer.
    */
   readonly roles?: Roles
   /** The role of tasks that name none. Default `generalist`. */
   readonly defaultRole?: string
-  /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
+  /** How many members the team may ever have. It bounds recruits only: a plan is never cut. Default 10. */
   readonly maxTeamSize?: number
   readonly recruit?: RecruitOptions
-  /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
+  /** Called after each ended task: it may recruit, retire, send mail and add tasks. */
   readonly lead?: Lead
 
   // Planning and order
 
-  /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
+  /** Splits a question into tasks: a plan, a function, an agent, or a model with instructions. Default: `model`. */
   readonly planner?: PlannerLike
   /**
-   * Without a planner, or if the planner makes only invalid plans, the whole question is one task.
-   * Default false: then the run fails with `plan.failed` or `plan.invalid`.
+   * Without a planner, or if the planner makes only invalid plans, the whole question is one task. Default false: then
+   * the run fails with `plan.failed` or `plan.invalid`.
    */
   readonly fallback?: boolean
   /**
@@ -70,29 +70,32 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
    * or ask for another. Default false.
    */
   readonly approvePlan?: boolean
-  /** How a plan is carried out. Default: by its shape. */
+  /** How a plan is carried out. Default: chosen by the shape of the plan. */
   readonly route?: TeamRoute
   readonly routing?: RouteHints
-  /** In which order. Default: what advice of more than 0.8 says (`memory`, `advisor`), else the plan, else `hybrid`. */
+  /**
+   * The order of tasks. Default: advice with a confidence above 0.8 (`memory`, `advisor`), else the plan, else
+   * `hybrid`.
+   */
   readonly strategy?: TeamStrategy
-  /** How many work at once. Default: what the plan says, else 5. */
+  /** How many members work at once. Default: the plan's number, else 5. */
   readonly concurrency?: number
 
   // Failures
 
   /**
    * Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0.
-   * Default 50: exactly half is tolerated. At 100 it is never given up for their number. Tasks that are added later
+   * Default 50: exactly half is tolerated. At 100 the plan is never given up by number. Tasks that are added later
    * count when they fail, and make no more failures tolerable.
    */
   readonly tolerance?: Tolerance
-  /** At so many failed tasks it is given up, whatever `tolerance` says. */
+  /** The plan is given up at this number of failed tasks, for any `tolerance`. */
   readonly maxFailures?: number
   /**
-   * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`.
-   * Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never sooner than the other side asked for. `{
-   * backoffMs: 0 }`: no waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model
-   * calls do, the task is not tried again.
+   * Retries of a task with a transient failure: `{ attempts, backoffMs, maxBackoffMs, jitter }`. Default: 3 attempts in
+   * all, 1 s doubling up to 30 s with jitter, and never sooner than the other side asked for. `{ backoffMs: 0 }`: no
+   * waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model calls do, the task is
+   * not tried again.
    */
   readonly retry?: RetryPolicy
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
@@ -108,50 +111,52 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   // Mail and policy
 
   readonly mailbox?: MailboxOptions
-  /** Decides on mail, recruits and plans. Default: everything is allowed. */
+  /** Decides on mail, recruits and plans. Default: all are allowed. */
   readonly policy?: TeamPolicy
 
   // Result
 
-  /** Makes the answer of what came of the tasks. Default: they stand one after the other, each under its heading. */
+  /**
+   * Makes the answer from the results of the tasks. Default: the results one after the other, each under its heading.
+   */
   readonly synthesize?: Synthesizer
   readonly synthesis?: SynthesisOptions
 
   // Learning
 
-  /** What it remembers of earlier runs of a session. Default: nothing. `true`: what Reeve keeps in its own store. */
+  /** Remembers earlier runs of a session. `true`: kept in the store of the runtime. Default: none. */
   readonly memory?: TeamMemory | true
   /**
-   * Says what the past says about a question: a function, or how Reeve's own goes about it. Default: Reeve's own, where
-   * there is a `memory`. A function is asked without a memory, too.
+   * Gives advice from earlier runs: a function, or options of the built-in advisor. Default: the built-in one if there
+   * is a `memory`. A function is called without a memory too.
    */
   readonly advisor?: Advisor | AdvisorOptions
 
   // Limits and oversight
 
-  /** What its tasks may use. Default: no limit of its own. */
+  /** Tokens or dollars that the tasks may use together. Default: no limit of its own. */
   readonly budget?: BudgetOptions
-  /** Hard limits of it and everything below it. Default: none of its own. */
+  /** Hard limits of the team and all its workers. Default: none of its own. */
   readonly limits?: Limits
   /**
-   * How closely humans look: which tasks they approve before they begin, whose results they see, who is asked. Default:
-   * only what tools, edges and tasks ask for themselves.
+   * Human oversight: which tasks need an approval, which results are reviewed, who is asked. Default: only what tools,
+   * edges and tasks require themselves.
    */
   readonly oversight?: Oversight
-  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  /** Assesses its own result: a function of the output and the brief. Default: none. */
   readonly assess?: Exclude<Assess, 'report'>
 }
 
-/** What becomes of tasks whose dependencies do not come. */
+/** What becomes of a task whose dependencies fail or stall. */
 export interface DependencyOptions {
-  /** Default `tolerate`: it goes on without, and is told so. */
+  /** Default `tolerate`: the task goes on without the result, and is told so. */
   readonly policy?: DependencyPolicy
   /**
-   * Milliseconds of working time without any progress among what a task waits for; then it has failed. Default 360,000;
-   * 0: no limit.
+   * Milliseconds of working time without progress among the dependencies; then the task has failed. Default 360,000; 0:
+   * no limit.
    */
   readonly timeoutMs?: number
-  /** A task is given what came of all tasks that have ended, not only of those it depends on. Default false. */
+  /** A task gets the results of all ended tasks, not only of its dependencies. Default false. */
   readonly passAll?: boolean
 }
 

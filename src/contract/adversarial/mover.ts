@@ -1,6 +1,6 @@
 /**
  * The adversarial mover: it keeps the mover contract in the worst way. A wake-up is lost, comes late, comes twice, and
- * comes to whichever process it likes; a process is told that nobody waits for its answer any more.
+ * comes to any process; a process is told that no caller waits for its answer any more.
  *
  * Owns: the weather between processes. Does not own: what a wake-up leads to (engine/host).
  */
@@ -11,7 +11,7 @@ import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 interface MoverWeather {
   readonly lost: number
   readonly doubled: number
-  /** Of the moves: whoever ordered them leaves before they are done. */
+  /** Of the moves: their caller leaves before they are done. */
   readonly left: number
   /** A wake-up comes after at most so many milliseconds. */
   readonly lateMs: number

@@ -167,7 +167,7 @@ export class AdversarialStore implements Store {
     }
   }
 
-  /** Another process takes the run over from whoever held it under this epoch, and lets it go after a while. */
+  /** Another process takes the run over from the holder of this epoch, and lets it go after a while. */
   async #steal(run: RunId, epoch: number): Promise<void> {
     const isIts = ({ epoch: now }: ClaimCandidate): boolean => now === epoch
     const taken = this.#theirs.has(run) ? [] : await this.below.claim([run], isIts)
@@ -243,7 +243,7 @@ export class AdversarialStore implements Store {
         asked: (question) => asked.has(question),
       }
     } catch {
-      // It cannot be read: whoever reads it is told by the store.
+      // It cannot be read: the store says so to its readers.
       return past
     }
   }
@@ -283,7 +283,7 @@ export class AdversarialStore implements Store {
     try {
       return await this.#ask('read', 'unread', async () => {
         // The store below counts from when it is asked. What has come in since for a run that was begun meanwhile would
-        // be told to nobody.
+        // be told to no process.
         for (const run of this.#newcomers) if (!given.has(run)) given.set(run, { lastRow: 0 })
         this.#newcomers.clear()
         const { rows, others } = await this.below.unread(given)

@@ -12,8 +12,8 @@ export interface Weather {
   /** That a commit takes ten times as long. */
   readonly slow: number
   /**
-   * That the store fails before anything is written or read. Whoever asked from outside is asked for again; whatever is
-   * tried again in the host comes from the host.
+   * That the store fails before anything is written or read. Calls from outside are repeated here, those of the host by
+   * the host.
    */
   readonly failing: { readonly commit: number; readonly claim: number; readonly lease: number; readonly read: number }
   /** That news comes much later, and that it is said twice. */

@@ -4,7 +4,7 @@ import type { RunId } from '../../core/index.ts'
 import { registerAgents, startRequest } from '../../runtime/index.ts'
 import type { Stage } from './stage.ts'
 
-/** Registers an agent with everybody whom it can reach, and begins a run of it. */
+/** Registers an agent with all agents that it can reach, and begins a run of it. */
 export async function begin(stage: Stage, root: Agent): Promise<RunId> {
   const registry = registerAgents([root], [], 'move')
   stage.agents.push(...reachableAgents([root]).map(({ name }) => registry.find(name)!))

@@ -1,7 +1,7 @@
 /**
  * Contract: what a planned team needs of an engine (K3, K6, K8): workers that begin when others have ended, words
- * between members and their leader, a stop for everybody; with a kill in the middle nothing is done twice, and the team
- * tells the same of itself.
+ * between members and their leader, a stop for all; with a kill in the middle nothing is done twice, and the team tells
+ * the same of itself.
  */
 import assert from 'node:assert/strict'
 import { agent, teammate, type Agent } from '../../agent/index.ts'

@@ -150,7 +150,7 @@ export async function ended(ctx: Context, id: OpId | ActivationId): Promise<Outc
   return (await ctx.next(id as OpId)).outcome
 }
 
-/** A question that anybody outside may answer. */
+/** A question that any caller outside may answer. */
 export const question = (
   id: string,
 ): { as: { type: 'interrupt.raised'; id: string; question: Json; path: readonly string[] } } => ({

@@ -5,7 +5,7 @@ import type { ClaimCandidate } from '../../engine/store.ts'
 import { root, run, stepped, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
-const everybody = (): boolean => true
+const anyAgent = (): boolean => true
 
 /** Runs that were lost so often with a process that died. Returns the one that found it out last. */
 async function lose(stage: StoreStage, losses: Readonly<Record<string, number>>): Promise<StoreProcess> {
@@ -123,7 +123,7 @@ export const claimCases: readonly StorePlay[] = [
         })
         const won = await Promise.all(
           all.map(async (each) =>
-            each.store.claim(byName ? ids : { drives: everybody, lossesBelow: 2, limit: 100 }, everybody),
+            each.store.claim(byName ? ids : { drives: anyAgent, lossesBelow: 2, limit: 100 }, anyAgent),
           ),
         )
         assert.deepEqual(won.flatMap((each) => each.map(({ run: { id } }) => id)).sort(), ids.toSorted())
@@ -173,21 +173,21 @@ export const claimCases: readonly StorePlay[] = [
       // of one kind the oldest come first; kinds may come one after the other
       assert.deepEqual(await asked(({ agent }) => agent === 'a'), ['x1', 'x2', 'x0'])
       assert.deepEqual(await asked(({ agent, version }) => agent === 'b' && version === '1'), ['x4', 'x3'])
-      assert.deepEqual((await asked(everybody)).toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
+      assert.deepEqual((await asked(anyAgent)).toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
       assert.deepEqual(await asked(() => false), [])
       assert.deepEqual(await asked(({ agent }) => agent === 'a', 2), ['x1', 'x2'])
       // the same, asked without a claim
       const { reader } = a.store
       assert.deepEqual(await reader.ready(({ agent }) => agent === 'a', 100), ['x1', 'x2', 'x0'])
       assert.deepEqual(await reader.ready(({ agent }) => agent === 'a', 2), ['x1', 'x2'])
-      assert.deepEqual([...(await reader.ready(everybody, 100))].toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
-      assert.deepEqual([(await reader.ready(everybody, 4)).length, await reader.ready(() => false, 100)], [4, []])
-      const got = await a.store.claim({ ...ready, drives: ({ agent }) => agent === 'a', limit: 2 }, everybody)
+      assert.deepEqual([...(await reader.ready(anyAgent, 100))].toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
+      assert.deepEqual([(await reader.ready(anyAgent, 4)).length, await reader.ready(() => false, 100)], [4, []])
+      const got = await a.store.claim({ ...ready, drives: ({ agent }) => agent === 'a', limit: 2 }, anyAgent)
       assert.deepEqual(
         got.map(({ run: { id } }) => id),
         ['x1', 'x2'],
       )
-      const rest = await a.store.claim({ ...ready, drives: ({ agent }) => agent === 'a', limit: 2 }, everybody)
+      const rest = await a.store.claim({ ...ready, drives: ({ agent }) => agent === 'a', limit: 2 }, anyAgent)
       assert.deepEqual(
         rest.map(({ run: { id } }) => id),
         ['x0'],
@@ -209,7 +209,7 @@ export const claimCases: readonly StorePlay[] = [
         limit = 9,
       ): Promise<readonly string[]> => {
         const seen: string[] = []
-        await a.store.claim({ drives: everybody, limit, ...wanted }, ({ id }) => {
+        await a.store.claim({ drives: anyAgent, limit, ...wanted }, ({ id }) => {
           seen.push(id)
           return false
         })
@@ -220,7 +220,7 @@ export const claimCases: readonly StorePlay[] = [
         [await ids({ lossesFrom: 2 }, 1), await ids({ lossesFrom: 3 }), await ids({ lossesFrom: 4 })],
         [['x2'], ['x3'], []],
       )
-      const [claimed] = await a.store.claim({ drives: everybody, limit: 1, lossesFrom: 2 }, everybody)
+      const [claimed] = await a.store.claim({ drives: anyAgent, limit: 1, lossesFrom: 2 }, anyAgent)
       assert.deepEqual([claimed?.run.id, claimed?.run.losses, claimed?.run.owner], ['x2', 2, null])
     },
   },
@@ -231,7 +231,7 @@ export const claimCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.begin(one, { owner: null, input: { n: 1 } })
       assert.deepEqual(await a.ready(), [one])
-      const [claimed] = await a.store.claim({ drives: everybody, lossesBelow: 2, limit: 1 }, everybody)
+      const [claimed] = await a.store.claim({ drives: anyAgent, lossesBelow: 2, limit: 1 }, anyAgent)
       const birth = claimed?.past.lastEvent(root(one))
       assert.deepEqual(birth?.type === 'activation.started' ? birth.input : undefined, { n: 1 })
       assert.deepEqual(await a.ready(), [])

@@ -1,5 +1,5 @@
 /**
- * Store contract: what becomes of a post. Answers compete for one row, the first one wins; nobody posts to who is over.
+ * Store contract: what becomes of a post. Answers compete for one row, the first one wins; an ended run takes no post.
  */
 import assert from 'node:assert/strict'
 import type { PostResult } from '../../engine/index.ts'

@@ -51,7 +51,7 @@ export const readCases: readonly StorePlay[] = [
         [(await reader.summary(ids[0]!))?.status, await reader.summary(run('none'))],
         ['running', undefined],
       )
-      // told to pause, and nobody has read it
+      // told to pause, and still unread
       await a.commit((draft) => draft.command(ids[4]!, '!pause:1'))
       assert.equal((await reader.summary(ids[4]!))?.status, 'pausing')
     },

@@ -1,4 +1,4 @@
-/** Store contract: runs that nobody goes on with until somebody says so, and what operators have said to them. */
+/** Store contract: runs that no process continues until an operator says so, and their unread commands. */
 import assert from 'node:assert/strict'
 import { failure } from '../../core/index.ts'
 import { codeFor } from '../../engine/index.ts'

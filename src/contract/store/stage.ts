@@ -45,7 +45,7 @@ export interface OpenStoreOptions {
 
 /** One store that was empty at first. */
 export interface StorePlace {
-  /** Opens it as a process of its own does. Of a store that nobody else can open: once. */
+  /** Opens it as a process of its own does. Of a store for one process: once. */
   open(options: Required<Pick<OpenStoreOptions, 'clock' | 'lossLimit'>> & OpenStoreOptions): Now<Store>
   /**
    * The process that has opened this store dies: nothing of it is released, and another process finds that it is dead
@@ -90,7 +90,7 @@ export interface SeededRun {
   readonly version?: string
   readonly at?: number
   readonly caller?: Caller
-  /** Default: the process that writes it. Null: nobody. */
+  /** Default: the process that writes it. Null: no owner. */
   readonly owner?: string | null
   readonly input?: Json
 }

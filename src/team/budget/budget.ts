@@ -1,10 +1,9 @@
 /**
- * The budget of a team: what tasks are expected to use is set aside before they begin (spec team R-20). Pure but for
- * being written to.
+ * The budget of a team: the estimate of a task is reserved before it begins (spec team R-20). Pure but for being
+ * written to.
  *
- * Owns: the options, the ledger, the marks at 50, 80 and 100 percent. Does not own: what becomes of the work when it is
- * used up (spending.ts), the hard limit of the tree, which the engine's account keeps call by call, whatever was
- * estimated.
+ * Owns: the options, the ledger, the marks at 50, 80 and 100 percent. Does not own: what happens when it is used up
+ * (spending.ts), the hard limit of the tree, which the engine's account keeps call by call, whatever was estimated.
  * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a
  * call of unknown usage counts at the estimate, and is shown as unknown.
  */
@@ -12,27 +11,27 @@ import { totalUsage, type Usage } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
 import type { Estimate } from '../plan/plan.ts'
 
-/** What a team may use, for its tasks and recruits together. */
+/** The budget of a team, for its tasks and recruits together. */
 export interface BudgetOptions {
   /** Tokens, input and output together. Default: any number. */
   readonly tokens?: number
   /** US dollars. Default: any number. Refused at build for a model without a known price. */
   readonly usd?: number
   /**
-   * `hard` (default): a task that does not fit waits until others have used less than was set aside for them; it is
-   * refused, and has failed, as soon as it cannot fit any more. Except with `onExhausted: 'ask'` it is also a limit of
-   * the whole tree, so that a model call that would go beyond it is not made. `soft`: it begins, with a warning.
+   * `hard` (default): a task that does not fit waits until others use less than was reserved for them. It fails as soon
+   * as it can never fit. Except with `onExhausted: 'ask'` the budget also limits the whole tree: a model call beyond it
+   * is not made. `soft`: the task begins, with a warning.
    */
   readonly mode?: 'hard' | 'soft'
   /**
-   * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is
-   * under way ends, and the results so far are answered. `abort`: everything is stopped; so it is when a task
-   * cannot fit any more. `ask`: a human says how much more there is, and what cannot fit waits for it; what is under
-   * way goes on, also beyond the limit. An answer that is no number above 0 means no more: then as with `synthesise`.
+   * What happens when a hard budget is used up. `synthesise` (default): no task begins any more, running tasks end, and
+   * the results so far make the answer. `abort`: all work is stopped, also when a task can never fit. `ask`: a human
+   * grants more; tasks that do not fit wait for the answer, and running tasks go on beyond the limit. An answer that is
+   * not a number above 0 grants nothing: then as with `synthesise`.
    */
   readonly onExhausted?: 'synthesise' | 'abort' | 'ask'
   /**
-   * What a task is expected to use that does not say so itself; not more than the whole. Default: nothing is set aside.
+   * The estimate of a task without one; at most the whole budget. Default: nothing is reserved.
    */
   readonly perTask?: Estimate
 }
@@ -42,17 +41,17 @@ export type Counted = 'tokens' | 'usd'
 /** So much of each. */
 export type Amounts = Readonly<Record<Counted, number>>
 
-/** Why something does not fit. */
+/** Why a task does not fit. */
 export interface Shortage {
   readonly of: Counted
   readonly limit: number
   readonly spent: number
   readonly reserved: number
-  /** What was wanted. 0: nothing is left, whatever is wanted. */
+  /** The estimate that was wanted. 0: nothing is left. */
   readonly wanted: number
 }
 
-/** A mark that was reached. */
+/** A mark of the budget that was reached. */
 export interface Crossing {
   readonly of: Counted
   readonly percent: 50 | 80 | 100
@@ -60,11 +59,11 @@ export interface Crossing {
   readonly limit: number
 }
 
-/** Where a budget stands. */
+/** The state of a budget. */
 export interface BudgetState {
   readonly limits: Partial<Amounts>
   readonly spent: Amounts
-  /** Set aside for those at work. */
+  /** Reserved for running tasks. */
   readonly reserved: Amounts
   /** Calls of unknown usage. */
   readonly unknown: number

@@ -65,8 +65,8 @@ export class Spending {
   }
 
   /**
-   * Why a member expected to use this will never have room; undefined if there may be. For those who are
-   * not at work yet. The requester's own reservation is not counted on.
+   * Why a member expected to use this will never have room; undefined if there may be. For those who are not at work
+   * yet. The requester's own reservation is not counted on.
    */
   refusal(estimate: Estimate | undefined, asker?: string): Failure | undefined {
     const budget = this.#budget

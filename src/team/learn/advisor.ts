@@ -1,6 +1,6 @@
 /**
- * Advice: what earlier runs of a session say about how to go about a question (spec team 1.12, R-12). Pure, and seeded:
- * the same memory, question and numbers give the same advice.
+ * Advice: what earlier runs of a session suggest for a question (spec team 1.12, R-12). Pure, and seeded: the same
+ * memory, question and numbers give the same advice.
  *
  * Owns: the types, the rule. Does not own: what is remembered and where (memory.ts), how alike two questions are
  * (similarity.ts), when advice is asked for and obeyed (learning.ts).
@@ -9,7 +9,7 @@ import type { TeamStrategy } from '../../journal/index.ts'
 import type { Similarity } from '../../supervisor/index.ts'
 import type { Subtask } from '../plan/plan.ts'
 
-/** What is known of one kind of question. */
+/** The record of one kind of question. */
 export interface RememberedPlan {
   readonly question: string
   readonly strategy: TeamStrategy
@@ -19,7 +19,7 @@ export interface RememberedPlan {
   readonly successes: number
 }
 
-/** What became of a strategy. Sums over all its runs. */
+/** The record of a strategy. Sums over all its runs. */
 export interface StrategyRecord {
   readonly runs: number
   readonly successes: number
@@ -27,9 +27,9 @@ export interface StrategyRecord {
   readonly tokens: number
 }
 
-/** What is remembered of a session. */
+/** The memory of a session. */
 export interface Recollection {
-  /** The first of those that are alike enough counts. */
+  /** The first similar one counts. */
   readonly plans: readonly RememberedPlan[]
   readonly strategies: Readonly<Record<string, StrategyRecord>>
 }
@@ -41,28 +41,28 @@ export interface Advice {
   readonly confidence: number
   /** Subtasks that have worked before. */
   readonly subtasks?: readonly Subtask[]
-  /** The question of the earlier case it goes by. */
+  /** The question of the earlier case behind it. */
   readonly source?: string
   readonly warnings: readonly string[]
 }
 
 /**
- * Makes advice of what is remembered, or has none. `random` gives the same numbers whenever the same run asks again. A
- * recorded step; one that throws has no advice.
+ * Gives advice from memory, or none. `random` gives the same numbers when the same run asks again. A recorded step; one
+ * that throws has no advice.
  */
 export type Advisor = (recollection: Recollection, question: string, random: () => number) => Advice | undefined
 
-/** How Reeve's own advisor advises. */
+/** Options of the built-in advisor. */
 export interface AdvisorOptions {
   /**
-   * How much alike two questions are, 0 to 1; asked in a recorded step. Default: 1 if they are equal but for case, else
-   * the words in common by those of the longer one.
+   * Similarity of two questions, 0 to 1; called in a recorded step. Default: 1 if they are equal but for case, else the
+   * words in common by those of the longer one.
    */
   readonly similarity?: Similarity
-  /** How often, from 0 to 1, it tries the strategy that was used least, where no earlier case is alike. Default 0.1. */
+  /** How often, 0 to 1, it tries the least used strategy if no earlier case is similar. Default 0.1. */
   readonly explore?: number
   /**
-   * How much success counts against speed, 0 to 1. Below 0.3 it always says `parallel`, above 0.8 always `sequential`.
+   * Weight of success against speed, 0 to 1. Below 0.3 it always says `parallel`, above 0.8 always `sequential`.
    * Default 0.7.
    */
   readonly accuracy?: number
@@ -108,8 +108,8 @@ const patterns: readonly {
 export const overrides = ({ confidence }: Advice): boolean => confidence > overridesAbove
 
 /**
- * Reeve's own advisor. Pure. `alike`: how much each remembered question is like this one. Draws one number where none
- * is alike enough.
+ * The built-in advisor. Pure. `alike`: the similarity of each remembered question. Draws one random number if none is
+ * similar enough.
  */
 export function advise(
   recollection: Recollection,

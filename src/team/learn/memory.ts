@@ -1,8 +1,8 @@
 /**
- * Memory: how the runs of a session have ended, for the advice of the next one (spec team 1.12, R-12).
+ * Memory: the ends of a session's runs, for advice in the next one (spec team 1.12, R-12).
  *
- * Owns: what is remembered and how much of it, asking a memory, reading what it says; the default
- * memory. Does not own: when it is asked and told (learning.ts).
+ * Owns: what is remembered and how much of it, asking a memory, reading what it says; the default memory. Does not own:
+ * when it is asked and told (learning.ts).
  * Holds: K3, K10: what a memory says is recorded. K6: an end is counted once, by its run. A memory that fails is a fact
  * (`memory.unavailable`) and never the failure of the work.
  */
@@ -22,7 +22,7 @@ import type { MemoryUnavailable, TeamStrategy } from '../../journal/index.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { strategies, type Recollection, type RememberedPlan, type StrategyRecord } from './advisor.ts'
 
-/** How a run has ended, for the memory. */
+/** The end of a run, for the memory. */
 export interface TeamEnd {
   /**
    * The run; of a team below another agent, its activation. The same end may be told again, after a crash or a cancel
@@ -34,7 +34,7 @@ export interface TeamEnd {
   readonly strategy: TeamStrategy
   /** Empty where there was no plan. */
   readonly subtasks: readonly Subtask[]
-  /** `aborted`: too much had failed. `cancelled`: also where its time was up. */
+  /** `aborted`: given up after too many failures. `cancelled`: also after a timeout. */
   readonly status: 'success' | 'partial' | 'aborted' | 'failed' | 'cancelled'
   /** From its beginning, waits for humans included. */
   readonly ms: number
@@ -42,15 +42,15 @@ export interface TeamEnd {
   readonly tokens: number
 }
 
-/** Whose memory it is. */
+/** The owner of a memory. */
 export interface MemoryScope {
   readonly session: string
   readonly team: string
 }
 
 /**
- * Where a team's memory is kept. Both are recorded steps, tried once, with 30 seconds each. Without a session neither
- * is called.
+ * A store for a team's memory. Both methods are recorded steps, tried once, with 30 seconds each. Without a session
+ * neither is called.
  */
 export interface TeamMemory {
   recall(question: string, scope: MemoryScope, io: StepIO): Recollection | Promise<Recollection>

@@ -1,6 +1,5 @@
 /**
- * The mailbox of a team: what was sent, who has it, what was given up (spec team 1.7, R-7). Pure but for being written
- * to.
+ * The mailbox of a team: sent, unread and dropped messages (spec team 1.7, R-7). Pure but for being written to.
  *
  * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and
  * goes out (message-router.ts), who is meant (recipients.ts). Below the bounds nothing is lost. A message costs the
@@ -13,30 +12,30 @@ import { Inbox } from './inbox.ts'
 
 /** The bounds of a mailbox. */
 export interface MailboxOptions {
-  /** How many messages are kept in all, read or not. Default 1,000. */
+  /** How many messages are kept in total, read or not. Default 1,000. */
   readonly maxMessages?: number
-  /** How many one inbox may hold unread. Default 200. */
+  /** How many unread messages one inbox may hold. Default 200. */
   readonly maxPerRecipient?: number
   /**
-   * What becomes of a message above a bound. `keep-newest-half` (default): everything is given up but the newest half
-   * of the bound, rounded down, the new one among them. `drop-oldest`: the oldest one is given up. `drop-newest`: the
-   * new one is refused (`full`); of several inboxes those that are full do without it.
+   * What happens to a message above a bound. `keep-newest-half` (default): all but the newest half of the bound,
+   * rounded down, is dropped; the new message is kept. `drop-oldest`: the oldest message is dropped. `drop-newest`: the
+   * new message is refused (`full`); with several recipients only the full inboxes miss it.
    */
   readonly overflow?: 'keep-newest-half' | 'drop-oldest' | 'drop-newest'
-  /** Bytes of the content of one message as JSON. Default 1 MiB. */
+  /** Largest content of one message, in bytes of JSON. Default 1 MiB. */
   readonly maxBytes?: number
-  /** How many messages a member may send. Default 0: no limit. */
+  /** How many messages one member may send. Default 0: no limit. */
   readonly quota?: number
   /**
-   * How many replies may go to and fro between members while nothing else comes of it, before it is taken for a
-   * livelock. Default 100; 0: no limit.
+   * How many replies members may exchange without other progress before this counts as a livelock. Default 100; 0: no
+   * limit.
    */
   readonly maxExchanges?: number
   /** Decides on each message of a member or an operator outside, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
 }
 
-/** The part of these options that is data, for a team's version. */
+/** The data part of these options, for a team's version. */
 export const mailboxData = ({ policy: _policy, ...data }: MailboxOptions = {}): Json => data
 
 /** Defaults (spec team 1.22). */
@@ -48,27 +47,27 @@ export const mailDefaults = {
   maxExchanges: 100,
 } as const
 
-/** For whom a message is. */
+/** The recipients of a message. */
 export interface Addressees {
-  /** Members who are there. */
+  /** Members on the team. */
   readonly recipients: readonly string[]
   /** The name or role it waits for, if no such member exists. */
   readonly waitsAs?: string
 }
 
-/** Mail was given up. */
+/** Dropped mail. */
 export interface Truncation {
-  /** In whose inbox; absent: of the whole mailbox. */
+  /** The owner of the inbox; absent: the whole mailbox. */
   readonly member?: string
-  /** The oldest that is kept there. */
+  /** The oldest message kept there. */
   readonly from?: number
-  /** How many were given up here. */
+  /** How many messages were dropped here. */
   readonly dropped: number
-  /** How many messages were ever given up, in an inbox or altogether; each counts once. */
+  /** How many messages were ever dropped, in an inbox or in total; each counts once. */
   readonly total: number
 }
 
-/** What became of a message. */
+/** The result of posting a message. */
 export type Posted =
   | {
       readonly accepted: true
@@ -141,8 +140,8 @@ export class Mailbox {
   }
 
   /**
-   * A member joins: gets the mail that waited for it, by id or by role. Nothing the second time, and nothing
-   * for those who have left.
+   * A member joins: gets the mail that waited for it, by id or by role. Nothing the second time, and nothing for those
+   * who have left.
    */
   join(
     member: string,

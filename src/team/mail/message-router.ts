@@ -109,8 +109,7 @@ export class PostRoom {
     this.#send(senderOf(speaker, heard), word, heard)
 
   /**
-   * Mail sent just before the end of an attempt may arrive after it, and is normal mail.
-   * False: this is no such thing.
+   * Mail sent just before the end of an attempt may arrive after it, and is normal mail. False: this is no such thing.
    */
   readonly late = (heard: ReceivedCommand): boolean => {
     const { word, from } = heard

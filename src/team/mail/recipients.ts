@@ -1,8 +1,7 @@
 /**
  * Recipients of mail: a member, all members of a role, or all others. Pure.
  *
- * Owns: reading `to`. Does not own: who is on the team (../staff/directory.ts), mail without a recipient
- * (mailbox.ts).
+ * Owns: reading `to`. Does not own: who is on the team (../staff/directory.ts), mail without a recipient (mailbox.ts).
  */
 import type { Directory } from '../staff/directory.ts'
 import { waitsAsRole, type Addressees } from './mailbox.ts'
@@ -25,8 +24,7 @@ export function addressOf(to: string): Address | undefined {
 }
 
 /**
- * Who that is now. `sender`: the member who writes; undefined if it is none. Mail to members gone for good is
- * dropped.
+ * Who that is now. `sender`: the member who writes; undefined if it is none. Mail to members gone for good is dropped.
  */
 export function addresseesOf(
   address: Address,

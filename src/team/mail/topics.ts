@@ -54,8 +54,8 @@ export class Topics {
   }
 
   /**
-   * What a consumer of these topics is told: all entries, but for those that only repeat a result they are
-   * given anyway.
+   * What a consumer of these topics is told: all entries, but for those that only repeat a result they are given
+   * anyway.
    */
   shown(topics: readonly string[], inputs: Readonly<Record<string, TaskInput>>): readonly ShownTopic[] {
     const isGiven = ({ task, entry }: TopicEntry): boolean =>

@@ -1,6 +1,5 @@
 /**
- * Plan parser: from any output of a planner to tasks whose fields have the types they should
- * have.
+ * Plan parser: from any output of a planner to tasks whose fields have the types they should have.
  *
  * Owns: the types of every field, what is cleaned without a word. Does not own: the names of the fields (fields.ts),
  * what makes a well-formed plan impossible (validate.ts). Pure. Fields that there are not are noted and passed over:

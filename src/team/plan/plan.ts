@@ -1,8 +1,8 @@
 /**
- * Plan: what a planner makes of a question: subtasks, who they are for, what they wait for.
+ * Plan: the subtasks of a question, their roles and their dependencies.
  *
  * Owns: the types and their defaults. Does not own: whether a plan makes sense (validate.ts), who makes one
- * (planner.ts), how it is carried out (../work). Spec team 1.2, 1.23.
+ * (planner.ts), how it is carried out (../schedule). Spec team 1.2, 1.23.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import type { OversightMode, RiskLevel } from '../../edge/index.ts'
@@ -14,16 +14,16 @@ export interface Estimate {
   readonly usd?: number
 }
 
-/** How a human is asked about one task. What the oversight of the team says goes before it, where that is stricter. */
+/** How a human is asked about one task. The team's oversight takes precedence where it is stricter. */
 export interface TaskApproval {
   /**
-   * Milliseconds. Default: what the oversight says, else 30 minutes; 0 or less: the deadline has passed at once;
-   * `never`: none, for critical risk only.
+   * Milliseconds. Default: that of the oversight, else 30 minutes; 0 or less: the deadline passes at once; `never`:
+   * none, for critical risk only.
    */
   readonly timeoutMs?: number | 'never'
   /**
-   * What a deadline does. Default: what the oversight says, else `reject`. `approve` is refused for what is sensitive,
-   * always requires an approval, or has high or critical risk.
+   * What a deadline does. Default: that of the oversight, else `reject`. `approve` is refused for sensitive tasks, for
+   * tasks that always require an approval, and for high or critical risk.
    */
   readonly onTimeout?: 'reject' | 'approve' | 'escalate'
 }
@@ -33,50 +33,50 @@ export interface Subtask {
   /** Unique in its plan. */
   readonly id: string
   readonly description: string
-  /** Default: the team's `defaultRole`. The place in `agentTypes`, where that names one, goes before it. */
+  /** Default: the team's `defaultRole`. A role named in `agentTypes` takes precedence. */
   readonly role?: string
-  /** Ids of the tasks that come before it. */
+  /** Ids of the tasks it depends on. */
   readonly dependencies?: readonly string[]
-  /** What becomes of it where one of them does not succeed: for all of them, or by id. Default: the team's. */
+  /** What happens if a dependency does not succeed: for all of them, or by id. Default: the team's. */
   readonly onMissing?: DependencyPolicy | Readonly<Record<string, DependencyPolicy>>
-  /** Topics to which it adds an entry, and those of which it needs one. */
+  /** Topics it adds an entry to, and topics it needs an entry of. */
   readonly produces?: readonly string[]
   readonly consumes?: readonly string[]
-  /** Its failure ends the plan, whatever else may fail. */
+  /** Its failure ends the plan, under any tolerance. */
   readonly critical?: boolean
-  /** What it does with the world, by an identifier: `publish_report`. Gates look at it. */
+  /** Identifier of its action in the world: `publish_report`. Approval gates check it. */
   readonly action?: string
-  /** How bad it is if it should not have been done. Default `medium`; `high` at least for what is sensitive. */
+  /** The harm of doing it wrongly. Default `medium`; at least `high` for a sensitive action. */
   readonly risk?: RiskLevel
   /**
-   * Whether the plan is worth nothing without it: then a human who does not approve of it ends the run. Default true;
-   * otherwise it is skipped.
+   * Whether the plan needs it: then a human's rejection ends the run. Default true; otherwise a rejected task is
+   * skipped.
    */
   readonly required?: boolean
-  /** A human approves of it before it begins, in every mode. Default false. */
+  /** A human approves it before it begins, in every mode. Default false. */
   readonly requiresApproval?: boolean
   /**
-   * How closely humans look at it and at everything below it; the stricter of this and what holds for its team counts.
+   * Oversight mode of the task and its workers; the stricter of this and the team's counts.
    */
   readonly mode?: OversightMode
-  /** A human sees its result before it counts. Default false. */
+  /** A human reviews its result before it counts. Default false. */
   readonly review?: boolean
   readonly approval?: TaskApproval
-  /** What it will use. A gate looks at `usd`. */
+  /** Its expected usage. Approval gates check `usd`. */
   readonly estimate?: Estimate
-  /** Tools that it will need, in all likelihood; part of the brief. */
+  /** Tools it probably needs; part of the brief. */
   readonly tools?: readonly string[]
   readonly toolParameters?: JsonObject
-  /** For a member with an `input` schema: what it takes. */
+  /** The input, for a member with an `input` schema. */
   readonly input?: Json
   /** `synthesis`: its output is the answer of the whole plan. */
   readonly taskType?: string
 }
 
-/** A plan, as planners give it. */
+/** A plan as a planner returns it. */
 export interface Plan {
   readonly subtasks: readonly Subtask[]
-  /** Roles by place in `subtasks`; a blank one says nothing. */
+  /** Roles by position in `subtasks`; a blank one is ignored. */
   readonly agentTypes?: readonly string[]
   /** 0 to 1. Default 0.5. */
   readonly complexity?: number

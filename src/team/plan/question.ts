@@ -1,5 +1,5 @@
 /**
- * The question of planning: what is asked, and who may be asked.
+ * The planning question, and the kinds of planners.
  *
  * Owns: these types. Does not own: how a planner is asked (source.ts), what becomes of the answer (planner.ts).
  */
@@ -11,20 +11,20 @@ import type { Advice } from '../learn/advisor.ts'
 import type { Plan } from './plan.ts'
 import type { ListedRole } from './roles.ts'
 
-/** What a planner is asked. */
+/** The input of a planner. */
 export interface PlanQuestion {
   readonly question: Json
   readonly roles: readonly ListedRole[]
-  /** What the past says. */
+  /** Advice from earlier runs. */
   readonly advice?: Advice
-  /** What was wrong with the plan before this one, or what a human has said of it. */
+  /** Problems of the previous plan, or a human's comment on it. */
   readonly problems?: readonly string[]
 }
 
 /**
- * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. The author of an
- * impossible plan is asked once more, with all its problems; a fixed plan is not. An agent
- * answers with a plan as a value or as JSON text.
+ * Splits a question into tasks: a fixed plan; a function, which is a recorded step; an agent; a model. The author of an
+ * impossible plan is asked once more, with all its problems; a fixed plan is not. An agent answers with a plan as a
+ * value or as JSON text.
  */
 export type PlannerLike =
   | Plan

@@ -1,8 +1,9 @@
 /**
- * Roles: who does what kind of work: an agent, or instructions and tools for the team's own model (spec team 1.3, R-3).
+ * Roles: the kinds of work, each with an agent, or instructions and tools for the team's own model (spec team 1.3,
+ * R-3).
  *
- * Owns: what may stand behind a role, the roles that every team with a model has, finding the one for a task. Does not
- * own: who is on the team (../staff). An unknown role is kept as a name, and the generalist does its work.
+ * Owns: the options of a role, the built-in roles of a team with a model, finding the role of a task. Does not own: who
+ * is on the team (../staff). An unknown role is kept as a name, and the generalist does its work.
  */
 import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import {
@@ -27,28 +28,27 @@ import {
 } from '../../edge/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
-/** What is behind a role, where it is not simply an agent. */
+/** Options of a role that is not simply an agent. */
 export interface RoleOptions {
-  /** What it is good for: planners choose by it. */
+  /** The work of this role: planners choose by it. */
   readonly description?: string
-  /** Who does this work. Default: the team's model, with these instructions and tools. */
+  /** The agent of this role. Default: the team's model, with these instructions and tools. */
   readonly agent?: Agent
   /** Added to the instructions of the member in this role. */
   readonly instructions?: string
-  /** The tools it may use, of those it has: names, or beginnings followed by `*`. Default: all. */
+  /** The allowed ones of its tools: names, or prefixes followed by `*`. Default: all. */
   readonly tools?: readonly string[]
   /** Hard limits of a member for one task in this role. */
   readonly limits?: Limits
   /**
-   * How closely humans look at the tasks of this role, and at everything below them; the stricter of this and what
-   * holds for the team counts.
+   * Oversight of the tasks of this role and their workers; the stricter of this and the team's counts.
    */
   readonly oversight?: Oversight
-  /** What it thinks with, instead of the team's model. */
+  /** Its model, instead of the team's. */
   readonly model?: ModelRef
 }
 
-/** Who does what kind of work. */
+/** Agents or role options by name of the role. */
 export type Roles = Readonly<Record<string, Agent | RoleOptions>>
 
 /** A role as a task has it. */
@@ -113,11 +113,11 @@ const names: NamesOf<RoleOptions> = {
   model: true,
 }
 
-/** A role as planners are told of it. */
+/** A role as shown to planners. */
 export interface ListedRole {
   readonly name: string
   readonly description: string
-  /** What it takes, where that is not a text. */
+  /** The schema of a typed input. */
   readonly input?: JsonSchema
 }
 
@@ -129,7 +129,7 @@ export class RoleBook {
   readonly #problems: string[] = []
   /** Whether a worker with the team's own model can be made; the reason against it is reported elsewhere, once. */
   readonly #mayMake: boolean
-  /** What of the roles is data, for the version of the team. */
+  /** The data part of the roles, for the team's version. */
   readonly data: Json
 
   constructor(team: string, roles: Roles | undefined, model: ModelRef | undefined, tools: ToolsLike | undefined) {
@@ -198,7 +198,7 @@ export class RoleBook {
     return [...new Set([...this.#byName.values()].map(({ agent: each }) => each))]
   }
 
-  /** As planners are told of them. */
+  /** The roles as shown to planners. */
   get list(): readonly ListedRole[] {
     return [...this.#byName.values()].map(({ resolved: name, description, agent: { inputSchema } }) => ({
       name,
@@ -208,8 +208,8 @@ export class RoleBook {
   }
 
   /**
-   * The worker for a role: its own, that of another word for it, the generalist. Undefined if there is none
-   * of them. Case and white space around it say nothing.
+   * The worker for a role: its own, that of another word for it, the generalist. Undefined if there is none of them.
+   * Case and white space around it say nothing.
    */
   find(role: string): RoleUse | undefined {
     const wanted = role.trim()
@@ -302,8 +302,8 @@ function toolsProblems(team: string, tools: ToolsLike | undefined): readonly str
 const longestName = 64
 
 /**
- * The name of a worker with the team's own model: `analysts_writer`. What would be too long ends in a digest,
- * so two roles are never called the same.
+ * The name of a worker with the team's own model: `analysts_writer`. What would be too long ends in a digest, so two
+ * roles are never called the same.
  */
 function ownName(team: string, role: string): string {
   const name = `${team}_${role}`

@@ -1,5 +1,5 @@
 /**
- * Routes: how a plan is carried out, as a pure function of the plan and what the caller says of it (spec team R-1).
+ * Routes: how a plan is carried out, as a pure function of the plan and the caller's hints (spec team R-1).
  *
  * Owns: the rule, its reasons. Does not own: what differs between the routes: `simple` is one worker with the question
  * as it is, whose answer stands; `team` offers models mail, help and topics; the scheduler is the same.
@@ -7,21 +7,21 @@
 import type { TeamRoute } from '../../journal/index.ts'
 import type { Plan, Subtask } from './plan.ts'
 
-/** What is known of the work besides its plan, and where the bounds are. */
+/** Hints on the work besides its plan, and the thresholds. */
 export interface RouteHints {
-  /** Members may be recruited while it goes on. */
+  /** Members may be recruited during the work. */
   readonly dynamic?: boolean
   /** Members talk to each other. */
   readonly communicating?: boolean
   /** Below this complexity one task without tools is simple. Default 0.3. */
   readonly simpleBelow?: number
-  /** More tasks than this are a team's work. Default 5. */
+  /** More tasks than this take the team route. Default 5. */
   readonly teamAbove?: number
-  /** Whether any dependency makes it a team's work. Default true. */
+  /** Whether any dependency takes the team route. Default true. */
   readonly dependenciesImplyTeam?: boolean
 }
 
-/** A route and why, one sentence each. */
+/** A route and its reasons, one sentence each. */
 export interface RouteChoice {
   readonly route: TeamRoute
   readonly reasons: readonly string[]

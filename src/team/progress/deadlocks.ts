@@ -71,8 +71,8 @@ export class Deadlocks {
   }
 
   /**
-   * Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while
-   * no member waits for mail.
+   * Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while no
+   * member waits for mail.
    */
   look(): void {
     if (this.#looking) return

@@ -3,8 +3,8 @@
  * (a loop). Pure but for being written to.
  *
  * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (the caller of
- * `moved`), what is done about it. Only replies count: mail of a member that has read since it last wrote. However
- * much a member sends unasked is a matter of quotas and bounds.
+ * `moved`), what is done about it. Only replies count: mail of a member that has read since it last wrote. However much
+ * a member sends unasked is a matter of quotas and bounds.
  */
 import { digestJson, type Json } from '../../core/index.ts'
 

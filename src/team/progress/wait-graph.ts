@@ -27,8 +27,8 @@ export interface Stuck {
 }
 
 /**
- * The tasks that can never go on; undefined if all can. A task not among them has ended: a wait for all of it
- * is over, a wait for any of it is in vain.
+ * The tasks that can never go on; undefined if all can. A task not among them has ended: a wait for all of it is over,
+ * a wait for any of it is in vain.
  */
 export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   const open = new Set(waiters.map(({ name }) => name))
@@ -54,8 +54,8 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
 }
 
 /**
- * A cycle among the stuck: walks from the first to the one it waits for, back to where it began if it can,
- * until one comes again, or none is left.
+ * A cycle among the stuck: walks from the first to the one it waits for, back to where it began if it can, until one
+ * comes again, or none is left.
  */
 function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
   const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))

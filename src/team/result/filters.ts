@@ -106,8 +106,8 @@ const be = 'is|are|was|were|could be|can be|has been|have been'
 const opening =
   "^[^\\p{L}\\p{N}]*(?:(?:sorry|unfortunately|apologies|regrettably|however)[^\\p{L}]+(?:but )?)*(?:(?:i|we)(?:['’](?:m|re)| am| are| was| were)? )?(?:currently |still )?"
 /**
- * Phrases that say that there is no result. What is said of others (`small firms are unable to
- * obtain credit`) is a result.
+ * Phrases that say that there is no result. What is said of others (`small firms are unable to obtain credit`) is a
+ * result.
  */
 const emptyTalk: readonly RegExp[] = [
   `${opening}(?:unable|not able) to (?:${verbs})\\b`,

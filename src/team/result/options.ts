@@ -16,27 +16,27 @@ import { isAgent, type Agent } from '../../agent/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
-/** A result, and what its task was. */
+/** A result with the description of its task. */
 export interface SynthesisResult extends TaskResult {
   readonly description: string
 }
 
-/** What an answer is made of. Copies. */
+/** The input of a synthesis. Copies. */
 export interface SynthesisInput {
   readonly question: Json
   /**
-   * Tasks that succeeded and have something to say: in the order of the plan, then recruits. Without lines that say
-   * nothing, and else whole.
+   * Tasks with a useful result: in the order of the plan, then recruits. Uninformative lines are removed; the rest is
+   * whole.
    */
   readonly results: readonly SynthesisResult[]
   /** Tasks of the plan that did not succeed. */
   readonly missing: readonly SynthesisResult[]
 }
 
-/** Has a model make the answer. */
+/** A model that makes the answer. */
 export interface ModelSynthesizer {
   readonly model: ModelRef
-  /** Its system text. Default: that it is to make one answer of what a team has found, and to say what is missing. */
+  /** Its system text. Default: make one answer of the team's results, and say what is missing. */
   readonly instructions?: string
 }
 
@@ -47,29 +47,28 @@ export interface ModelSynthesizer {
  */
 export type Synthesizer = ((input: SynthesisInput, io: StepIO) => Json | Promise<Json>) | Agent | ModelSynthesizer
 
-/** What is left out, and when no synthesis is needed. */
+/** What is filtered before the synthesis, and when none is needed. */
 export interface SynthesisOptions {
-  /** One plain result is the answer. Default true. */
+  /** A single plain result is the answer itself. Default true. */
   readonly verbatim?: boolean
-  /** Of results that say the same, one is used. Default true. */
+  /** Of equal results only one is used. Default true. */
   readonly dedupe?: boolean
   /**
-   * Results whose words are this much the same (0 to 1) say the same. Default 0.92; 1: only the same texts do. Nothing
-   * is the same without `dedupe`.
+   * The word similarity (0 to 1) above which results are equal. Default 0.92; 1: only identical texts. Unused without
+   * `dedupe`.
    */
   readonly similarAbove?: number
-  /** Lines that say that there is no information are left out. Default true. */
+  /** Lines without information are left out. Default true. */
   readonly dropUninformative?: boolean
   /**
-   * The output of a task that was to put everything together is the answer, if it has at least 100 characters. Default
-   * true.
+   * The output of the plan's synthesis task is the answer, if it has at least 100 characters. Default true.
    */
   readonly useSynthesisTask?: boolean
-  /** How many characters of each result an agent or a model is shown. Default 4,000. */
+  /** How many characters of each result an agent or a model sees. Default 4,000. */
   readonly maxCharacters?: number
 }
 
-/** What a team says of its answer. */
+/** The answer options of a team. */
 export interface AnswerOptions {
   readonly name: string
   readonly synthesize?: Synthesizer

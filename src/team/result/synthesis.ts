@@ -3,9 +3,8 @@
  *
  * Owns: the order: one result verbatim, the synthesis task, the configured synthesis, the results one after the other.
  * Does not own: the options (options.ts), what is left out before (filters.ts), the words (material.ts).
- * Holds: K6: a synthesis is asked for once, also over a crash: a recorded step, a worker, a model's call. An
- * answer is never lost because the last of them failed, for any reason; and no synthesis is asked for without
- * to say.
+ * Holds: K6: a synthesis is asked for once, also over a crash: a recorded step, a worker, a model's call. An answer is
+ * never lost because the last of them failed, for any reason; and no synthesis is asked for without to say.
  */
 import {
   asText,
@@ -123,8 +122,8 @@ function nothingSaid(succeeded: readonly DropReason[]): { readonly message: stri
 }
 
 /**
- * The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and
- * no synthesis is configured. As its member gave it.
+ * The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and no
+ * synthesis is configured. As its member gave it.
  */
 function verbatimOf(
   { options, schema }: Synthesis,

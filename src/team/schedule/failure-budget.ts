@@ -4,10 +4,10 @@
  *
  * Owns: the rule. Does not own: what a failure is (outcome-mapping.ts, readiness.ts), what becomes of the work then
  * (scheduler.ts). What counts: tasks that failed, timed out, were denied, were refused by the budget, said of
- * themselves that they did not succeed. What does not: tasks that were skipped or called off, work that went to
- * another member, and, unless `recruit.countFailures`, recruits. The number of tasks is that of the plan as it was
- * admitted: tasks that are added later count when they fail, and make no more failures tolerable; where a human removes
- * tasks, the number is that of those that are left.
+ * themselves that they did not succeed. What does not: tasks that were skipped or called off, work that went to another
+ * member, and, unless `recruit.countFailures`, recruits. The number of tasks is that of the plan as it was admitted:
+ * tasks that are added later count when they fail, and make no more failures tolerable; where a human removes tasks,
+ * the number is that of those that are left.
  */
 import { failure, type Failure } from '../../core/index.ts'
 import type { PlanAborted } from '../../journal/index.ts'

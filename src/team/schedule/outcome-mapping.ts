@@ -76,8 +76,8 @@ function unsuccessful(output: Readonly<Record<string, Json>>): End {
 }
 
 /**
- * A human's no to a member's work, or a missed deadline, as its failure tells: the same as if its task had
- * been looked at here.
+ * A human's no to a member's work, or a missed deadline, as its failure tells: the same as if its task had been looked
+ * at here.
  */
 export function refusalIn({
   code,
@@ -90,8 +90,8 @@ export function refusalIn({
 }
 
 /**
- * The end of a task that a human rejected, or that was not decided in time. Without a task that is required the
- * plan is worth nothing; a recruit was never required.
+ * The end of a task that a human rejected, or that was not decided in time. Without a task that is required the plan is
+ * worth nothing; a recruit was never required.
  */
 export function refusedBy(
   { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,

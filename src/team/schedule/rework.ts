@@ -1,6 +1,6 @@
 /**
- * Rework: an approver wants a task's inputs changed: the tasks before it begin again, and are told why
- * (spec team R-16, `modify_retry`).
+ * Rework: an approver wants a task's inputs changed: the tasks before it begin again, and are told why (spec team R-16,
+ * `modify_retry`).
  *
  * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often
  * (task-reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).

@@ -1,5 +1,5 @@
 /**
- * Rollback: what undoes tasks that have ended, where the team is cancelled while it is at work (spec team R-13, C74).
+ * Rollback: undoes ended tasks when a working team is cancelled (spec team R-13, C74).
  *
  * Owns: registering what undoes each of them, with the end of its task. Does not own: when it runs, in which order, for
  * how long (engine/replay/cancellation.ts), what undoes those who are still at work: their own `onCancel`, before this.
@@ -20,16 +20,16 @@ export interface EndedTask {
   readonly description: Json
   readonly input?: Json
   readonly status: 'succeeded' | 'failed'
-  /** What came of it; of one that failed, what there was. */
+  /** Its output; of a failed task, what there was. */
   readonly output?: Json
   readonly failure?: Failure
-  /** A human did it: under which name. */
+  /** The human who finished it by hand. */
   readonly by?: string
 }
 
 /**
- * Undoes what was done for a task that has ended. Orchestration: everything uncertain goes through `ctx`. What it
- * throws is told in the outcome of the team; the others are undone all the same.
+ * Undoes an ended task. Orchestration: every effect goes through `ctx`. A throw is reported in the outcome of the team;
+ * the other tasks are undone all the same.
  */
 export type UndoTask = (ctx: AgentContext, task: EndedTask) => Promise<void> | void
 

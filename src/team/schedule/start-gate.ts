@@ -1,10 +1,9 @@
 /**
  * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to
- * orchestration, so it holds back all pending tasks (spec team R-13, C65, C66), while those who work already
- * go on.
+ * orchestration, so it holds back all pending tasks (spec team R-13, C65, C66), while those who work already go on.
  *
- * Owns: asking for leave to begin, once per start. Does not own: which task begins then: the first at that
- * moment (task-queue.ts), not who was when it was asked.
+ * Owns: asking for leave to begin, once per start. Does not own: which task begins then: the first at that moment
+ * (task-queue.ts), not who was when it was asked.
  * Holds: K8 (control is looked at before every beginning), K3 (leave is a recorded arrival).
  */
 import { step } from '../../agent/index.ts'

@@ -94,8 +94,7 @@ export class Directory {
   }
 
   /**
-   * A member redoes its ended task, and is there as before. False: it has retired, and does not come
-   * back.
+   * A member redoes its ended task, and is there as before. False: it has retired, and does not come back.
    */
   back(member: string): boolean {
     const entry = this.#entries.get(member)

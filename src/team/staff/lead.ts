@@ -1,9 +1,9 @@
 /**
  * The lead: code that looks at the team after each task that has ended, and may give orders.
  *
- * Owns: what it is shown and in which order, what it may order, what is recorded of an order that cannot be carried
- * out. Does not own: carrying it out: recruits, retirements and mail go through the same command handlers as those of
- * members (../office.ts).
+ * Owns: what it is shown and when, what it may order, the record of an invalid order. Does not own: carrying it out:
+ * recruits, retirements and mail go through the same command handlers as those of members
+ * (../mail/command-handlers.ts).
  * Holds: K6: each look is a recorded step, so orders are given once. K3: it looks at one end after the other, in the
  * order in which they came; the work stays open meanwhile.
  */
@@ -35,7 +35,7 @@ import { hasEnded, newEntry, resultOf, type Entry } from '../schedule/task-graph
 import { addMember, plannedTask } from './admission.ts'
 import type { StaffParts } from './recruitment.ts'
 
-/** What a lead sees. Copies. */
+/** The input of a lead. Copies. */
 export interface LeadMoment {
   /** The task that has just ended. */
   readonly ended: TaskResult
@@ -51,13 +51,13 @@ export type LeadOrder =
   /** Tasks that are added to the plan. */
   | { readonly add: readonly Subtask[] }
 
-/** Looks and gives orders. One that throws is recorded (`hook.failed`), and the work goes on. */
+/** Reads the moment and gives orders. A throw is recorded (`hook.failed`), and the work goes on. */
 export type Lead = (
   moment: LeadMoment,
   io: StepIO,
 ) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
 
-/** Whose orders they are, where it is recorded. */
+/** The name under which its orders are recorded. */
 const name = 'lead'
 const kinds = { recruit: true, retire: true, post: true, add: true } as const
 
@@ -119,7 +119,7 @@ export class LeadConsultation {
     }
   }
 
-  /** An order as its clerk hears it. */
+  /** An order as its command handler gets it. */
   #say<W extends TeamCommand>(
     ctx: Context,
     word: W,
@@ -168,7 +168,7 @@ export class LeadConsultation {
 }
 
 /**
- * What a lead has said, as it can be recorded. Throws for what is no list of orders: nothing of it is carried out then.
+ * The orders of a lead, as they are recorded. Throws for anything but a list of orders; then none is carried out.
  */
 function orders(said: unknown): Json {
   if (said === undefined || said === null) return []

@@ -1,11 +1,10 @@
 /**
- * Permission: whether policies, and if they say so a human, grant a staff request (spec team R-8,
- * R-16).
+ * Permission: whether policies, and if they say so a human, grant a staff request (spec team R-8, R-16).
  *
  * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval
  * (../../oversight), whether there is room (recruitment.ts).
- * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice,
- * also over a crash.
+ * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice, also
+ * over a crash.
  */
 import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'

@@ -1,7 +1,7 @@
 /**
  * Policy: who may join, leave, write or plan, as code outside of the team decides (spec team R-8).
  *
- * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about
+ * Owns: the question, the answer, and that a missing answer is a no. Does not own: the subject of the question
  * (recruitment.ts, ../mail, ../plan), who is asked where a policy says `ask`.
  * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for
  * another question. K4: a scope for each question, so several may be open.
@@ -10,7 +10,7 @@ import { copy, described, hasNames, messageOf, type Json } from '../../core/inde
 import { step } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 
-/** What is to be decided. */
+/** The question to a policy. */
 export interface PolicyQuestion {
   readonly action: 'recruit' | 'retire' | 'message' | 'plan'
   /** A member, `lead` (also for a plan), or the operator's name from outside. */
@@ -20,19 +20,19 @@ export interface PolicyQuestion {
   readonly run: string
   readonly user?: string
   readonly teamSize: number
-  /** Everything else there is to know of it. */
+  /** All other facts of the request. */
   readonly details?: Json
 }
 
 type VerdictWord = 'allow' | 'deny' | 'ask'
 
-/** What was decided. `ask`: a human is to say so. */
+/** The decision. `ask`: a human decides. */
 export type PolicyVerdict = VerdictWord | { readonly verdict: VerdictWord; readonly reason?: string }
 
-/** Decides. One that throws, or says nothing that is a verdict, has said no. */
+/** Decides on a request. A policy that throws, or returns no valid verdict, denies. */
 export type TeamPolicy = (question: PolicyQuestion, io: StepIO) => PolicyVerdict | Promise<PolicyVerdict>
 
-/** What policies have come to. */
+/** The joint verdict of all policies. */
 export interface Ruling {
   readonly verdict: VerdictWord
   /** Never absent for a no. */
@@ -40,8 +40,8 @@ export interface Ruling {
 }
 
 /**
- * Asks the policies, one after the other; the first that does not allow it decides. Without any, everything is allowed,
- * and nothing is recorded. Rejects only with `Cancelled`.
+ * Asks the policies, one after the other; the first that does not allow it decides. Without policies the request is
+ * allowed, and nothing is recorded. Rejects only with `Cancelled`.
  */
 export async function decide(
   ctx: Context,
@@ -72,7 +72,7 @@ async function ask(ctx: Context, policy: TeamPolicy, question: PolicyQuestion): 
   }
 }
 
-/** What a policy says, as it is recorded. Never rejects. */
+/** The verdict of a policy, as it is recorded. Never rejects. */
 async function ruled(policy: TeamPolicy, question: PolicyQuestion, io: StepIO): Promise<Json> {
   try {
     const said: unknown = await policy(question, io)

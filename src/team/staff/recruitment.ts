@@ -3,8 +3,8 @@
  *
  * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a request
  * (staff-requests.ts), policies and humans (permission.ts), what a recruit does (../work).
- * Holds: K3: counts are taken after all questions, in one go, so two undecided requests
- * never both get the last place. K6: one answer for one request, recorded once.
+ * Holds: K3: counts are taken after all questions, in one go, so two undecided requests never both get the last place.
+ * K6: one answer for one request, recorded once.
  */
 import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
@@ -22,7 +22,7 @@ import { permission, type Permission } from './permission.ts'
 import type { TeamPolicy } from './policy.ts'
 import { readRecruit, sameWords, type ReadRecruit } from './staff-requests.ts'
 
-/** How many may be taken in, by whom. */
+/** Limits and policy for recruits. */
 export interface RecruitOptions {
   /** Decides on recruiting and retiring, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
@@ -30,7 +30,7 @@ export interface RecruitOptions {
   readonly counts?: 'ever' | 'active'
   /** How many recruits one member may ask for. Default 3. */
   readonly perMember?: number
-  /** How deep recruits may recruit. Default 2. */
+  /** How many levels deep recruits may recruit. Default 2. */
   readonly depth?: number
   /** Whether a recruit that fails counts as a failed task. Default false. */
   readonly countFailures?: boolean
@@ -40,7 +40,7 @@ export interface RecruitOptions {
 const perMemberDefault = 3
 const depthDefault = 2
 
-/** What of it is data, for the version. */
+/** The data part of these options, for the version. */
 export const staffData = ({
   maxTeamSize,
   recruit,
@@ -52,19 +52,19 @@ export const staffData = ({
   return [maxTeamSize ?? null, counts ?? null, perMember ?? null, depth ?? null, countFailures ?? null]
 }
 
-/** What a team says of its staff. */
+/** The staff options of a team. */
 export interface StaffRules extends RecruitOptions {
   readonly maxTeamSize: number
   readonly defaultRole: string
-  /** In the order in which they are asked. */
+  /** The policies, in the order in which they are asked. */
   readonly policies: readonly (TeamPolicy | undefined)[]
 }
 
-/** What staff is taken from and put into. */
+/** The parts of a team that staffing uses. */
 export interface StaffParts {
   readonly ctx: Context
   readonly rules: StaffRules
-  /** What holds for the team. */
+  /** The oversight of the team. */
   readonly oversight: Oversight | undefined
   readonly limits: Limits | undefined
   readonly roles: RoleBook
@@ -72,8 +72,8 @@ export interface StaffParts {
   readonly directory: Directory
   readonly work: Scheduler
   /**
-   * Whether the budget may have room for a member expected to use this; a failure says why not. `asker`: the
-   * task of the requester.
+   * Whether the budget may have room for a member expected to use this; a failure says why not. `asker`: the task of
+   * the requester.
    */
   readonly admit: (estimate: Estimate | undefined, asker: string | undefined) => Failure | undefined
   /** Whether it is too late: the work has ended. */

@@ -3,8 +3,8 @@
  *
  * Owns: the order of the questions, handing a task over. Does not own: reading a request (staff-requests.ts), policies
  * and humans (permission.ts), stopping a worker (../schedule).
- * Holds: K7: a task ends once, for any member: one done before its stop arrives is done. No member comes back, and
- * no id is used twice.
+ * Holds: K7: a task ends once, for any member: one done before its stop arrives is done. No member comes back, and no
+ * id is used twice.
  */
 import { failure, meantInstead } from '../../core/index.ts'
 import type { Retired, RetireWish } from '../../agent/index.ts'

@@ -1,9 +1,9 @@
 /**
- * Staff requests: reads what a member, the lead or an operator asks for: a recruit or a retirement. What a
- * model says may be anything. Pure.
+ * Staff requests: reads what a member, the lead or an operator asks for: a recruit or a retirement. What a model says
+ * may be anything. Pure.
  *
- * Owns: all problems of a request; what it says by leaving things out. Does not own: whether it is
- * granted (recruitment.ts, retirement.ts).
+ * Owns: all problems of a request; what it says by leaving things out. Does not own: whether it is granted
+ * (recruitment.ts, retirement.ts).
  */
 import { described, hasNames, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { RecruitWish, RetireWish } from '../../agent/index.ts'
