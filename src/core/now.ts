@@ -33,9 +33,8 @@ export function detached(work: () => Now<unknown>, failed: (thrown: unknown) => 
 }
 
 /**
- * Work that is done one at a time, whoever asks for it: asked for while it is under way, it is done once more after
- * that. The answer is there when nothing of it is under way any more. `failed` hears what goes wrong; it must not
- * throw.
+ * Work that is done one at a time: asked for while it is under way, it is done once more after that. The answer is
+ * there when nothing of it is under way any more. `failed` hears what goes wrong; it must not throw.
  */
 export function oneAtATime(work: () => Now<unknown>, failed: (thrown: unknown) => void): () => Now<void> {
   let isUnderWay = false

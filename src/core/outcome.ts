@@ -53,8 +53,8 @@ export interface PlanResults {
 }
 
 /**
- * What the end of a planned team says besides. A team that was cancelled, or ran into a limit, says nothing more: its
- * view has what there is.
+ * What the outcome of a planned team has besides. That of a team that was cancelled, or ran into a limit, has no
+ * results: its view has them.
  */
 interface WithPlanResults {
   readonly results?: PlanResults

@@ -348,7 +348,7 @@ export function mustBeWellFormed(text: string, what: string): void {
     'input.invalid',
     `${what} is not well-formed: ${JSON.stringify(text)} holds half a surrogate pair`,
     {
-      hint: 'text.toWellFormed() puts a character in its place.',
+      hint: 'Replace it: text.toWellFormed().',
     },
   )
 }

@@ -13,7 +13,7 @@ export const storeMark = { stream: '!store', key: 'redacted' } as const
 export const storeIsRedacted = (name: string): ReeveError =>
   new ReeveError(
     'store.redacted',
-    `${name} is redacted, and this process has no rules: it would record what others take out`,
+    `${name} is redacted, and this process has no redaction rules: it would record what others remove`,
     {
       hint: 'Give createRuntime the same `redact` as the processes that write to it; for a command, name the config that exports `redact` with --config. Reading needs no rules. Nothing was written.',
     },

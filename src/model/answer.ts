@@ -151,8 +151,7 @@ export class AnswerFold {
 
   #complete(): FinishReason {
     const { model, version, streamed } = this.#context
-    if (this.#finish === undefined)
-      throw new FailureError(cutOff(model, 'the stream ended without saying that it was finished'))
+    if (this.#finish === undefined) throw new FailureError(cutOff(model, 'the stream ended without a finish event'))
     const { unified, raw } = reasonOf(this.#finish.finishReason)
     // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
     const silent =

@@ -71,10 +71,15 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
         hint: keyHint(of),
       })
     case 'unknown-model':
-      return failure('model.unknown', `${of.model} is not known there${http}: ${said}`, 'validation', {
-        details,
-        hint: 'Check the name of the model and the base URL.',
-      })
+      return failure(
+        'model.unknown',
+        `the provider does not know the model ${of.model}${http}: ${said}`,
+        'validation',
+        {
+          details,
+          hint: 'Check the name of the model and the base URL.',
+        },
+      )
     case 'bad-request':
       return failure('model.bad-request', `${of.model} refused the request${http}: ${said}`, 'validation', { details })
     case 'unavailable':

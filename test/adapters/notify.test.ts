@@ -231,7 +231,7 @@ describe('invalid options', () => {
       ),
     ).toBe(
       [
-        'config.invalid: webhook: url is no http address',
+        'config.invalid: webhook: url is not an http(s) address',
         'webhook: secret must be a text of at least 16 characters',
         'webhook: the header "Idempotency-Key" is set by Reeve',
         'webhook: header "a b" has an invalid name or an invalid value',
@@ -242,7 +242,7 @@ describe('invalid options', () => {
       /^config.invalid: webhook: url has a name or a password in it/,
     )
     expect(why(() => slack(bad({ webhookUrl: 'hooks.example/T0/secret', link: 'x' })))).toBe(
-      'config.invalid: slack: webhookUrl is no http address\nslack: link is the text "x", expected a function',
+      'config.invalid: slack: webhookUrl is not an http(s) address\nslack: link is the text "x", expected a function',
     )
     expect(why(() => email(bad({ from: 'a@b.example\r\nBcc: eve@example.org', to: [] })))).toBe(
       'config.invalid: email: give either smtp or a transport\nemail: to names no receiver\nemail: from is the text "a@b.example\\r\\nBcc: eve@example.org", expected one mail address',

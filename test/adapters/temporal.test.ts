@@ -52,11 +52,11 @@ describe('options', () => {
     [{ store, address: 7233 }, /expected 'host:port'/],
     [{ store, namespace: '' }, /namespace is/],
     [{ store, taskQueue: '/_sys/other' }, /taskQueue is/],
-    [{ store, apiKey: 'sec ret' }, /no API key/],
+    [{ store, apiKey: 'sec ret' }, /not an API key/],
     [{ store, tls: { serverRootCACertificate: 'secret' } }, /expected its PEM text as bytes/],
     [
       { store, tls: { clientCertPair: { crt: Buffer.from(''), key: 'secret' } } },
-      /clientCertPair\.key is no certificate or key/,
+      /clientCertPair\.key is not a certificate or key/,
     ],
     [{ store, tls: { cert: 'secret' } }, /cert/],
     [{ store, leaseMs: 0 }, /leaseMs is 0/],

@@ -223,16 +223,4 @@ export const drawers = [
 ]
 
 /** Names that two classes or interfaces still have. The list only shrinks. */
-export const repeatedNames: readonly string[] = [
-  'Conversation',
-  'Fact',
-  'Kept',
-  'Place',
-  'Question',
-  'ResumeOptions',
-  'Round',
-  'Routing',
-  'Showing',
-  'Speaker',
-  'Surroundings',
-]
+export const repeatedNames: readonly string[] = ['Fact', 'Kept', 'ResumeOptions', 'Round', 'Speaker', 'Surroundings']

@@ -314,7 +314,10 @@ describe('a source that is still at work', () => {
     const error = await thrownBy(
       migrateStore({ from: kind === 'sqlite' ? file : schema.address, to, onProgress: write }),
     )
-    expect([error.code, error.message]).toEqual(['store.busy', expect.stringContaining('written to it meanwhile')])
+    expect([error.code, error.message]).toEqual([
+      'store.busy',
+      expect.stringContaining('it was written to during the migration'),
+    ])
   })
 })
 

@@ -138,7 +138,7 @@ describe('options', () => {
     [{ store: 'x.db', identityKeys: ['secret'] }, /identityKeys holds/],
     [{ store: 'x.db', register: 'no' }, /register is the text/],
     ...['0.0.0.0', '::', '192.0.2.1', 'example.org'].map(
-      (host) => [{ store: 'x.db', listen: { host } }, /takes orders from all who can reach it/] as const,
+      (host) => [{ store: 'x.db', listen: { host } }, /accepts calls from every client that can reach it/] as const,
     ),
     ['x.db', /restate\(\) was given the text/],
   ] as const)('%j: refused before anything is opened', (options, message) => {

@@ -57,8 +57,8 @@ export interface EmailOptions {
 }
 
 /**
- * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: whoever gets a
- * repeated one twice can tell. `smtp` needs the optional package nodemailer; without it telling fails with
+ * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: a reader who
+ * gets a repeated one twice can tell. `smtp` needs the optional package nodemailer; without it telling fails with
  * `config.invalid`. Throws `config.invalid` for invalid options.
  */
 export function email(options: EmailOptions): Channel {

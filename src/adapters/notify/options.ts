@@ -17,7 +17,7 @@ export function mustBeOptionsOf<T extends object>(
 /** What is wrong with an address that is posted to. Never says the address: it may be a secret. */
 export function addressProblems(given: unknown, where: string): readonly string[] {
   const address = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
-  if (address?.protocol !== 'https:' && address?.protocol !== 'http:') return [`${where} is no http address`]
+  if (address?.protocol !== 'https:' && address?.protocol !== 'http:') return [`${where} is not an http(s) address`]
   if (address.username !== '' || address.password !== '')
     return [`${where} has a name or a password in it: give headers instead`]
   return []

@@ -1,5 +1,5 @@
 /**
- * Words: a notice as text that does nothing but stand there.
+ * A notice as plain text: no part of it acts.
  *
  * Owns: which facts of a notice are shown and in which words, how much of the arguments is shown. Pure. Does not own:
  * which characters are visible (core), what the text is put into (terminal.ts, slack.ts, email.ts), each with an escape
@@ -111,8 +111,8 @@ export function addressOf(link: Link | undefined, notice: Notice): string | unde
   const address = URL.canParse(given) ? new URL(given) : undefined
   if (address?.protocol === 'https:' || address?.protocol === 'http:') return address.href
   throw new FailureError(
-    failure('notice.failed', 'the link of the channel is no http address', 'validation', {
-      hint: 'link(notice) returns https://…',
+    failure('notice.failed', 'the link of the channel is not an http address', 'validation', {
+      hint: 'Make link(notice) return a URL such as https://….',
     }),
   )
 }

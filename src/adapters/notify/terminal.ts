@@ -1,14 +1,14 @@
 /**
  * The terminal as a channel: lines for the operator of this process, with the command that decides.
  *
- * Owns: their form. Does not own: the words (rendered-notice.ts). What a model wrote cannot redraw the terminal.
+ * Owns: their form. Does not own: the text (rendered-notice.ts). What a model wrote cannot redraw the terminal.
  */
 import { bar, shellWord, visible, wrapped } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
 import { functionProblems, mustBeOptionsOf } from './options.ts'
 import { renderNotice } from './rendered-notice.ts'
 
-/** How a terminal is told. */
+/** Options of the terminal channel. */
 export interface TerminalOptions {
   /** Default `terminal`. */
   readonly name?: string

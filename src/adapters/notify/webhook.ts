@@ -31,9 +31,9 @@ const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent',
  * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value:
  * show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is
  * the same for every try. Anything from 200 to 299 is a yes; 408, 425, 429, 5xx and a connection that fails are tried
- * again, not before the time that `retry-after` names; everything else, redirects among it, is not. Whoever decides
- * posts the decision back by their own way to `runtime.decide`: there is no address in a notice that would. Throws
- * `config.invalid` for invalid options.
+ * again, not before the time that `retry-after` names; every other answer, redirects too, is final. The person who
+ * decides posts the decision back by their own way to `runtime.decide`: there is no address in a notice that would.
+ * Throws `config.invalid` for invalid options.
  */
 export function webhook(options: WebhookOptions): Channel {
   const known = { url: true, secret: true, name: true, headers: true, timeoutMs: true, fetch: true } as const

@@ -88,7 +88,7 @@ export function refusal(side: Side, address: string, path: string, answer: HttpA
 export function unreachable(side: Side, address: string, why: string, cause?: unknown): ReeveError {
   return new ReeveError('engine.unreachable', `the Restate server cannot be reached at ${address} (${side}): ${why}`, {
     retryable: true,
-    hint: 'Is it running, and is this its address? Look with `reeve restate status`; without a server, start one with `reeve restate dev`.',
+    hint: 'Check that it is running and that the address is right: `reeve restate status`. To start one: `reeve restate dev`.',
     ...(cause === undefined ? {} : { cause }),
   })
 }
@@ -107,13 +107,13 @@ export function wrongAddress(side: Side, address: string, { status, headers, tex
 }
 
 const notAuthorized = (side: Side, address: string, status: number): ReeveError =>
-  new ReeveError('engine.not-authorized', `${address} (${side}) refuses us with ${status}`, {
+  new ReeveError('engine.not-authorized', `${address} (${side}) rejected the credentials of this process: ${status}`, {
     hint: 'Check the token given to restate({ … }), and whether it has expired.',
   })
 
 const noWorker = (path: string, message: string): ReeveError =>
   new ReeveError('engine.no-worker', `no worker serves ${path.split('/')[1] ?? path}: ${message}`, {
-    hint: 'Start a worker: a process that says createRuntime({ engine: restate({ … }), agents }) and stays.',
+    hint: 'Start a worker: a process that calls createRuntime({ engine: restate({ … }), agents }) and keeps running.',
   })
 
 export const workerUnreachable = (uri: string, why: string, cause?: unknown): ReeveError =>
@@ -133,7 +133,7 @@ export function registrationFailed(uri: string, error: CallFailed): Error {
       'engine.worker-refused',
       `the worker at ${uri} refuses this Restate server (${answered}): identity keys do not match`,
       {
-        hint: 'Give the worker the public key of this server, or take away the gate before it.',
+        hint: 'Give the worker the public key of this server (identityKeys), or remove the proxy in front of it.',
         cause: error,
       },
     )

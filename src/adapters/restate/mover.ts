@@ -1,7 +1,7 @@
 /**
- * The mover on Restate: tells it which runs have something to do, and takes runs up that it names.
+ * The mover on Restate: sends it the runs that have something to do, and takes up the runs that it names.
  *
- * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back,
+ * Owns: one call for all runs that are woken together, one warning when Restate is away and one when it is back,
  * staying registered. Does not own: what moves a run (../../engine/host), how a worker is reached (endpoint.ts). A call
  * that cannot be made now is dropped: the host looks each second for runs that no process holds.
  */
@@ -15,11 +15,11 @@ import { register } from './registration.ts'
 
 /** Runs that are woken within this time share a call. Milliseconds. */
 const gatherMs = 2
-/** So many calls are on their way to Restate at a time; what is woken meanwhile shares the next ones. */
+/** At most this many calls to Restate at a time; runs woken meanwhile share the next ones. */
 const callsAtOnce = 8
 /** More runs than this are left to the next look of the host. */
 const mostWaiting = 10_000
-/** How long Restate has to take a call: after that the host has woken the run again. Milliseconds. */
+/** How long Restate has to accept a call: after that the host has woken the run again. Milliseconds. */
 const takenWithinMs = 3_000
 /** How often a worker looks whether it is still registered; sooner while it is not. Milliseconds. */
 const lookEveryMs = 10_000
@@ -107,7 +107,7 @@ export class RestateMover implements Mover {
     const isKnown = Object.values(this.#troubles).includes(code)
     this.#troubles[what] = code
     if (isKnown || this.#closing !== undefined) return
-    this.#setup.warn(code, `${messageOf(thrown)}; workers look for runs by themselves until it is well`)
+    this.#setup.warn(code, `${messageOf(thrown)}; workers look for runs by themselves until it answers again`)
   }
 
   #isWell(what: 'calls' | 'registration'): void {

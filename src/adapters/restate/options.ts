@@ -1,8 +1,8 @@
 /**
- * Options of the engine on Restate: what may be given, the defaults, and what is refused.
+ * Options of the engine on Restate: their types, defaults and checks.
  *
- * Owns: checking what was given. Does not own: what becomes of it (restate.ts), options of the store and of the host
- * (engine/). Opens nothing.
+ * Owns: checking them. Does not own: their use (restate.ts), options of the store and of the host (engine/). Opens
+ * nothing.
  * Holds: no password and no token in any message.
  */
 import { isIP } from 'node:net'
@@ -22,19 +22,19 @@ export interface RestateOptions extends NamedStoreOptions, HostOptions {
   readonly ingress?: string
   /** Restate's admin API. Default `http://127.0.0.1:9070`. */
   readonly admin?: string
-  /** Sent as bearer tokens to the ingress and to the admin API. */
+  /** Bearer tokens for the ingress and the admin API. Default: none. */
   readonly tokens?: { readonly ingress?: string; readonly admin?: string }
-  /** Begins the name of its service, so that several systems can share a Restate server. Default `reeve`. */
+  /** Prefix of the service's name, so that several systems can share a Restate server. Default `reeve`. */
   readonly namespace?: string
   /**
-   * Where a worker listens for Restate. Default 127.0.0.1:9080; port 0 takes a free one. Several workers of one host
-   * may share a port.
+   * Where a worker listens for calls of Restate. Default 127.0.0.1:9080; port 0 takes a free one. Several workers of
+   * one host may share a port.
    */
   readonly listen?: { readonly host?: string; readonly port?: number }
   /** The address at which Restate reaches this worker, or the load balancer before it. Default: where it listens. */
   readonly advertise?: string
   /**
-   * Public keys of Restate servers that may call this worker (`publickeyv1_…`). Required if it listens on anything but
+   * Public keys of Restate servers that may call this worker (`publickeyv1_…`). Required if it does not listen on
    * loopback.
    */
   readonly identityKeys?: readonly string[]
@@ -42,7 +42,7 @@ export interface RestateOptions extends NamedStoreOptions, HostOptions {
   readonly register?: boolean
 }
 
-/** What the mover is told, with the defaults. */
+/** The options of the mover, with the defaults. */
 export interface MoverSetup {
   readonly ingress: string
   readonly admin: string
@@ -68,7 +68,7 @@ const names: NamesOf<RestateOptions> = {
   register: true,
 }
 
-/** Options that there were once, and what is said instead. */
+/** Options of earlier versions, and what to do instead. */
 const gone: Readonly<Record<string, string>> = {
   build:
     'leave it out: a run goes on in any worker that has its agent; with onMissingVersion: "park" of createRuntime, only in one that has its version',
@@ -76,7 +76,7 @@ const gone: Readonly<Record<string, string>> = {
   sweepMs: 'leave it out: the host looks each second for runs that no process moves',
 }
 
-/** What is said to the mover, and what to the store and the host. Throws `config.invalid`. */
+/** Splits the options into those of the mover and those of the store and the host. Throws `config.invalid`. */
 export function setupOf(options: RestateOptions): {
   readonly store: string
   readonly setup: MoverSetup
@@ -126,7 +126,7 @@ function namespaceProblems(namespace: unknown): readonly string[] {
   ]
 }
 
-/** Whether services may be called so. */
+/** Whether this is a valid prefix of a service name. */
 const isNamespace = (given: unknown): given is string =>
   typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given)
 
@@ -158,7 +158,7 @@ function tokenProblems(tokens: unknown): readonly string[] {
 }
 
 const loopback = '127.0.0.1'
-/** Reached from this host alone. */
+/** Whether it can be reached from this host only. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
@@ -180,12 +180,12 @@ function listenProblems(listen: unknown, keys: unknown): readonly string[] {
   const given: readonly unknown[] = keys ?? []
   if (typeof host === 'string' && !isLoopback(host) && given.length === 0)
     problems.push(
-      `restate: a worker that listens on ${host} takes orders from all who can reach it: give identityKeys, the public key that your Restate server prints at its start (request identity), or listen on loopback`,
+      `restate: a worker that listens on ${host} accepts calls from every client that can reach it: give identityKeys, the public key that your Restate server prints at its start (request identity), or listen on loopback`,
     )
   for (const key of given)
     if (typeof key !== 'string' || !/^publickeyv1_\w+$/.test(key))
       problems.push(
-        'restate: identityKeys holds what is not a public key, expected publickeyv1_…, as the Restate server prints it',
+        'restate: identityKeys holds an invalid key, expected publickeyv1_…, as the Restate server prints it',
       )
   return problems
 }

@@ -163,7 +163,7 @@ async function expectFree(host: string, port: number): Promise<void> {
         : `cannot listen on ${host}:${port}: ${messageOf(cause)}`,
       {
         retryable: code === 'EADDRINUSE',
-        hint: 'Choose another port, or end what listens there. Is a Restate server running already?',
+        hint: 'Choose another port, or stop the program that listens there; it may be another Restate server.',
         cause,
       },
     )
@@ -180,7 +180,7 @@ function prepare(settings: Settings): string {
     writeFileSync(file, configOf(settings))
   } catch (cause) {
     throw new ReeveError('engine.server-not-started', `cannot write ${file}: ${messageOf(cause)}`, {
-      hint: 'The server needs a folder of its own that can be written to.',
+      hint: 'Name a folder of its own that this user may write to.',
       cause,
     })
   }
@@ -372,8 +372,8 @@ function notStarted(what: string, settings: Settings, from: number, cause?: unkn
   const { host, ingressPort, adminPort, nodePort, log } = settings
   const tried = `tried ingress ${host}:${ingressPort}, admin ${host}:${adminPort}, node ${host}:${nodePort}`
   const why = cause === undefined ? lastLines(settings, from) : messageOf(cause)
-  return new ReeveError('engine.server-not-started', `${what} (${tried}). Its last words, from ${log}:\n${why}`, {
-    hint: 'Is a port taken, or does another server use this folder? Is there memory and disk left?',
+  return new ReeveError('engine.server-not-started', `${what} (${tried}). The end of its log, ${log}:\n${why}`, {
+    hint: 'Check that its ports are free, that no other server uses this folder, and that memory and disk are left.',
     ...(cause === undefined ? {} : { cause }),
   })
 }

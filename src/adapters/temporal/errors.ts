@@ -50,7 +50,7 @@ export function serverError(thrown: unknown, { address, namespace }: Server): Re
   if (code === permissionDenied || code === unauthenticated)
     return new ReeveError(
       'engine.not-authorized',
-      `the Temporal server at ${address} refuses this process: ${details}`,
+      `the Temporal server at ${address} rejected this process: ${details}`,
       {
         hint: 'Give a valid apiKey, or a client certificate in tls.clientCertPair, for this namespace.',
         cause: thrown,
@@ -58,10 +58,10 @@ export function serverError(thrown: unknown, { address, namespace }: Server): Re
     )
   return new ReeveError(
     'engine.unreachable',
-    `the Temporal server at ${address} cannot be reached, or cannot serve now: ${details}`,
+    `the Temporal server at ${address} cannot be reached or is unavailable: ${details}`,
     {
       retryable: true,
-      hint: 'Is it running, and is the address right? Runs that it does not move are taken up by the processes of the store themselves, a few seconds later.',
+      hint: 'Check that it is running and that the address is right. Until then the processes of the store take up runs themselves, a few seconds later.',
       cause: thrown,
     },
   )

@@ -15,9 +15,9 @@ import type { Server } from './options.ts'
 import { TemporalWakeUps } from './wake-ups.ts'
 import type { OpenWorker } from './worker.ts'
 
-/** After so long a worker that has ended, or could not be opened, is opened again. Milliseconds. */
+/** After this time a worker that has ended, or could not be opened, is opened again. Milliseconds. */
 const reopenMs = 2_000
-/** That the server is away is not told more often than this. Milliseconds. */
+/** The shortest time between two warnings that the server is away. Milliseconds. */
 const tellAgainMs = 30_000
 /** How long closing waits for wake-ups that are on their way. Milliseconds. */
 const closeMs = 2_000
@@ -37,7 +37,7 @@ export class TemporalMover implements Mover {
   readonly #server: Server
   readonly #engine: EngineSide
   readonly #wakeUps: TemporalWakeUps
-  /** What is told once. */
+  /** Warnings that are given once. */
   readonly #told = new Set<string>()
   /** When it was last told that the server is away, and whether it has answered since. */
   #awaySince: number | undefined

@@ -2,8 +2,8 @@
  * What Temporal asks of a worker process: to move a run, and to cancel one.
  *
  * Owns: the two activities, their heartbeats, and what Temporal is told of a run that cannot be moved here: it tries
- * again, later each time. Does not own: how runs are moved (the host). What comes in was sent by whoever may write to
- * the Temporal namespace: it names a run and is checked; nothing else of it is used.
+ * again, later each time. Does not own: how runs are moved (the host). What comes in was sent by any client that may
+ * write to the Temporal namespace: it names a run and is checked; nothing else of it is used.
  */
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { isObject, runId, type RunId } from '../../core/index.ts'

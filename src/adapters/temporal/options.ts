@@ -1,8 +1,8 @@
 /**
- * Options of the engine on Temporal: what may be given, the defaults, and what is refused.
+ * Options of the engine on Temporal: their types, defaults and checks.
  *
- * Owns: checking what was given. Does not own: what becomes of it (temporal.ts), options of the store and of the host
- * (engine/). Opens nothing.
+ * Owns: checking them. Does not own: their use (temporal.ts), options of the store and of the host (engine/). Opens
+ * nothing.
  * Holds: no password, no API key and nothing of a certificate in any message.
  */
 import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
@@ -13,9 +13,9 @@ import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from 
 export interface TemporalTls {
   /** The name that the server's certificate must have. Default: the host of the address. */
   readonly serverNameOverride?: string
-  /** Who must have signed it, as PEM. Default: the authorities that the system trusts. */
+  /** The authority that must have signed it, as PEM. Default: the authorities that the system trusts. */
   readonly serverRootCACertificate?: Uint8Array
-  /** What this process shows of itself (mTLS), as PEM. Default: nothing. */
+  /** The certificate and key of this process (mTLS), as PEM. Default: none. */
   readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array }
 }
 
@@ -29,9 +29,9 @@ export interface TemporalOptions extends NamedStoreOptions, HostOptions {
   readonly store: string
   /** Host and port of its frontend. Default `127.0.0.1:7233`. */
   readonly address?: string
-  /** The namespace on the server, which must be there. Default `default`. */
+  /** The namespace on the server, which must exist. Default `default`. */
   readonly namespace?: string
-  /** Where workers find what is to be moved. Each store needs a queue of its own. Default `reeve`. */
+  /** The task queue of the workers. Each store needs a queue of its own. Default `reeve`. */
   readonly taskQueue?: string
   /** Whether the connection is encrypted, and how. Default: true with an `apiKey`, else false. */
   readonly tls?: boolean | TemporalTls
@@ -39,7 +39,7 @@ export interface TemporalOptions extends NamedStoreOptions, HostOptions {
   readonly apiKey?: string
 }
 
-/** The server with everything that was left out. */
+/** The server's options with their defaults. */
 export interface Server {
   readonly address: string
   readonly namespace: string
@@ -67,7 +67,7 @@ const names: NamesOf<TemporalOptions> = {
 const tlsNames: NamesOf<TemporalTls> = { serverNameOverride: true, serverRootCACertificate: true, clientCertPair: true }
 const pairNames: NamesOf<NonNullable<TemporalTls['clientCertPair']>> = { crt: true, key: true }
 
-/** What is said of the server, and what to the store and the host. Throws `config.invalid`. */
+/** Splits the options into those of the server and those of the store and the host. Throws `config.invalid`. */
 export function setupOf(options: TemporalOptions): {
   readonly store: string
   readonly server: Server
@@ -101,7 +101,7 @@ function problemsWith(options: TemporalOptions): readonly string[] {
     ...tlsProblems(tls),
     ...(apiKey === undefined || (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey))
       ? []
-      : ['temporal: apiKey is no API key, expected printable characters without spaces']),
+      : ['temporal: apiKey is not an API key, expected printable characters without spaces']),
     ...(apiKey !== undefined && tls === false
       ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out']
       : []),
@@ -123,7 +123,7 @@ function tlsProblems(tls: unknown): readonly string[] {
   const pem = (name: string, value: unknown): readonly string[] =>
     value instanceof Uint8Array
       ? []
-      : [`temporal: tls.${name} is no certificate or key, expected its PEM text as bytes (readFileSync)`]
+      : [`temporal: tls.${name} is not a certificate or key, expected its PEM text as bytes (readFileSync)`]
   return [
     ...(serverNameOverride === undefined || typeof serverNameOverride === 'string'
       ? []

@@ -2,7 +2,7 @@
  * The engine on Temporal: the host over a store, with Temporal as its mover.
  *
  * Owns: putting the two together, and what cancelling a workflow means to a run. Does not own: moving runs and what is
- * recorded (engine/host, the store), telling workers (mover.ts).
+ * recorded (engine/host, the store), calling workers (mover.ts).
  */
 import type { RunId } from '../../core/index.ts'
 import { warning, type HostEngine } from '../../engine/host/index.ts'
@@ -15,8 +15,8 @@ import { setupOf, type TemporalOptions } from './options.ts'
  * The engine on Temporal, for `createRuntime({ engine })`: any number of workers share a store, and each run has a
  * workflow, which gives it to one of them whenever it has something to do. Needs the packages `@temporalio/client`, and
  * `@temporalio/worker`, `@temporalio/workflow` and `@temporalio/activity` where agents run. Throws `config.invalid`,
- * and `store.*` for a file that cannot be opened. What is wrong with a database or with the server is said by the first
- * call that needs it; a server that is away is a warning (`engine.unreachable`), and runs go on without it.
+ * and `store.*` for a file that cannot be opened. Errors of a database or of the server are thrown by the first call
+ * that needs it. An unreachable server is a warning (`engine.unreachable`), and runs go on without it.
  */
 export const temporal = (options: TemporalOptions): Engine => temporalEngine(options)
 

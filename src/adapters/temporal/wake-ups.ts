@@ -5,7 +5,7 @@
  * (client.ts), what is said of a server that is away (mover.ts).
  * Holds: `wake` never throws. What the server has not taken is sent again while this process lives, so that the
  * workflow of a run that was taken up without it hears of the run's end. Nothing depends on it: the host takes up what
- * nobody has taken up.
+ * no process has taken up.
  */
 import { delay, detached, systemClock, type RunId } from '../../core/index.ts'
 

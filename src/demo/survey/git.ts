@@ -61,14 +61,14 @@ export async function openRepository(root: string, { signal }: Abortable = {}): 
 }
 
 /** Where a repository lies: its working tree, the git directory of that tree, and the one it shares with others. */
-interface Place {
+interface GitDirectories {
   readonly top: string
   readonly gitDir: string
   readonly commonDir: string
 }
 
 /** Only `.git` counts. A folder that looks like a git directory may have come with the files. */
-async function discover(root: string): Promise<Place | null> {
+async function discover(root: string): Promise<GitDirectories | null> {
   for (let top = root; ; top = dirname(top)) {
     const dot = join(top, '.git')
     const status = await lstat(dot).catch(() => null)
@@ -96,7 +96,7 @@ async function textOf(...path: string[]): Promise<string> {
  * Our git directory: what it needs of theirs is copied as text that we have read. Returns whether the repository is a
  * shallow clone.
  */
-async function borrow({ gitDir, commonDir }: Place, own: string): Promise<boolean> {
+async function borrow({ gitDir, commonDir }: GitDirectories, own: string): Promise<boolean> {
   const isSha256 = /^\s*objectformat\s*=\s*"?sha256\b/im.test(await textOf(commonDir, 'config'))
   const edge = (await textOf(commonDir, 'shallow')).split('\n').filter(isId)
   await Promise.all(['refs', 'objects', 'info', 'tree'].map((name) => mkdir(join(own, name))))
@@ -127,7 +127,7 @@ async function headOf(gitDir: string, commonDir: string): Promise<string | null>
 
 interface Asking {
   readonly root: string
-  readonly place: Place
+  readonly place: GitDirectories
   readonly own: string
   readonly shallow: boolean
   readonly signal: AbortSignal | undefined
@@ -135,7 +135,7 @@ interface Asking {
 
 function repository({ root, place, own, shallow, signal }: Asking, close: () => Promise<void>): Repository {
   const ask = (
-    at: Pick<Question, 'cwd' | 'tree' | 'timeout'>,
+    at: Pick<GitQuery, 'cwd' | 'tree' | 'timeout'>,
     args: readonly string[],
     input?: string,
   ): Promise<string | null> => git({ ...at, own, place, signal, ...(input === undefined ? {} : { input }) }, args)
@@ -185,13 +185,13 @@ const settings = [
   'blame.ignoreRevsFile=',
 ]
 
-interface Question {
+interface GitQuery {
   readonly cwd: string
   /** The working tree as git is to see it. */
   readonly tree: string
   readonly timeout: number
   readonly own: string
-  readonly place: Place
+  readonly place: GitDirectories
   readonly signal: AbortSignal | undefined
   readonly input?: string
 }
@@ -201,7 +201,7 @@ interface Question {
  * aborted.
  */
 async function git(
-  { cwd, tree, timeout, own, place, signal, input }: Question,
+  { cwd, tree, timeout, own, place, signal, input }: GitQuery,
   args: readonly string[],
 ): Promise<string | null> {
   signal?.throwIfAborted()

@@ -24,7 +24,7 @@ export class SqliteBatchWriter {
   readonly #nums = new Map<string, number>()
   readonly #sql: Record<keyof typeof statements, StatementSync>
   #version: number
-  /** Grows whenever somebody else has written; a run is checked again before the first write after that. */
+  /** Grows whenever another connection has written; a run is checked again before the first write after that. */
   #generation = 0
   readonly #checked = new Map<RunId, number>()
   /** How long the disk took for the last commit, in milliseconds. */
@@ -56,8 +56,8 @@ export class SqliteBatchWriter {
   }
 
   /**
-   * Somebody else has written, or a run was removed: a run may be another's by now, and an activation may have gone and
-   * come again under a new number.
+   * Another connection has written, or a run was removed: a run may be another process's by now, and an activation may
+   * have gone and come again under a new number.
    */
   forget(): void {
     this.#generation++
@@ -99,14 +99,15 @@ export class SqliteBatchWriter {
   }
 
   /**
-   * Nobody else has written since a run was last checked: then nobody can have taken it over, and no query is needed.
+   * If no other connection has written since a run was last checked, no process can have taken it over, and no query is
+   * needed.
    */
   #fenced(batch: Batch): RunId[] {
     const fenced: RunId[] = []
     const created = batch.runs.length === 0 ? none : new Set(batch.runs.map((run) => run.id))
     for (const [run, epoch] of batch.epochs) {
       if (this.#checked.get(run) === this.#generation) continue
-      // one that is begun for somebody else is not this process's own after that
+      // a run that is begun for another process is not this process's own after that
       if (created.has(run)) continue
       this.#checked.set(run, this.#generation)
       const row = this.#sql.epoch.get(run) as { epoch: number; owner: string | null } | undefined
@@ -259,7 +260,7 @@ export class SqliteBatchWriter {
       if (!keep(e.run)) continue
       const root = rootActivation(e.run)
       s.end.run(e.status, e.at, e.run)
-      // nobody will go on with it and ask again
+      // the run will not be driven and asked again
       s.forgetDone.run(e.run)
       if (s.anyQuestion.get(...runRange(root)) !== undefined) s.closeRun.run(...runRange(root))
       s.takeAll.run(...runRange(root))

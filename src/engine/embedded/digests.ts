@@ -2,7 +2,7 @@
  * Digests as Node makes them: SHA-256, and content keys.
  *
  * Owns: with what content keys are made, and how those of one secret are told from those of another. Does not own: of
- * what they are made (../../journal/content-key.ts, whoever begins an operation).
+ * what they are made (../../journal/content-key.ts, the code that begins an operation).
  */
 import { createHmac, createSecretKey, hash, randomBytes } from 'node:crypto'
 import { redactor, type Redaction, type Sha256 } from '../../core/index.ts'
@@ -13,9 +13,9 @@ import type { Digests } from '../host.ts'
 export const sha256: Sha256 = (text) => hash('sha256', text)
 
 /**
- * Of a process whose rules have none. Nowhere recorded: what is made with it is worth nothing to whoever has the store,
- * and compares with nothing of another process. A key object, since a digest with plain bytes takes several times as
- * long.
+ * The key of a process whose rules have none. It is not recorded: digests made with it tell nothing to a reader of the
+ * store, and compares with nothing of another process. A key object, since a digest with plain bytes takes several
+ * times as long.
  */
 const ownSecret = createSecretKey(randomBytes(32))
 

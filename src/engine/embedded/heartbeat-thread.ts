@@ -11,8 +11,8 @@ const write = (what: keyof typeof shared, value: number): void =>
   void Atomics.store(memory, shared[what], BigInt(value))
 
 const db = new DatabaseSync(file)
-// The lock of another process is waited for here: nobody else waits with this thread.
-// A heartbeat need not survive a power failure, and a checkpoint is the writer's.
+// Waits here for the lock of another process: this thread blocks no other work. A heartbeat need not survive a power
+// failure, and a checkpoint is the writer's.
 db.exec('PRAGMA busy_timeout=1000; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0')
 const beat = db.prepare('UPDATE process SET until = ? WHERE id = ?')
 

@@ -1,6 +1,6 @@
 /**
  * Identity: whether the open store is still the file under its name. A file that was removed, replaced or restored
- * under an open connection takes everything that is written to it, and nobody will ever read it.
+ * under an open connection takes everything that is written to it, and it will never be read.
  *
  * Owns: what a store is known by (device and inode of its files, its id, its newest position). Does not own: what
  * becomes of the process (engine.ts).
@@ -10,7 +10,7 @@ import { basename, resolve } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ReeveError } from '../../core/index.ts'
 
-/** Device and inode of a file; undefined if there is none, or none can be told. */
+/** Device and inode of a file; undefined if it does not exist or cannot be read. */
 function inodeOf(path: string): string | undefined {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false })

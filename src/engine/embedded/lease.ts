@@ -50,8 +50,8 @@ function bootId(): string {
 
 /**
  * A process of this host as proc(5) tells: when it started (field 22, clock ticks since boot) and whether it stands
- * still (stopped by a signal or a debugger). Undefined if there is none or no way to know; one that has died and that
- * its parent has not asked about yet (a zombie) is none.
+ * still (stopped by a signal or a debugger). Undefined if it does not exist or cannot be known; a zombie, which has
+ * died without being reaped, does not count.
  */
 function processOf(pid: number): { readonly started: string; readonly isStopped: boolean } | undefined {
   const stat = read(`/proc/${pid}/stat`)
@@ -149,7 +149,7 @@ export class SqliteLease implements StoreLease {
   guard(): void {
     if (this.tired) this.beat()
     this.moved()
-    // Another clock is moved by whoever holds it; a store in memory has nobody else.
+    // A test's clock is moved by the test; a store in memory has no other process.
     if (this.#clock !== systemClock || this.#options.file === ':memory:' || this.#isThreadFailed) return
     this.#heartbeat.start(this.#options.file, this.id, (message) => {
       this.#isThreadFailed = true
@@ -198,7 +198,7 @@ export class SqliteLease implements StoreLease {
   }
 
   /**
-   * Whether a process is dead. Another one of this host: if there is none of its pid and start; while it lives, and no
+   * Whether a process is dead. Another one of this host: if none has its pid and start time; while it lives, and no
    * signal has stopped it, only after a very long silence. Any other: if its lease is over and it says nothing although
    * this process can write.
    */
@@ -218,8 +218,8 @@ export class SqliteLease implements StoreLease {
   }
 
   /**
-   * Of the runs that nobody drives now, those that were lost too often. What an operator said to them was heard by a
-   * process that died on it.
+   * Of the runs that no process drives now, those that were lost too often. What an operator said to them was heard by
+   * a process that died on it.
    */
   #setAside(): Buried['aside'] {
     const { lossLimit } = this.#options
@@ -237,12 +237,11 @@ export class SqliteLease implements StoreLease {
 
   /**
    * Makes runs this process's own, in one transaction with what `read` reads of each. Left out: those with which
-   * somebody else was faster, or that have ended.
+   * another process was faster, or that have ended.
    */
   claim<T>(runs: readonly RunId[], read: (run: RunId, epoch: number) => T): T[] {
     if (runs.length === 0) return []
-    // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be
-    // taken for dead.
+    // Not only when the lease is over: an idle process is near its end, and with a run it must not be taken for dead.
     this.guard()
     const claimed: T[] = []
     this.#transaction(() => {

@@ -17,13 +17,14 @@ const freeShare = 0.25
 
 /**
  * Copies a store into a new file, also while processes drive its runs: they are not held up, and the copy has
- * everything that was committed when it was begun. A store of its own: it names no process, so whoever opens it takes
- * its open runs up. Rejects with `input.invalid` where `to` exists, and with `store.*`; then there is no file at `to`.
+ * everything that was committed when it was begun. A store of its own: it names no process, so the process that opens
+ * it takes its open runs up. Rejects with `input.invalid` where `to` exists, and with `store.*`; then there is no file
+ * at `to`.
  */
 export async function backupStore(store: string, to: string): Promise<void> {
   if (existsSync(to))
     throw new ReeveError('input.invalid', `${to} exists already`, {
-      hint: 'Name a new file for the backup; none is overwritten.',
+      hint: 'Name a file that does not exist for the backup; an existing one is never overwritten.',
     })
   const part = `${to}.part`
   const source = openExisting(store)
@@ -52,7 +53,7 @@ function withoutOwners(copy: string): void {
 
 /**
  * Rewrites a store without what lies free in it, and lets it shrink by itself from then on. Returns its size in bytes
- * before and after. Blocks the process, and holds up whoever writes to the store. Throws `store.*`.
+ * before and after. Blocks the process, and delays all writers of the store. Throws `store.*`.
  */
 export function compactStore(store: string): { readonly before: number; readonly after: number } {
   const db = openExisting(store)

@@ -293,7 +293,7 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   /**
-   * Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for
+   * The agents and versions of the runs that no process drives and that have something to do. One look at an index for
    * each.
    */
   *orphanKinds(): Generator<AgentVersion> {
@@ -304,14 +304,14 @@ export class SqliteReader implements StoreReader, Past {
     }
   }
 
-  /** Runs that nobody drives and that are suspected of killing whoever takes them up, the least suspected first. */
+  /** Runs that no process drives and that may kill the process that takes them up, the least suspected first. */
   suspects(from: number, limit: number): RunId[] {
     return (this.#sql.suspects.all(from, limit) as { id: RunId }[]).map(({ id }) => id)
   }
 
   /**
-   * The oldest of these runs that were lost less often than `below`. Asked for by kind: those that nobody here can
-   * drive stand in nobody's way.
+   * The oldest of these runs that were lost less often than `below`. Asked for by kind: those that this process cannot
+   * drive do not delay the others.
    */
   orphans(kind: { agent: string; version: string }, below: number, limit: number): RunId[] {
     return (this.#sql.orphans.all(kind.agent, kind.version, below, limit) as { id: RunId }[]).map(({ id }) => id)
@@ -343,7 +343,7 @@ export class SqliteReader implements StoreReader, Past {
 
   /**
    * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those
-   * that have read an operator's cancel and are parked: undoing may wait for somebody, and a store that an older
+   * that have read an operator's cancel and are parked: undoing may wait for a person, and a store that an older
    * version wrote may hold some that never ended.
    */
   left(): RunId[] {

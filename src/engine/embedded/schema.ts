@@ -3,8 +3,8 @@
  *
  * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when
  * (batch.ts). `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same
- * transactions. AUTOINCREMENT where somebody remembers numbers: one that was removed is never given out again. The log,
- * which is written most, keeps that promise by a placeholder instead (remove.ts).
+ * transactions. AUTOINCREMENT where readers remember numbers: a removed one is never given out again. The log, which is
+ * written most, keeps that promise by a placeholder instead (remove.ts).
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -93,8 +93,8 @@ export function openStore(options: OpenOptions): DatabaseSync {
 }
 
 /**
- * SQLite opens a read-only file without a word and fails at the first write: too late for whoever has started a run by
- * then.
+ * SQLite opens a read-only file without a word and fails at the first write: too late for a caller that has started a
+ * run by then.
  */
 function mustBeWritable(file: string): void {
   if (file === ':memory:' || !existsSync(file)) return
@@ -102,7 +102,7 @@ function mustBeWritable(file: string): void {
     accessSync(file, constants.W_OK)
   } catch (thrown) {
     const { code, hint } = meanings[8]!
-    throw new ReeveError(code, `${file} may not be written to`, { hint, cause: thrown })
+    throw new ReeveError(code, `${file} is not writable`, { hint, cause: thrown })
   }
 }
 
@@ -114,7 +114,7 @@ export const isStore = (db: DatabaseSync): boolean => (db.prepare(look).get() as
 
 function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions): void {
   const check = (): 'ready' | 'empty' | { readonly from: number } => {
-    // One statement: between two looks somebody else may make a store of it.
+    // One statement: between two, another process may create the store.
     const { id, version, tableCount } = db.prepare(look).get() as { id: number; version: number; tableCount: number }
     if (id === applicationId && version === schemaVersion) return 'ready'
     if (id === applicationId && version > schemaVersion) {
@@ -155,7 +155,7 @@ const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: stri
   5: {
     code: 'store.busy',
     retryable: true,
-    hint: 'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.',
+    hint: 'Another process holds the store. Try again; if the error stays, find the process that keeps a transaction open.',
   },
   6: { code: 'store.busy', retryable: true, hint: 'Another connection holds a table. Try again.' },
   8: { code: 'store.read-only', retryable: false, hint: 'Make the file and its folder writable for this user.' },
@@ -201,10 +201,7 @@ export function storeError(thrown: unknown, file: string): ReeveError {
   })
 }
 
-/**
- * SQLite's codes for content that it does not take, whoever writes it and whenever: too big, against a constraint, of a
- * wrong type, out of range.
- */
+/** SQLite's codes for content that it never takes: too big, against a constraint, of a wrong type, out of range. */
 const refusals: ReadonlySet<number> = new Set([18, 19, 20, 25])
 /** The same, said by JavaScript before SQLite is asked. */
 const refusedNames: ReadonlySet<string> = new Set(['RangeError', 'DataCloneError'])
@@ -217,9 +214,9 @@ export function isRefusal(thrown: unknown): boolean {
 
 /** What is said of content that the store refuses. */
 export function refusedBy(thrown: unknown, file: string, run: string | undefined): ReeveError {
-  const whose = run === undefined ? 'what was sent from outside' : `what the run "${run}" was about to record`
-  return new ReeveError('store.refused', `${file} does not take ${whose}: ${messageOf(thrown)}`, {
-    hint: 'Nothing of it was recorded, and no other run is concerned. Trying again helps only if the agent, or what it was given, has changed.',
+  const whose = run === undefined ? 'a post from outside' : `an entry of the run "${run}"`
+  return new ReeveError('store.refused', `${file} refuses ${whose}: ${messageOf(thrown)}`, {
+    hint: 'Nothing of it was recorded, and no other run is affected. Retry only after the agent or its input has changed.',
     cause: thrown,
   })
 }

@@ -16,7 +16,7 @@ const patienceMs = 10_000
 /** Resolves when the thread has ended. */
 export function stopThread(thread: Worker | undefined): Promise<void> {
   if (thread === undefined || thread.threadId === -1) return Promise.resolve()
-  // whoever waits for it is kept alive by it
+  // the process that waits for it is kept alive by it
   thread.ref()
   return new Promise((resolve) => {
     const force = setTimeout(() => void thread.terminate(), patienceMs)

@@ -147,7 +147,7 @@ export class SqliteStore implements Store {
     return this.#writer.moved() ? 'all' : undefined
   }
   listen(): void {
-    // SQLite tells nobody: it is asked
+    // SQLite sends no notifications: the host polls it
   }
   errorOf(thrown: unknown): ReeveError {
     return storeError(thrown, this.name)

@@ -48,10 +48,7 @@ export class Writer {
     return this.#thread === undefined ? 'inline' : 'thread'
   }
 
-  /**
-   * True if somebody outside this writer has committed since this was last asked. With the thread, its own commits
-   * count, too.
-   */
+  /** True if another writer has committed since this was last asked. With the thread, its own commits count, too. */
   moved(): boolean {
     const moved = this.#inline.moved() || this.#moved
     this.#moved = false
@@ -65,7 +62,7 @@ export class Writer {
 
   /**
    * Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. What
-   * was written to a file that is not the store any more counts as not written: nobody will read it.
+   * was written to a file that is not the store any more counts as not written: it will not be read.
    */
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
     if (this.#thread !== undefined) return this.#send(batch).then(this.#kept, this.#failed)

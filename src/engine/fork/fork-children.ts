@@ -35,7 +35,7 @@ export function asOneRun(
 /** The id that an activation would have in its leader's run. */
 const joined = (activation: ActivationId): ActivationId => activation.replaceAll('>>', '>') as ActivationId
 
-/** The event as it would be if nobody were placed apart. */
+/** The event as it would be if no worker were placed apart. */
 function local(event: JournalEvent): JournalEvent {
   const told = withJoinedIds(event as unknown as Json) as unknown as JournalEvent
   if (told.type === 'worker.started') {

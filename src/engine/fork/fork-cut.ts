@@ -11,7 +11,7 @@
  *   question and the decision are left out, with everything in that scope that followed: it is asked again. The same
  *   holds for what a grant has let pass. A refusal stays, since it permits nothing; so does the approval of a plan, a
  *   recruit, mail or a result, since what it permits is done in the moment in which it is decided.
- * - Commands of operators are not copied: the fork is under nobody's pause. Doubts and divergences are found anew.
+ * - Commands of operators are not copied: the fork is not paused. Doubts and divergences are found anew.
  */
 import { isObject, type Outcome } from '../../core/index.ts'
 import type { ApprovalRequested, JournalEvent, StepOpened } from '../../journal/index.ts'
@@ -50,7 +50,7 @@ const scopeOf = (address: string): string => address.slice(0, address.lastIndexO
 export const isHousekeeping = (address: string): boolean =>
   /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
 
-/** Something that whoever decided has let happen, rather than what code looks at on its way. */
+/** Whether this is an effect that a decision permitted, rather than a read or bookkeeping of the code. */
 const isWork = (event: StepOpened): boolean =>
   (event.type !== 'step.begun' || event.effect !== 'read') && !isHousekeeping(event.address)
 

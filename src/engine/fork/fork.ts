@@ -2,10 +2,10 @@
  * Forks: a new run that has the beginning of another one, and goes on by itself.
  *
  * Owns: what a fork begins with, as plain data that an engine writes in one transaction; what is wrong with a fork.
- * Does not own: what is left out (fork-cut.ts), what copied activations draw (origin.ts), storing. Pure.
- * K1: the fork's journal is its own; nothing reads the origin later, which may be removed. K4: addresses are the same,
- * so the code finds what was recorded. K6: no effect of the origin is made again without somebody's word, and those
- * that are made have idempotency keys of the fork's own, since its activations have ids of their own.
+ * Does not own: what is left out (fork-cut.ts), what copied activations draw (origin.ts), storing. Pure. K1: the fork's
+ * journal is its own; nothing reads the origin later, which may be removed. K4: addresses are the same, so the code
+ * finds what was recorded. K6: no effect of the origin is made again without an operator's decision, and those that are
+ * made have idempotency keys of the fork's own, since its activations have ids of their own.
  *
  * The fork has its own values, as those of the run (or of its session) were at the fork point, and a session of its own
  * if the origin had one: it writes to nothing of the origin's. Messages that were under way are under way in it.
@@ -69,8 +69,8 @@ export interface ForkPlan {
   /** In the order of the origin's feed; of every activation from 0 on. */
   readonly entries: readonly ForkEntry[]
   /**
-   * Workers that somebody at work has begun in it, and whose logs began after the fork point, with their first events
-   * as they were in the origin (none: nobody had their code). For engines whose workers are born with their leaders'
+   * Workers that open activations have begun in it, and whose logs began after the fork point, with their first events
+   * as they were in the origin (none: their code was missing). For engines whose workers are born with their leaders'
    * commits; elsewhere they are born when their leaders' code asks for them.
    */
   readonly unborn: readonly {
@@ -191,7 +191,7 @@ class Fork {
     if (edit.type === 'input') {
       if (prefix.length > 1)
         throw invalid(
-          'another input is for a fork at the first event of a run',
+          'a new input is possible only for a fork at the first event of a run',
           `Its position is ${prefix[0]!.position}.`,
         )
       return [{ ...last, event: { ...event, input: edit.input } as JournalEvent }]
@@ -199,7 +199,7 @@ class Fork {
     if (!isEnd(event))
       throw invalid(
         `the event at position ${at} is "${event.type}", which has no outcome`,
-        'Another outcome is for the end of a step, a worker or a question: step.settled, worker.settled, ask.settled.',
+        'A new outcome is for the end of a step, a worker or a question: step.settled, worker.settled, ask.settled.',
       )
     return [...prefix.slice(0, -1), { ...last, event: { ...event, outcome: edit.outcome } }]
   }
@@ -392,7 +392,7 @@ class Fork {
     const target = this.#moved(edit.to) as ActivationId
     if (over.has(target) || !entries.some(({ activation }) => activation === target))
       throw invalid(
-        `nobody is at work as ${edit.to} at position ${this.#request.at}`,
+        `no activation ${edit.to} is open at position ${this.#request.at}`,
         'A message is for an activation that has begun and has not ended.',
       )
     return [

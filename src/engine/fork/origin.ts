@@ -2,9 +2,8 @@
  * Origins: what an activation of a forked run has of the run it was forked from.
  *
  * Owns: the seeds that ids and random numbers derive from, how far deadlines move, what the origin has done already.
- * Does not own: what is copied (fork.ts).
- * K10: what the copied part drew is drawn again, so that recorded arrivals find whom they are for. What comes after it
- * is the fork's own.
+ * Does not own: what is copied (fork.ts). K10: what the copied part drew is drawn again, so that recorded arrivals find
+ * their receivers. What comes after it is the fork's own.
  *
  * Which of the two it is: code that was resumed by a copied arrival draws as the origin did, code that was resumed by
  * an arrival of the fork's own draws anew. Questions are the exception: one that is asked in the fork has an id of its
@@ -67,7 +66,7 @@ interface DoubtHost {
 }
 
 /**
- * Whether nobody can say that this effect may run: it may have happened, here or in the run that this one was forked
+ * Whether this effect may not run without a decision: it may have happened, here or in the run that this one was forked
  * from.
  */
 export function isInDoubt(host: DoubtHost, op: Operation): boolean {
@@ -90,7 +89,7 @@ export const alreadyDone = ({ run, activation, outcome }: DoneElsewhere): string
 }
 
 /**
- * How an effect has ended of which somebody has said that it happened: as they say, else as it did where it happened.
+ * The outcome of an effect that an operator says has happened: the value they give, else its outcome where it happened.
  */
 export const happenedAs = (op: Operation, value: Json | undefined): Outcome =>
   value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)

@@ -56,7 +56,7 @@ const runsAtOnce = 100
 /**
  * Writes everything that an event store of 0.1 holds into a store of today, where its runs go on. May be broken off and
  * repeated: what is there is left alone. Workers of the source must have stopped; rejects with `store.busy` where it
- * shows that they have not, with `store.foreign` for a source that is none, and with `store.*`.
+ * shows that they have not, with `store.foreign` for a source that is not an event store, and with `store.*`.
  */
 export async function migrateStore({ from, to, check = false, onProgress = () => {} }: Migration): Promise<Migrated> {
   const places = { from: locationOf(from), to: locationOf(to) }
@@ -93,7 +93,7 @@ export async function migrateStore({ from, to, check = false, onProgress = () =>
 const isSame = (a: StoreLocation, b: StoreLocation): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 const busy = (source: MigrationSource, why: string): ReeveError =>
-  new ReeveError('store.busy', `${source.name} is still at work: ${why}`, {
+  new ReeveError('store.busy', `${source.name} is still in use: ${why}`, {
     retryable: true,
     hint: 'Stop all processes that use it, then run the migration again. What has been migrated stays, and is not migrated twice.',
   })
@@ -101,7 +101,7 @@ const busy = (source: MigrationSource, why: string): ReeveError =>
 const marksOf = new WeakMap<MigrationSource, string>()
 
 /**
- * Whoever writes to the source writes what nobody will read: said before anything is migrated, and after it if
+ * A process that still writes to the source loses its writes: reported before anything is migrated, and after it if
  * something has been written meanwhile.
  */
 async function mustBeIdle(source: MigrationSource): Promise<void> {
@@ -110,7 +110,7 @@ async function mustBeIdle(source: MigrationSource): Promise<void> {
   const mark = await source.mark()
   const before = marksOf.get(source) ?? mark
   marksOf.set(source, before)
-  if (before !== mark) throw busy(source, 'something was written to it meanwhile')
+  if (before !== mark) throw busy(source, 'it was written to during the migration')
 }
 
 async function isThere(place: StoreLocation): Promise<boolean> {

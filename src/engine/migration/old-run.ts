@@ -25,10 +25,7 @@ export interface RunRow {
   readonly created: number
   readonly status: string | null
   readonly ended: number | null
-  /**
-   * Its pause, and for whom: `next`, `now`, `after-model`, `after-tools`; `human`, `human-now`; `cancelled` while it
-   * was paused.
-   */
+  /** Its pause: `next`, `now`, `after-model`, `after-tools`; `human`, `human-now`; `cancelled` while it was paused. */
   readonly control: string | null
   readonly reached: number
 }
@@ -175,7 +172,7 @@ function mustBeWhole({ row, activations, entries }: OldRun): void {
   const short = activations.find(({ id, seq }) => lengths.get(id) !== seq)
   if (short !== undefined)
     throw hole(`the journal of ${short.id} has ${lengths.get(short.id) ?? 0} entries, not ${short.seq}`)
-  if (lengths.get(rootActivation(row.id)) === undefined) throw hole('it has no beginning')
+  if (lengths.get(rootActivation(row.id)) === undefined) throw hole('its first entry is missing')
 }
 
 const hole = (what: string): ReeveError =>
@@ -232,7 +229,7 @@ function mailOf({ activations, entries, inbox }: OldRun): readonly OldInboxRow[]
   )
 }
 
-/** Nobody has anything to do before the outside, or the clock, says so: it need not be read before that. */
+/** Whether nothing in it can move before the outside or the clock acts: then it need not be read before. */
 const rests = ({ row, activations, inbox }: OldRun): boolean =>
   (row.control === null || row.reached === 1) &&
   inbox.every(({ taken }) => taken === 1) &&

@@ -24,14 +24,14 @@ export interface MigrationSource {
   readonly name: string
   /** Rows of its tables; `$1` … are the parameters. All that is read is as it was at one moment. */
   rows<Row>(text: string, params?: readonly (string | number)[]): Promise<readonly Row[]>
-  /** What shows that processes still work on it; undefined: nothing does. */
+  /** The sign that processes still work on it; undefined if there is none. */
   users(): Promise<string | undefined>
   /** Changes whenever anything was written to it. Not of the snapshot: as it is now. */
   mark(): Promise<string>
   close(): Promise<void>
 }
 
-/** Throws `store.foreign` for what is no event store of 0.1, and `store.*` for what cannot be read. */
+/** Throws `store.foreign` if it is not an event store of 0.1, and `store.*` if it cannot be read. */
 export const openSource = (place: StoreLocation): Promise<MigrationSource> =>
   place.kind === 'file' ? openFile(place.file) : openSchema(place)
 
@@ -104,7 +104,7 @@ function mustBeEventStore(db: DatabaseSync, file: string): void {
   throw isStore(db) ? foreign(file, isOfToday) : foreign(file)
 }
 
-/** Who has a file of this inode open for SQLite holds a lock on it, which Linux lists. Elsewhere nobody can tell. */
+/** The processes that have this file open: SQLite holds a lock on it, which Linux lists. Unknown on other systems. */
 function usersOf(file: string): string | undefined {
   let locks: string
   try {

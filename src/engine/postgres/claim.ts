@@ -2,9 +2,8 @@
  * Claiming runs (K2): many in one transaction, with everything that going on with them needs.
  *
  * Owns: which runs are taken, and what is read with them. Does not own: whether this process wants them (the host), its
- * lease (lease.ts). Rows are locked before anybody is asked for a run, and claimed in the same transaction; what is
- * read with them is read after it, when nobody else can add to their logs any more. If that goes wrong, they are let go
- * again, sooner or later.
+ * lease (lease.ts). Rows are locked before the host is asked about a run, and claimed in the same transaction; their
+ * data is read after it, when no other process can add to their logs any more. If that fails, they are released later.
  */
 import type { Pool, PoolClient } from 'pg'
 import type { ActivationId, RunId } from '../../core/index.ts'
@@ -39,7 +38,7 @@ export class Claims {
   readonly #options: ClaimOptions
   readonly #sql: ReturnType<typeof statements>
   #kinds: readonly AgentVersion[] = []
-  /** Runs that may have been claimed, and that nobody has been given. */
+  /** Runs that may have been claimed and were not handed to the host. */
   #undelivered: { readonly id: RunId; readonly epoch: number }[] = []
 
   constructor(pool: () => Promise<Pool>, options: ClaimOptions) {
@@ -67,7 +66,7 @@ export class Claims {
       broken = false
       return claimed
     } catch (thrown) {
-      // Whether they were claimed is not asked: if so, they are let go.
+      // It does not matter whether they were claimed: if so, they are released.
       this.#undelivered.push(...taken.map(({ id, epoch }) => ({ id: id as RunId, epoch: epoch + 1 })))
       throw thrown
     } finally {
@@ -75,7 +74,7 @@ export class Claims {
     }
   }
 
-  /** Lets runs go that were claimed when something went wrong. Rejects if the store is not there. */
+  /** Releases runs that were claimed before a failure. Rejects if the store cannot be reached. */
   async letGo(): Promise<void> {
     if (this.#undelivered.length === 0) return
     const pool = await this.#pool()
@@ -268,7 +267,7 @@ export const runColumns = (r: string): string =>
     .map((each) => `${r}.${each}`)
     .join(', ')
 
-/** Of runs that somebody may take up. */
+/** The condition for runs that a process may take up. */
 export const isReady = 'ended IS NULL AND parked = 0 AND owner IS NULL'
 
 /** Of which kinds there are such runs: one look at the index for each kind, however many runs there are of it. */

@@ -1,19 +1,19 @@
 /**
- * Whether a server still answers that a process is about to leave, so that closing ends within a bound while the server
+ * Watches whether the server still answers while the process closes, so that closing ends within a bound if the server
  * is frozen or unreachable.
  *
- * Owns: asking on a connection of its own, for as long as the process closes. Does not own: what is broken off when the
- * server is silent, and what is said of it (store.ts).
- * Holds: the process stays alive until `end`. A server is silent after a number of looks without an answer, so that an
- * event loop that was blocked for a while condemns nobody.
+ * Owns: asking on a connection of its own, for as long as the process closes. Does not own: what is aborted when the
+ * server is silent, and its error (store.ts).
+ * Holds: the process stays alive until `end`. A server counts as silent after a number of looks without an answer, so
+ * that a blocked event loop is not taken for a silent server.
  */
 import type { Client } from 'pg'
 import { hangUp } from './connection.ts'
 import { isSaid } from './errors.ts'
 
-/** How often is looked whether the server has answered. Milliseconds. */
+/** How often it checks whether the server has answered. Milliseconds. */
 const lookMs = 250
-/** So many looks in a row without an answer: the server is silent. Five seconds. */
+/** This many looks in a row without an answer make the server silent. Five seconds. */
 const patience = 20
 
 export class CloseWatch {
@@ -27,8 +27,8 @@ export class CloseWatch {
   #isOver = false
 
   /**
-   * `onSilent` is called with each look while the server is silent. `mustWait`: something is under way that is yet to
-   * be recorded.
+   * `onSilent` is called with each look while the server is silent. `mustWait`: an effect is under way whose end has
+   * yet to be recorded.
    */
   constructor(connect: () => Promise<Client>, onSilent: () => void, mustWait: () => boolean) {
     this.#connect = connect
@@ -37,7 +37,7 @@ export class CloseWatch {
   }
 
   /**
-   * The server has said nothing for five seconds, and nothing is worth waiting longer. False again as soon as it
+   * The server has not answered for five seconds, and no effect is worth waiting longer. False again as soon as it
    * answers.
    */
   get isSilent(): boolean {
@@ -47,7 +47,7 @@ export class CloseWatch {
   #look(): void {
     this.#looks++
     if (this.isSilent) this.#onSilent()
-    // Where the network has lost the connection, a new one may be answered.
+    // The network may have lost the connection: a new one may be answered.
     if (this.#looks % patience === 0) this.#hangUp()
     // A process that is closed at once asks nothing.
     if (this.#isAsking || this.#looks < 4) return
@@ -64,7 +64,7 @@ export class CloseWatch {
       await client.query('SELECT 1')
       this.#looks = 0
     } catch (thrown) {
-      // A server that refuses is there.
+      // A server that refuses is alive.
       if (isSaid(thrown)) this.#looks = 0
       this.#hangUp()
     }

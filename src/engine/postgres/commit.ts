@@ -1,6 +1,6 @@
 /**
- * One transaction on PostgreSQL: everything that one tick has learned and intends, over all runs (group commit, K5).
- * Sent as a whole, without waiting for an answer in between.
+ * One transaction on PostgreSQL for everything that one tick records, over all runs (group commit, K5). Sent as a
+ * whole, without waiting for an answer in between.
  *
  * Owns: applying a batch, what of it is tried again, and finding out what became of a commit whose answer was lost.
  * Does not own: what a post means (posts.ts), the connection.
@@ -23,9 +23,9 @@ import { Insert } from './inserts.ts'
 import { postStatements, readAnswers, sendPosts, sendValues, type ReceiptBody, type PostStatements } from './posts.ts'
 import { flags } from './schema.ts'
 
-/** A transaction that meets others again and again gives up after so many attempts. */
+/** A transaction that conflicts with others gives up after this many attempts. */
 const attempts = 12
-/** How long is waited before the server is asked again what became of a commit. Milliseconds. */
+/** Delays before the server is asked again for the result of a commit. Milliseconds. */
 const soonest = 50
 const latest = 2_000
 /** How long a process that is about to end goes on asking. Milliseconds. */
@@ -71,11 +71,9 @@ export class PostgresBatchWriter {
   #floor = 0
   #tail: Promise<unknown> = Promise.resolve()
   #isClosed = false
-  /** Since when the process is about to end. */
+  /** When the process began to end. */
   #leftAt = Infinity
-  /**
-   * A commit was given up of which nobody knows whether it was written: with none after it nothing is written twice.
-   */
+  /** A commit was given up whose result is unknown: no further commit is made, so nothing is written twice. */
   #gaveUp: ReeveError | undefined
   /** There may be a receipt of this process. */
   #hasBegun = false
@@ -257,7 +255,7 @@ export class PostgresBatchWriter {
   #sendIndexes(p: Pipeline, batch: Batch, keep: (run: RunId) => boolean, sent: Mutable): void {
     const taken = batch.taken.filter(({ act }) => keep(runOf(act)))
     if (taken.length > 0) p.send(this.#sql.take, [taken.map(({ act }) => act), taken.map(({ key }) => key)])
-    // The last word about each counts: a statement changes a row once.
+    // The last value of each counts: a statement changes a row once.
     const accounts = lastOf(
       batch.accounts.filter(({ run }) => keep(run)),
       ({ act }) => act,
@@ -358,10 +356,9 @@ export class PostgresBatchWriter {
   }
 
   /**
-   * What became of a commit whose answer was lost: true if it was written. Waits for as long as nobody can say, but
-   * where the process is about to end. Locking the receipt waits for the transaction if the server is still at it, and
-   * taking its number away (n + 1, which no other question changes) keeps it from being written if the server has yet
-   * to begin.
+   * The result of a commit whose answer was lost: true if it was written. Waits until the result is known, unless the
+   * process is about to end. Locking the receipt waits for the transaction if the server is still at it, and taking its
+   * number away (n + 1, which no other question changes) keeps it from being written if the server has yet to begin.
    */
   async #becameOf(batch: Batch, sent: SentBatch): Promise<boolean> {
     const begun = stopwatch()

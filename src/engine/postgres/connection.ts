@@ -16,7 +16,7 @@ export type Params = readonly (string | number | boolean | null | readonly (stri
 /** A statement under a name: the server parses and plans it once for each connection. */
 export type NamedStatement = readonly [name: string, text: string]
 
-/** Loaded when it is needed: a process that keeps runs in SQLite need not have it. */
+/** Loaded on first use: a process that keeps runs in SQLite need not have it installed. */
 export async function driver(): Promise<PgModule> {
   try {
     return (await import('pg')).default
@@ -48,8 +48,8 @@ const badAddress = (): ReeveError =>
  */
 const plans = 'SET enable_seqscan = off; SET jit = off'
 /**
- * For how long a lock is waited for, and for how long a process may stand still in a transaction of its own before the
- * server ends it. Milliseconds.
+ * How long a statement waits for a lock. A process that is idle in a transaction for longer is ended by the server.
+ * Milliseconds.
  */
 const lockMs = 10_000
 const sessionSetup = `SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = ${lockMs + 5_000}; ${plans}`
@@ -79,7 +79,7 @@ export function configOf(
   }
 }
 
-/** A connection that is ready for use. What goes wrong is `store.*` or what the driver says, without the password. */
+/** A connection that is ready for use. Throws `store.*` or the driver's error, without the password. */
 export async function connect(target: SchemaAddress, more: ClientConfig = {}): Promise<Client> {
   const loaded = await driver()
   const client = made(() => new loaded.Client(configOf(target, loaded, more)))
@@ -173,7 +173,7 @@ interface Socket {
 const socketOf = (client: ClientBase): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
 
-/** Without a good-bye: what was asked fails. */
+/** Closes without a good-bye: pending statements fail. */
 export const hangUp = (client: ClientBase): void => socketOf(client).destroy()
 
 /**
@@ -187,7 +187,7 @@ export class Line {
   readonly #onLost: () => void
   #client: Client | undefined
   #connecting: Promise<Client> | undefined
-  /** Rejects when whoever waits for a connection is told to wait no more. */
+  /** Rejects when waiting for a connection is given up. */
   #broken = Promise.withResolvers<never>()
   #busy = 0
   #closed = false
@@ -210,7 +210,7 @@ export class Line {
     return this.#client !== undefined
   }
 
-  /** The connection; made if there is none. Rejects with what the driver says. */
+  /** The connection; made if it does not exist. Rejects with the driver's error. */
   async client(): Promise<Client> {
     if (this.#client !== undefined) return this.#client
     if (this.#closed) throw closedStore(this.#name)
@@ -245,7 +245,7 @@ export class Line {
     this.#onLost()
   }
 
-  /** What was asked fails now, and so does waiting for a connection. The next one who asks makes another. */
+  /** Pending statements fail now, and so does waiting for a connection. The next caller makes another. */
   breakOff(why: ReeveError): void {
     if (this.#client !== undefined) this.drop(this.#client)
     this.#broken.reject(why)
@@ -282,7 +282,7 @@ export class Line {
     this.#closed = true
     const client = this.#client
     this.#client = undefined
-    // a server that has vanished does not say good-bye, and one that is frozen not even hello
+    // a server that has vanished or is frozen does not answer the good-bye
     await Promise.race([this.#connecting?.catch(() => undefined), delay(farewellMs)])
     if (client === undefined) return
     await Promise.race([client.end().catch(() => undefined), delay(farewellMs)])
@@ -290,13 +290,13 @@ export class Line {
   }
 }
 
-/** How a transaction has ended. `unknown`: nobody has said so. */
+/** How a transaction has ended. `unknown`: no answer came. */
 export type TransactionEnd =
   { readonly ended: 'committed' } | { readonly ended: 'failed' | 'unknown'; readonly thrown: unknown }
 
 /**
- * A server that says nothing for so long in the middle of a transaction is given up, and asked on another connection
- * what has become of it. Milliseconds.
+ * A server that does not answer for this long in the middle of a transaction is given up, and asked on another
+ * connection for the result. Milliseconds.
  */
 const patienceMs = 20_000
 
@@ -306,15 +306,15 @@ interface QueryResult {
 }
 
 /**
- * One transaction, sent as a whole: nothing is waited for before COMMIT is on its way. What is asked is answered when
- * `commit` has resolved.
+ * One transaction, sent as a whole: it waits for no answer before COMMIT is sent. Results are there when `commit` has
+ * resolved.
  */
 export class Pipeline {
   readonly #client: Client
   readonly #socket: Socket
   /** The first error: the others follow from it. */
   #thrown: { readonly thrown: unknown } | undefined
-  /** Said before anything reached the server: what was sent lacks a statement. */
+  /** An error before the statement reached the server: the transaction lacks a statement. */
   #isHere = true
   #isBroken = false
 
@@ -341,7 +341,7 @@ export class Pipeline {
     this.#send(text, name, values, done === undefined ? undefined : ({ rows }) => done(rows as never[]))
   }
 
-  /** Ends the transaction, and resolves when it is known or unknowable how. */
+  /** Ends the transaction, and resolves when its result is known or cannot be known. */
   async commit(): Promise<TransactionEnd> {
     const ended = new Promise<TransactionEnd>((resolve) => {
       const watch = setTimeout(() => this.#socket.destroy(), patienceMs)
@@ -349,7 +349,7 @@ export class Pipeline {
         clearTimeout(watch)
         if (this.#thrown !== undefined) {
           const first = this.#thrown.thrown
-          // What the server has said no to, or what it was never asked for, is not written by it.
+          // A transaction that the server refused, or that lacks a statement, is not written.
           resolve({ ended: this.#isBroken || isAnswer(first) ? 'failed' : 'unknown', thrown: first })
         } else if (thrown !== null && thrown !== undefined)
           resolve({ ended: isAnswer(thrown) ? 'failed' : 'unknown', thrown })

@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL's errors mean: every one becomes a `store.*` error that says whether to try again and what to do.
+ * The meaning of PostgreSQL's errors: each becomes a `store.*` error that says whether to retry and what to do.
  *
  * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
  * not own: what is tried again (commit.ts, claim.ts).
@@ -15,7 +15,7 @@ interface Meaning {
 const meaning = (code: ErrorCode, retryable: boolean, hint: string): Meaning => ({ code, retryable, hint })
 const restore = 'Restore the store from a backup.'
 
-/** By the five or two first characters of what PostgreSQL says (SQLSTATE), or by the whole code of the network. */
+/** By the SQLSTATE of PostgreSQL or its first two characters (its class), or by the code of the network error. */
 const meanings: Readonly<Record<string, Meaning>> = {
   '08': meaning(
     'store.unavailable',
@@ -25,14 +25,14 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '0A000': meaning(
     'store.unavailable',
     false,
-    'Between this process and PostgreSQL is something that does not pass everything on: connect to the server itself.',
+    'A proxy between this process and PostgreSQL does not support a command: connect to the server itself.',
   ),
   '22': meaning(
     'store.refused',
     false,
     'PostgreSQL cannot hold this value: an id, a key or an address has a character that it refuses (NUL).',
   ),
-  '23': meaning('store.refused', false, 'What was to be recorded contradicts what is recorded.'),
+  '23': meaning('store.refused', false, 'The write contradicts data that is already recorded.'),
   '25006': meaning(
     'store.read-only',
     false,
@@ -51,10 +51,10 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '28': meaning(
     'store.unavailable',
     false,
-    'The server does not let this user in: check user and password in the address, and pg_hba.conf.',
+    'The server rejected this user: check user and password in the address, and pg_hba.conf.',
   ),
   '3D000': meaning('store.unavailable', false, 'Create the database (createdb), or name another one in the address.'),
-  '40': meaning('store.busy', true, 'Other transactions stood in the way again and again. Try again.'),
+  '40': meaning('store.busy', true, 'The transaction kept conflicting with others. Try again.'),
   '42501': meaning(
     'store.unavailable',
     false,
@@ -77,13 +77,13 @@ const meanings: Readonly<Record<string, Meaning>> = {
     true,
     'The server has no connection left: raise max_connections, or run fewer processes.',
   ),
-  '53': meaning('store.unavailable', true, 'The server is short of something. See its log.'),
+  '53': meaning('store.unavailable', true, 'The server is short of a resource. See its log.'),
   '54': meaning('store.refused', false, 'An id, a key or an address is too long for PostgreSQL.'),
-  '55P03': meaning('store.busy', true, 'Another transaction holds a row for long. Find it in pg_stat_activity.'),
+  '55P03': meaning('store.busy', true, 'Another transaction has held a row for too long. Find it in pg_stat_activity.'),
   '57014': meaning(
     'store.busy',
     true,
-    'The server broke the statement off: it took longer than statement_timeout allows.',
+    'The server cancelled the statement: it took longer than statement_timeout allows.',
   ),
   '57': meaning('store.unavailable', true, 'The server is starting, stopping or was restarted. Try again.'),
   '58': meaning('store.unavailable', true, 'The disk of the server reported an error. See its log.'),
@@ -92,7 +92,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: meaning(
     'store.unavailable',
     false,
-    'The server’s certificate is its own: name its authority (sslrootcert) in the address.',
+    'The server’s certificate is self-signed: name its authority (sslrootcert) in the address.',
   ),
   SELF_SIGNED_CERT_IN_CHAIN: meaning(
     'store.unavailable',
@@ -121,7 +121,7 @@ const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code)
 const meaningOf = (code: string): Meaning =>
   meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined) ?? unreachable
 
-/** Several addresses of one host fail as one error without words of its own. */
+/** Several addresses of one host fail as one error without a message of its own. */
 const wordsOf = (thrown: unknown): string =>
   thrown instanceof AggregateError && thrown.message === ''
     ? thrown.errors.map(messageOf).join('; ')
@@ -139,19 +139,16 @@ export function storeError(thrown: unknown, name: string): ReeveError {
   return new ReeveError(code, `${name}: ${wordsOf(thrown)}`, { retryable, hint, cause: thrown })
 }
 
-/**
- * The server itself has said no to a statement, and the connection goes on. Nothing of that transaction will be
- * written.
- */
+/** Whether the server itself refused a statement. The connection goes on; nothing of the transaction is written. */
 export function isAnswer(thrown: unknown): boolean {
   const { severity } = (thrown ?? {}) as { severity?: string }
   return isState(codeOf(thrown)) && severity !== 'FATAL' && severity !== 'PANIC' && !codeOf(thrown).startsWith('08')
 }
 
-/** The server itself has said it, be it that it takes no connection. */
+/** Whether the error came from the server itself, also where it refuses the connection. */
 export const isSaid = (thrown: unknown): boolean => isState(codeOf(thrown)) && !codeOf(thrown).startsWith('08')
 
-/** A process that is closing gave the server up: it takes connections, or none, and says nothing. */
+/** The error of a closing process whose server does not answer. */
 export const silentServer = (name: string): ReeveError =>
   new ReeveError(
     'store.unavailable',
@@ -162,13 +159,13 @@ export const silentServer = (name: string): ReeveError =>
     },
   )
 
-/** Two transactions stood in each other's way: the same one begun again finds its way. */
+/** Two transactions conflicted: a retry succeeds. */
 export const isConflict = (thrown: unknown): boolean => ['40001', '40P01'].includes(codeOf(thrown))
 
-/** What a statement says whose condition does not hold: a division by zero, of which there is no other. */
+/** Whether the condition of a statement did not hold: it divides by zero, which no other statement does. */
 export const isGate = (thrown: unknown): boolean => codeOf(thrown) === '22012'
 
-/** There is one of this key already. */
+/** A row with this key exists already. */
 export const isDuplicate = (thrown: unknown): boolean => codeOf(thrown) === '23505'
 
 /** The same, said by JavaScript before the server is asked. */
@@ -181,14 +178,14 @@ export function isRefusal(thrown: unknown): boolean {
   return refusedNames.has((thrown as { name?: string } | undefined)?.name ?? '')
 }
 
-/** There is no such table any more. */
+/** The table does not exist any more. */
 export const isMissing = (thrown: unknown): boolean => ['42P01', '3F000'].includes(codeOf(thrown))
 
-/** What is said of content that the store refuses. */
+/** The error for content that the store refuses. */
 export function refusedBy(thrown: unknown, name: string, run: string | undefined): ReeveError {
-  const whose = run === undefined ? 'what was sent from outside' : `what the run "${run}" was about to record`
-  return new ReeveError('store.refused', `${name} does not take ${whose}: ${messageOf(thrown)}`, {
-    hint: 'Nothing of it was recorded, and no other run is concerned. Trying again helps only if the agent, or what it was given, has changed.',
+  const whose = run === undefined ? 'a post from outside' : `an entry of the run "${run}"`
+  return new ReeveError('store.refused', `${name} refuses ${whose}: ${messageOf(thrown)}`, {
+    hint: 'Nothing of it was recorded, and no other run is affected. Retry only after the agent or its input has changed.',
     cause: thrown,
   })
 }
@@ -196,7 +193,7 @@ export function refusedBy(thrown: unknown, name: string, run: string | undefined
 export const closedStore = (name: string): ReeveError =>
   new ReeveError('store.unavailable', `${name}: the store was closed`, { hint: 'Create a new runtime.' })
 
-/** The store went back, or is another one: what this process remembers does not fit it. */
+/** The store was rolled back or replaced: it does not match this process's memory. */
 export const replaced = (what: string): ReeveError =>
   new ReeveError('store.replaced', `${what} while this process had it open`, {
     hint: 'This process has stopped: what it did since then may not be recorded. Put the right database in place, then start the process again.',

@@ -1,6 +1,6 @@
 /**
  * The heartbeat of a process, in a thread of its own with a connection of its own: users' code may block the event loop
- * for as long as it likes, and the process still says that it lives.
+ * for as long as it likes, and the process still counts as alive.
  *
  * Owns: what the two threads share, the heartbeat's statements, the session and its lock, starting and ending the
  * thread. Does not own: what a missed heartbeat means (lease.ts).
@@ -13,8 +13,7 @@ import { stopThread } from '../embedded/stop-thread.ts'
 import { connect, type NamedStatement } from './connection.ts'
 
 /**
- * An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that
- * it lives. Milliseconds.
+ * An event loop that has not moved for this long counts as hung: its process sends no more heartbeats. Milliseconds.
  */
 const hungMs = 600_000
 /** A heartbeat that is not answered for so long is given up, and its connection with it. Milliseconds. */
@@ -25,7 +24,7 @@ const latest = 1_000
 
 /**
  * Where the values that both threads see stand in their common memory. `begun`: 1 the thread has its code. `session`: 1
- * it is said to live by its lock, 0 by its lease alone, -1 the lock is lost.
+ * it lives by its lock, 0 by its lease alone, -1 the lock is lost.
  */
 const places = {
   until: 0,
@@ -42,10 +41,10 @@ const places = {
 } as const
 type CellName = keyof typeof places
 
-/** Since the machine has started: nobody sets this clock, and it is the same in all threads. Milliseconds. */
+/** The time since the machine has started: this clock is never set, and is the same in all threads. Milliseconds. */
 const steadyNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
-/** A moment, by the clock that nobody sets and by the one that goes on while the machine sleeps. */
+/** One moment by two clocks: the steady one, and the wall clock, which goes on while the machine sleeps. */
 interface ClockReading {
   readonly steady: number
   readonly wall: number
@@ -151,7 +150,7 @@ export interface PostgresHeartbeatData {
 
 /**
  * Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and
- * `failed` is told.
+ * `failed` is called.
  */
 export class PostgresHeartbeat {
   readonly #data: PostgresHeartbeatData
@@ -242,14 +241,14 @@ export class HeartbeatLoop {
       this.#hasLock = rows[0]!.locked
     }
     if (this.#client !== client) throw new Error('the session is lost')
-    // From before it is told: as soon as anybody can know of the lock, losing it counts.
+    // Set before it is announced: as soon as other processes can know of the lock, losing it counts.
     const was = memory.get('session')
     if (this.#hasLock && was === 0) memory.set('session', 1)
     const sent = memory.now()
     const { rows } = await this.#ask<BeatRow>(client, this.#sql.there, [this.#data.process, leaseMs, this.#hasLock])
     const row = rows[0]
     if (row === undefined) {
-      // It was taken for dead: what is still its own is looked at before anything leaves.
+      // It was taken for dead: it checks which runs are still its own before an effect leaves.
       memory.set('stoodStill', 1)
       return this.#sleep(leaseMs / 3)
     }

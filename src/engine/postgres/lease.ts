@@ -5,13 +5,13 @@
  * Owns: this process's row, finding processes that are dead, counting how often a run was lost with its owner. Does not
  * own: the heartbeat's thread (heartbeat.ts), fencing (commit.ts), claiming (claim.ts).
  *
- * A lease is over when the server's clock says so. Here it counts from before its heartbeat was sent, by a clock that
- * nobody sets, so that it ends here before it ends there, whatever clock this host has. A process that has died is
- * noticed before that: it holds an advisory lock for as long as its session with the server lives, and its row says so.
- * If the lock is free while the server that it was taken on still runs, and the row does not change for a moment, the
- * process is gone. A process whose session was lost lets nothing out until it has taken the lock again, or has said
- * that it has none (`fresh`). With another clock than the system's there is neither a thread nor a lock: leases begin
- * and end by that clock.
+ * A lease is over when the server's clock says so. Here it counts from before its heartbeat was sent, by a steady
+ * clock, so that it ends here before it ends there, whatever clock this host has. A process that has died is noticed
+ * before that: it holds an advisory lock for as long as its session with the server lives, and its row says so. If the
+ * lock is free while the server that it was taken on still runs, and the row does not change for a moment, the process
+ * is gone. A process whose session was lost lets nothing out until it has taken the lock again, or has said that it has
+ * none (`fresh`). With another clock than the system's there is neither a thread nor a lock: leases begin and end by
+ * that clock.
  */
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
@@ -22,13 +22,13 @@ import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, t
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
 const stretchLimit = 4
 /**
- * A process that is silent is given this long to say something after it was noticed: the server, or the network, may
- * have kept it from it. Milliseconds.
+ * A silent process is given this long for a heartbeat after it was noticed: the server or the network may have delayed
+ * it. Milliseconds.
  */
 const graceMs = 500
 /** Owners that are in no list are looked for so often. Milliseconds. */
 const straysEveryMs = 1_000
-/** So many runs are let go in one transaction. */
+/** At most this many runs are released in one transaction. */
 const releasedAtOnce = 1_000
 
 export interface PostgresLeaseOptions extends SchemaAddress {
@@ -115,7 +115,7 @@ export class PostgresLease implements StoreLease {
     this.#memory.noteMoved()
   }
 
-  /** Tells the others that this process lives. */
+  /** Writes a heartbeat. */
   async beat(): Promise<void> {
     this.#isThere = true
     const leaseMs = this.#memory.get('leaseMs')
@@ -131,7 +131,7 @@ export class PostgresLease implements StoreLease {
     const keeps = this.#memory.get('session') === 1
     const [row] = await this.#line.ask<BeatRow>(this.#beat.here, [this.id, leaseMs, lockOf(this.id), keeps])
     noteBeat(this.#memory, sent, leaseMs, row!)
-    // Its row says now that it has no lock: nobody takes the lock for its life.
+    // Its row says now that it has no lock, so a free lock does not mean that it is dead.
     if (!keeps) this.#memory.swap('session', -1, 0)
   }
 
@@ -235,7 +235,7 @@ export class PostgresLease implements StoreLease {
     await this.#pulse.stop()
   }
 
-  /** Lets everything go. Returns the runs. */
+  /** Releases all runs and returns them. */
   async end(): Promise<readonly RunId[]> {
     if (!this.#isThere) return []
     const released: RunId[] = []

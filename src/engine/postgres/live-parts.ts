@@ -1,21 +1,21 @@
 /**
- * Live parts between processes, by NOTIFY: a process that listens to runs says so every two seconds, and whoever drives
- * one of them sends what it shows to the channel of that process.
+ * Live parts between processes, by NOTIFY: a process that listens to runs announces it every two seconds, and the
+ * process that drives one of them sends its parts to the channel of the listener.
  *
  * Owns: who listens to what, what waits to be sent, how it is cut into messages and put together again. Does not own:
  * the connection, when it is sent (notifier.ts).
- * Holds: K9. Nothing is gathered for a run to which nobody listens; what waits has bounded bytes, and what is above the
- * bound is lost; nothing of it is ever on a disk of ours.
+ * Holds: K9. Nothing is gathered for a run without listeners; the queue is bounded in bytes, and parts above the bound
+ * are dropped; no part is written to disk.
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes } from '../live-part.ts'
 import type { LivePart } from '../port.ts'
 import type { PublishedParts, StoreParts } from '../store.ts'
 
-/** How often a process says what it listens to, and how long that counts. Milliseconds. */
+/** How often a process announces the runs it listens to, and how long that counts. Milliseconds. */
 const sayEveryMs = 2_000
 const countsMs = 5_000
-/** What waits to be sent, over all runs. Bytes, as `partBytes` measures them. */
+/** The bound of the queue, over all runs. Bytes, as `partBytes` measures them. */
 const bound = 1_048_576
 /** A text that was gathered is joined up to this length. Bytes. */
 const joinedUpTo = 65_536
@@ -29,7 +29,7 @@ interface QueuedParts {
   readonly parts: LivePart[]
   bytes: number
 }
-/** What a message says. */
+/** The content of a message. */
 interface PartsMessage {
   readonly run: RunId
   readonly parts: readonly LivePart[]
@@ -44,7 +44,7 @@ interface Piecemeal {
 export interface PostgresPartsOptions {
   /** Also the channel on which this process hears parts. */
   readonly process: string
-  /** Tells everybody that this process listens to these runs. */
+  /** Announces to all processes that this one listens to these runs. */
   readonly say: (runs: Iterable<RunId>) => void
   /** There is something to send, soon. */
   readonly onWaiting: () => void
@@ -181,7 +181,7 @@ export class PostgresParts implements StoreParts {
   }
 }
 
-/** Undefined for what no process of this store has sent: every client of the database may speak on any channel. */
+/** Undefined if no process of this store has sent it: every client of the database may notify any channel. */
 function sentIn(text: string): PartsMessage | undefined {
   try {
     const sent = JSON.parse(text) as PartsMessage

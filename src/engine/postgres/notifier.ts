@@ -1,12 +1,12 @@
 /**
- * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by
- * LISTEN. Live parts go the same way (live-parts.ts), before the news that are told with them: who hears that something
- * was recorded has heard what was shown before.
+ * Notifications between processes: each sends which runs it has written to by NOTIFY, a few milliseconds' worth at a
+ * time, and the others LISTEN. Live parts go the same way (live-parts.ts) and before the news of the same moment, so a
+ * process sees what was shown before it learns what was recorded.
  *
- * Owns: what waits to be told, what was heard and not yet asked for, and the channels. Does not own: what is made of it
- * (the host); it may be lost, and is never needed. A transaction that tells holds a lock of the whole database until
- * its commit is on disk, so that with news in it no two commits of all runs are written together. So it is told
- * afterwards, by a statement that waits for no disk. A gap in hearing is heard as `all`.
+ * Owns: news that waits to be sent, received news that was not asked for yet, and the channels. Does not own: its use
+ * (the host); news may be lost, and is never needed. A transaction with NOTIFY holds a lock of the whole database until
+ * its commit is on disk, so commits could not be written together. So NOTIFY follows the commit, in a statement that
+ * waits for no disk. A gap in the subscription counts as `all`.
  */
 import type { Client } from 'pg'
 import { stopwatch, type RunId } from '../../core/index.ts'
@@ -14,24 +14,24 @@ import type { Committed } from './commit.ts'
 import type { Line, NamedStatement } from './connection.ts'
 import { PostgresParts, type NotifyCall } from './live-parts.ts'
 
-/** How long is gathered what is told with one statement: news, and live parts. Milliseconds. */
+/** How long news and live parts are gathered for one statement. Milliseconds. */
 const gatherMs = 2
 const gatherPartsMs = 25
-/** What the server takes as one. Bytes; all names are ASCII. */
+/** The largest payload that the server takes. Bytes; all names are ASCII. */
 const longest = 7_800
-/** More than this many messages at once are one: everything. */
+/** More than this many messages at once are sent as one: everything. */
 const mostAtOnce = 16
-/** Everything is looked at so often, whether anything was heard of it or not. Milliseconds. */
+/** How often all runs are checked, with or without news. Milliseconds. */
 const fullEveryMs = 1_000
 /** Between two attempts to listen again. Milliseconds. */
 const soonest = 50
 const latest = 5_000
-/** A connection whose other end has vanished says nothing: it is asked. Milliseconds. */
+/** How often the connection is probed: one whose other end has vanished reports no error. Milliseconds. */
 const askEveryMs = 10_000
 
 /**
- * A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was
- * written; `h`: a process has begun; `l`: it listens to their live parts.
+ * A notification: its kind, its sender and its runs. `m`: mail, or a new run; `w`: an entry was written; `h`: a process
+ * has begun; `l`: the sender listens to their live parts.
  */
 const all = '*'
 
@@ -39,9 +39,9 @@ export interface NotifierOptions {
   /** The channel. */
   readonly channel: string
   readonly process: string
-  /** Whether anybody else is there. */
+  /** Whether other processes are known. */
   readonly hasOthers: () => boolean
-  /** There is another process. True if this one did not know of any, and has told nobody what it wrote. */
+  /** Another process has appeared. True if none was known before, so that nothing has been sent yet. */
   readonly onOther: () => boolean
   readonly isHeld: (run: RunId) => boolean
 }
@@ -53,7 +53,7 @@ export class Notifier {
   readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>(), l: new Set<RunId>() }
   #isAllToTell = false
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** When what waits is told. */
+  /** The timer that sends what waits. */
   #due = 0
   #sending: Promise<void> | undefined
   #heard: (() => void) | undefined
@@ -61,9 +61,9 @@ export class Notifier {
   #client: Client | undefined
   #listening: ReturnType<typeof setTimeout> | undefined
   #failures = 0
-  /** Written to by others, since anybody asked. */
+  /** Runs that other processes have written to since the last question. */
   #moved: Set<RunId> | 'all' | undefined
-  /** Runs that may have mail, since anybody asked: by what others have told, and by what this process has written. */
+  /** Runs that may have mail since the last question: by news of other processes, and by writes of this one. */
   #mail = new Set<RunId>()
   #own = new Set<RunId>()
   #isMailUnknown = true
@@ -84,10 +84,10 @@ export class Notifier {
     })
   }
 
-  // ---- hearing
+  // ---- receiving
   // ---------------------------------------------------------------------------------------------------------------------
 
-  /** Everything every now and then: news may be lost. */
+  /** Reports `all` at intervals: news may be lost. */
   moved(): ReadonlySet<RunId> | 'all' | undefined {
     const moved = stopwatch() - this.#lastAll >= fullEveryMs ? 'all' : this.#moved
     this.#moved = undefined
@@ -96,7 +96,7 @@ export class Notifier {
   }
 
   /**
-   * Which runs may have mail: those that are named, and, if `all`, any other that is held. Undefined: nobody has heard
+   * Which runs may have mail: those that are named, and, if `all`, any other that is held. Undefined: there is no news
    * of any.
    */
   takeMail(): { readonly runs: ReadonlySet<RunId>; readonly all: boolean } | undefined {
@@ -156,7 +156,7 @@ export class Notifier {
     }
   }
 
-  /** A new connection: it listens, and what was told before it did is unknown. */
+  /** A new connection: it listens, and news from before is unknown. */
   async #begin(client: Client): Promise<void> {
     this.#client = client
     client.on('notification', ({ channel, payload }) => {
@@ -195,13 +195,13 @@ export class Notifier {
     this.#moved = new Set([...(this.#moved ?? []), ...runs])
   }
 
-  // ---- telling
+  // ---- sending
   // ---------------------------------------------------------------------------------------------------------------------
 
   /** This process has written. */
   note({ written, mailed, born, left }: Committed): void {
     for (const run of mailed) this.#own.add(run)
-    // What this process has sent them they have been given. What others have may have come later.
+    // They have received what this process has sent; news of others may have come later.
     for (const run of left) this.#own.delete(run)
     if (!this.#options.hasOthers()) return
     for (const run of mailed) if (!this.#options.isHeld(run)) this.#waiting.m.add(run)
@@ -210,7 +210,7 @@ export class Notifier {
     this.#gather()
   }
 
-  /** These runs are there for whoever wants them. */
+  /** These runs are free for any process. */
   offer(runs: Iterable<RunId>): void {
     if (!this.#options.hasOthers()) return
     for (const run of runs) this.#waiting.m.add(run)
@@ -227,7 +227,7 @@ export class Notifier {
     if (this.#timer !== undefined && this.#due <= due) return
     clearTimeout(this.#timer)
     this.#due = due
-    // It keeps the process alive: one that ends right after a commit still says so.
+    // It keeps the process alive: one that ends right after a commit still sends its news.
     this.#timer = setTimeout(() => this.#flush(), forMs)
   }
 
@@ -274,7 +274,7 @@ export class Notifier {
     return payloads
   }
 
-  /** What waits is told. */
+  /** Sends what waits. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#listening)

@@ -1,5 +1,5 @@
 /**
- * Reading the store: feeds, runs, questions, values, and what there is to do. Never writes.
+ * Reading the store: feeds, runs, questions, values, and runs that are ready. Never writes.
  *
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views), what a
  * claim reads (claim.ts).

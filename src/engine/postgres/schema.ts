@@ -79,9 +79,9 @@ export function checkSchemaName(schema: string): void {
 }
 
 /**
- * Makes the tables where there are none. Several processes may do so at once: the lock is held around the transaction,
- * not inside it, since one that begins after it was waited for is certain to see what the other process has made. A
- * user who may not create anything is enough where they are there.
+ * Creates the tables if they do not exist. Several processes may do so at once: the lock is held around the
+ * transaction, not inside it, since one that begins after it was waited for is certain to see what the other process
+ * has made. A user who may not create anything is enough where they are there.
  */
 export async function prepareSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta> {
   const { where, s } = placeOf(schema, name)
@@ -99,7 +99,7 @@ export async function prepareSchema(client: ClientBase, schema: string, name: st
   return { id: meta.get('id') ?? '', floor: Number(meta.get('floor') ?? 0), ownClock: meta.has('own-clock') }
 }
 
-/** The store in this schema; undefined if there is none, and none is made. */
+/** The store in this schema; undefined if it has none. Creates nothing. */
 export async function findSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta | undefined> {
   const { where, s } = placeOf(schema, name)
   return (await versionIn(client, s, where)) === undefined ? undefined : prepareSchema(client, schema, name)
@@ -136,7 +136,7 @@ async function build(client: ClientBase, schema: string, s: string, where: strin
 }
 
 /**
- * The version of the store in this schema; undefined if there is none and no table that is in the way. Throws
+ * The version of the store in this schema; undefined if the schema holds no store and no conflicting table. Throws
  * `store.foreign` and `store.newer`.
  */
 async function versionIn(client: ClientBase, s: string, where: string): Promise<number | undefined> {

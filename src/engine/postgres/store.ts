@@ -1,10 +1,9 @@
 /**
  * The store in a PostgreSQL database: opens it and puts its parts together.
  *
- * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and what is done
- * with the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts). It connects when it is first
- * asked for anything, and again whenever a connection was lost. What is read creates nothing: a database without tables
- * is an empty store.
+ * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and operations
+ * on the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts). It connects on its first use,
+ * and again whenever a connection was lost. Reads create nothing: a database without tables is an empty store.
  */
 import type { Client, Pool, PoolClient } from 'pg'
 import {
@@ -59,26 +58,26 @@ import { Notifier } from './notifier.ts'
 import { PostgresReader } from './reader.ts'
 import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
-/** How a database is kept. Of what the host is told, it has to know these. */
+/** Options of the store, with those of the host that it needs. */
 export interface PostgresOptions extends Pick<HostOptions, 'clock' | 'lossLimit' | 'onWarning' | 'redact'> {
   /**
-   * `postgres://user:password@host:5432/database`, as libpq and pg read it. Of PostgreSQL 14 or newer; a pooler between
+   * `postgres://user:password@host:5432/database`, as libpq and pg read it. PostgreSQL 14 or newer; a pooler in between
    * must pool sessions, not transactions.
    */
   readonly postgres: string
   /**
-   * Where its tables are; made if it is not there. Stores in different schemas know nothing of each other. Default
+   * The schema of its tables; created if it does not exist. Stores in different schemas are independent. Default
    * `reeve`.
    */
   readonly schema?: string
   /**
-   * After this long without a heartbeat a process counts as dead. A thread of its own writes the heartbeat, so code
-   * that blocks the event loop does not stop it, for ten minutes. A process that has died is found within a second;
-   * this time counts where it stands still, or the network between it and the server does. With another `clock` than
-   * the system's there is no thread. Milliseconds, default 3,000.
+   * After this long without a heartbeat a process counts as dead. A thread of its own writes the heartbeat, so code may
+   * block the event loop for up to ten minutes. A process that has died is found within a second; this time applies
+   * where it is frozen or the network is interrupted. With another `clock` than the system's there is no thread.
+   * Milliseconds, default 3,000.
    */
   readonly leaseMs?: number
-  /** How many connections read and claim; two or three more commit, listen and keep the lease. Default 4. */
+  /** The number of connections that read and claim; two or three more commit, listen and keep the lease. Default 4. */
   readonly poolSize?: number
 }
 
@@ -197,21 +196,21 @@ export class PostgresStore implements Store {
   // ---- opening
   // ---------------------------------------------------------------------------------------------------------------------
 
-  /** For what is written: there are tables. */
+  /** For writes: creates the tables if they do not exist. */
   async #open(): Promise<Pool> {
     const pool = await this.#reach()
     while (this.#meta === undefined) await this.#seek(pool, prepareSchema)
     return pool
   }
 
-  /** For what is read. Undefined: there are no tables. */
+  /** For reads. Undefined: the tables do not exist. */
   async #look(): Promise<Pool | undefined> {
     const pool = await this.#reach()
     if (this.#meta === undefined) await this.#seek(pool, findSchema)
     return this.#meta === undefined ? undefined : pool
   }
 
-  /** There is a server that fits. Once; again after it has failed. */
+  /** Checks that the server is usable. Once; again after it has failed. */
   #reach(): Promise<Pool> {
     if (this.#isClosed) return Promise.reject(closedStore(this.name))
     return (this.#opening ??= this.#begin().catch((thrown: unknown) => {
@@ -222,7 +221,7 @@ export class PostgresStore implements Store {
 
   async #begin(): Promise<Pool> {
     const loaded = await driver()
-    // A server that has vanished says nothing: what it was asked is given up.
+    // A server that has vanished never answers: pending statements are given up.
     const config = configOf(this.#target, loaded, { query_timeout: 60_000 })
     const pool = made(() => new loaded.Pool({ ...config, max: this.#options.poolSize ?? 4, allowExitOnIdle: true }))
     // An idle connection that breaks is replaced when it is needed; one at work fails its own statements.
@@ -252,7 +251,7 @@ export class PostgresStore implements Store {
     await this.#found(await findSchema(client, this.#target.schema, this.name), client)
   }
 
-  /** Whoever comes while another one looks, or makes the tables, has what that one has found. */
+  /** Callers that come while another one looks, or creates the tables, share its result. */
   #seek(pool: Pool, find: typeof findSchema): Promise<void> {
     const seek = async (): Promise<void> => {
       const client = await pool.connect()
@@ -303,7 +302,7 @@ export class PostgresStore implements Store {
   }
 
   async claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
-    // Whoever has had nothing to do is near the end of its lease, and with a run it must not be taken for dead.
+    // An idle process is near the end of its lease, and with a run it must not be taken for dead.
     await this.#lease.freshen()
     const claimed = await this.#claims.claim(wanted, admits)
     // what cannot be said now is said by the thread
@@ -361,7 +360,7 @@ export class PostgresStore implements Store {
     return refusedBy(thrown, this.name, run)
   }
 
-  /** Asked ten times a second: looked at once a second. */
+  /** Called ten times a second; queries once a second. */
   changed(): Now<ReeveError | undefined> {
     if (this.#changed !== undefined || this.#meta === undefined || stopwatch() - this.#lastLook < lookEveryMs)
       return this.#changed
@@ -437,7 +436,7 @@ export class PostgresStore implements Store {
     )
   }
 
-  /** Nobody waits any longer for a server that is silent. */
+  /** Stops waiting for a silent server. */
   #breakOff(): void {
     for (const line of [this.#commits, this.#side]) line.breakOff(silentServer(this.name))
     for (const client of this.#pooled) hangUp(client)
@@ -500,8 +499,8 @@ function statements(s: string) {
       JOIN ${s}.inbox i ON i.run = x.run AND NOT i.taken AND i.position > x.last ORDER BY i.position`,
     ),
     lockRun: named('lock_run', `SELECT ended FROM ${s}.run WHERE id = $1 FOR UPDATE`),
-    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its
-    // own.
+    // Its writes to its session's values stay; their idempotency keys are removed, so that a new run of the same id can
+    // write.
     remove: [
       named(
         'raise_floor',

@@ -99,7 +99,7 @@ function storable(key: string): string {
   if (key.isWellFormed()) return key
   throw new ReeveError(
     'input.invalid',
-    `the key ${JSON.stringify(key)} of a value holds half a surrogate pair, which no store can tell from another`,
+    `the key ${JSON.stringify(key)} of a value holds half a surrogate pair, which stores cannot keep`,
     {
       hint: 'Use keys that are well-formed text. Nothing was read or written.',
     },
@@ -201,7 +201,7 @@ export class Scope implements Context {
     if (last !== undefined && !last.ended && last.stopped === undefined) {
       throw new ReeveError(
         'orchestration.address-in-use',
-        `"${last.address}" has not ended, and another "${name}" is begun in the same scope`,
+        `"${last.address}" has not ended, and another "${name}" begins in the same scope`,
         {
           hint: 'Concurrent branches need names of their own on replay: open a scope for each, ctx.scope(name), or use different names.',
         },

@@ -113,10 +113,10 @@ export class PendingWaits {
   wait(match: Matcher | undefined, mayCome: (id: string) => boolean): Promise<Arrival> {
     if (typeof match === 'string' && (this.#byId.has(match) || (!match.startsWith('msg_') && !mayCome(match)))) {
       const why = this.#byId.has(match)
-        ? 'the code waits for it already'
-        : 'its end was read before, or it was never begun'
+        ? 'the code is already waiting for it'
+        : 'its end was read before, or it never began'
       return Promise.reject(
-        new ReeveError('orchestration.nothing-to-await', `nothing comes under "${match}": ${why}`, { hint: waitOnce }),
+        new ReeveError('orchestration.nothing-to-await', `cannot wait for "${match}": ${why}`, { hint: waitOnce }),
       )
     }
     return new Promise((resolve, reject) => {
