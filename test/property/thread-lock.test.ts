@@ -233,7 +233,9 @@ class Activation {
     const job: MemoryJob = {
       ctx: this.#context(false, this.#delegated++ < (this.#mishaps.earlier ?? 0)),
       call: { id: label },
-      state: { edge: (this.#above.length === 0 ? {} : { threads: this.#above }) as MemoryJob['state']['edge'] },
+      state: {
+        edge: { leader: this.#above.length === 0 ? {} : { threads: this.#above } } as MemoryJob['state']['edge'],
+      },
       worker: { name: 'w' },
       policy: { memory: { thread: `t${thread}` } },
       entry: { label, leave: undefined },
