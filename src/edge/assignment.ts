@@ -1,12 +1,12 @@
 /**
- * Assignment: what crosses to a member of a planned team besides its brief: who it is there, which task this is, what
- * came of the tasks before it.
+ * Assignment: what crosses to a member of a planned team besides its brief: its role, its task, the results of earlier
+ * tasks.
  *
  * Owns: the type. Does not own: who makes one (../team), what members do with it (../agent/teamwork).
  */
 import type { ActivationId, Failure, Json, TaskStatus, Usage } from '../core/index.ts'
 
-/** What came of a task that this one depends on. `missing`: it has left nothing, and this task goes on without it. */
+/** The result of a task that this one depends on. `missing`: there is none, and this task goes on without it. */
 export interface TaskInput {
   readonly status: TaskStatus | 'missing'
   readonly output?: Json
@@ -19,7 +19,7 @@ export type TeamVerb = 'mail' | 'recruit' | 'publish'
 
 /** The place of a member in its team, for one attempt at one task. */
 export interface Assignment {
-  /** Who leads the team. */
+  /** The leader of the team. */
   readonly leader: ActivationId
   /** The member's id in the team's directory. */
   readonly member: string
@@ -34,7 +34,7 @@ export interface Assignment {
   readonly inputs: Readonly<Record<string, TaskInput>>
   /** What its model is offered. Code may do all of it. */
   readonly verbs: readonly TeamVerb[]
-  /** What is to be different this time, where a human has seen what came of it before. */
+  /** What a reviewer wants changed in this attempt. */
   readonly feedback?: string
   /** How many messages were in its inbox when it began. Absent: none. */
   readonly unread?: number

@@ -10,7 +10,7 @@ import type { EdgeMessage } from './brief.ts'
 
 /** What a policy decides on. */
 export interface Conversation {
-  /** The worker that is to be given work. */
+  /** The worker that will be given work. */
   readonly worker: string
   /** What the leader is about to tell it. */
   readonly brief: string
@@ -50,11 +50,11 @@ export function crossing(
 }
 
 /**
- * What is wrong with messages that are to cross an edge: system texts, results of tools and what is no text never do.
- * Undefined if nothing.
+ * Why these messages may not cross an edge: system texts, results of tools and other content never do. Undefined if they
+ * may.
  */
 export function edgeMessagesProblem(given: unknown): string | undefined {
-  if (given instanceof Promise) given.catch(() => {}) // nobody waits for it
+  if (given instanceof Promise) given.catch(() => {}) // it is not awaited
   if (!Array.isArray(given)) return `it returned ${described(given)}; expected a list of messages`
   const bad = Array.from(given as readonly unknown[]).findIndex((message) => !isEdgeMessage(message))
   return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text, agent? }`

@@ -2,7 +2,7 @@
  * History: what an agent is shown of what others said before it (spec collaboration 1.6).
  *
  * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces
- * compare), taking transfers out of it, what messages must be that somebody else has made.
+ * compare), taking transfers out of it, the check of messages that other code has made.
  * Does not own: which part of a conversation crosses (context.ts), how it is sent to a provider (model/prompt.ts).
  * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
  */
@@ -131,11 +131,11 @@ function withoutCalls({
 
 /**
  * Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking
- * aloud. Where nothing says with what a turn ended, it is what its agent said last before somebody else did.
+ * aloud. Where no entry is marked as the answer of a turn, it is what its agent said last before another did.
  */
 export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const answers: HistoryEntry[] = []
-  let later: string | undefined // who has said something after this entry already
+  let later: string | undefined // the agent that said something after this entry
   for (const entry of entries.toReversed()) {
     const { agent, message } = entry
     if (agent === undefined || message.role === 'user') answers.push(entry)
@@ -158,7 +158,7 @@ function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
 
 const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])
 
-/** What is wrong with messages that somebody else has made, one sentence each. Pure. */
+/** What is wrong with messages that other code has made, one sentence each. Pure. */
 export function messageProblems(given: unknown, where: string): readonly string[] {
   if (!Array.isArray(given)) return [`${where} must be a list of messages`]
   return given.flatMap((message: unknown, i) => messageProblem(message, `${where}[${i}]`) ?? [])

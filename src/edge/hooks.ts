@@ -2,7 +2,7 @@
  * Hooks of a start: functions that stand around one run, by the names under which a runtime has them.
  *
  * Owns: what is recorded of them: names and data. Does not own: the functions (../runtime/hooks.ts), when they are
- * asked (../agent/around, ../supervisor/delegation), which of them an agent asks (`Agent.hooked`). Functions are not
+ * asked (../agent/extensions, ../supervisor/delegation), which of them an agent asks (`Agent.hooked`). Functions are not
  * durable: the name is what another process finds them by.
  */
 
@@ -14,7 +14,7 @@ export interface StartDelegation {
   readonly onStart?: string
   readonly filterMessages?: string
   readonly onComplete?: string
-  /** What becomes of a delegation whose hook of this start fails. Default `strict`. */
+  /** Whether a delegation fails with a hook of this start. Default `strict`. */
   readonly hookErrors?: 'strict' | 'lenient'
 }
 

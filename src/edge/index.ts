@@ -59,7 +59,7 @@ export {
   labelled,
   formatToolResult,
   formatWorkerResult,
-  type Told,
+  type FormattedResult,
 } from './result.ts'
 export {
   checkSchema,

@@ -14,7 +14,7 @@ import type { AccountLimits } from '../engine/index.ts'
  */
 export interface Limits {
   /**
-   * Model calls of the whole tree: the agent's own and those of everybody below it. Default of a run 10,000; of a root
+   * Model calls of the whole tree: the agent's own and those of all agents below it. Default of a run 10,000; of a root
    * agent that thinks with a model 20.
    */
   readonly turns?: number
@@ -33,7 +33,7 @@ export interface Limits {
   /** Tokens, input and output together. */
   readonly tokens?: number
   /**
-   * How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. Parallel
+   * How often agents may hand control on. Default 50. What is handed back by rule does not count. Parallel
    * branches, and agents that are called, each count from what was left when they began: what bounds the whole tree
    * exactly is `turns`.
    */
@@ -53,8 +53,8 @@ export interface Limits {
 }
 
 /**
- * What keeps a runaway from costing without end. Holds for a run where nobody says anything: neither its start, nor its
- * root agent, nor the runtime.
+ * What keeps a runaway from costing without end. Holds for a run whose start, root agent and runtime all say nothing of
+ * limits.
  */
 export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000 } as const satisfies Limits
 
@@ -105,7 +105,7 @@ export function unsaid(limits: Limits | undefined, defaults: Limits): Limits | u
 export const howToLift = (name: 'turns' | 'calls' | 'tasks', max: number): string =>
   `${max === defaultLimits[name] ? `${max} is the default of a run; ` : ''}limits: { ${name}: … } at the start, of the root agent or of createRuntime allows more`
 
-/** What of limits holds for those below: own turns are nobody else's. */
+/** The limits that hold below: an agent's own turns are not handed down. */
 export function handedDown(limits: Limits | undefined): Limits | undefined {
   if (limits?.ownTurns === undefined) return limits
   const { ownTurns: _ownTurns, ...below } = limits

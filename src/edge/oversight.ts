@@ -1,5 +1,5 @@
 /**
- * Oversight of an edge: how closely humans look at the work of a worker and of everybody below it. It only ever gets
+ * Oversight of an edge: how closely approvers look at the work of a worker and of all below it. It only ever gets
  * stricter on the way down (spec team R-14, R-15).
  *
  * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what
@@ -25,7 +25,7 @@ import {
  */
 export type OversightMode = 'in-command' | 'in-the-loop' | 'on-the-loop'
 
-/** What raises a question to a human. `false` turns a trigger off. */
+/** What raises a question to an approver. `false` turns a trigger off. */
 export interface Escalate {
   /** A result that its agent is less sure of than this, 0 to 1. Exactly this is enough. Default 0.6. */
   readonly confidenceBelow?: number | false
@@ -49,13 +49,13 @@ export interface Escalate {
   readonly consecutiveFailures?: number | false
   /** A piece of work that took longer than so many milliseconds. Default: off. */
   readonly decisionMs?: number | false
-  /** Work that nobody can do: no tool for it, or its agent says so. Default true. */
+  /** Work that no agent here can do: there is no tool for it, or its agent says so. Default true. */
   readonly outOfScope?: boolean
 }
 
-/** Who is asked next, and for how long. */
+/** The approvers that are asked next, and for how long. */
 export interface ApproverTier {
-  /** Who may decide, by the name that they decide under. Empty: anybody. */
+  /** Names of approvers that may decide. Empty: every approver. */
   readonly who: readonly string[]
   /** Milliseconds. Default: those of all questions. */
   readonly timeoutMs?: number
@@ -64,7 +64,7 @@ export interface ApproverTier {
 /** How bad it is if something should not have been done. */
 export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 
-/** How humans are asked. What a tool or a task says of its own approval goes before it, where that is stricter. */
+/** How approvers are asked. What a tool or a task says of its own approval goes before it, where that is stricter. */
 export interface ApprovalRules {
   /** Milliseconds. Default 30 minutes; 0 or less: the deadline has passed at once. */
   readonly timeoutMs?: number
@@ -73,17 +73,17 @@ export interface ApprovalRules {
    * approval, or has high or critical risk. `escalate`: the next of `approvers` is asked; the last one's rejects.
    */
   readonly onTimeout?: 'reject' | 'approve' | 'escalate'
-  /** Who may decide, one after the other. Default: anybody. */
+  /** Tiers of approvers, asked one after the other. Default: every approver. */
   readonly approvers?: readonly ApproverTier[]
   /** From which risk on two different people must approve. Default `critical`; `false`: never. */
   readonly fourEyes?: RiskLevel | false
-  /** Channels by name over which it is told that somebody is asked. Default: none. */
+  /** Names of the channels that tell approvers of a question. Default: none. */
   readonly notify?: readonly string[]
-  /** How often something may be changed and tried again by the word of whoever decides. Default 3. */
+  /** How often an approver may send something back to be changed and tried again. Default 3. */
   readonly rounds?: number
 }
 
-/** How closely humans look. */
+/** How closely approvers look. */
 export interface Oversight {
   /**
    * Default `in-the-loop`; where `trust` is named, what its level says, and the stricter of both where both are given.
@@ -115,7 +115,7 @@ const listOf =
         )
       : [`${where} is ${described(given)}, expected a list of ${of}`]
 
-/** A name that nobody could decide under, because nothing of it can be seen. */
+/** Names without a visible character: no approver could decide under one. */
 const unseenProblems = (who: unknown, where: string): string[] =>
   (Array.isArray(who) ? (who as readonly unknown[]) : []).flatMap((each, i) =>
     typeof each === 'string' && each !== '' && personName(each) === ''
@@ -128,7 +128,7 @@ export const isTrustName = (given: unknown): boolean =>
   typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
 
-/** What a word that is none of these was meant to be, if it is a slip away. */
+/** The known word that an unknown one was probably meant to be. */
 function slip(given: unknown, words: readonly string[]): string {
   const meant = typeof given === 'string' ? nearest(given, words) : undefined
   return meant === undefined ? '' : `: did you mean "${meant}"?`
@@ -194,7 +194,7 @@ const approvalCheck: Check = (given, where) => {
   if (onTimeout === 'escalate' && (approvers?.length ?? 0) < 2)
     return [
       ...problems,
-      `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`,
+      `${where}.onTimeout is "escalate", and there is no one to escalate to: give at least two tiers of approvers`,
     ]
   if (problems.length > 0 || approvers === undefined || fourEyes === undefined || fourEyes === false) return problems
   const people = approvers.flatMap(({ who }) => who)
@@ -219,7 +219,7 @@ const oversightCheck = object<Oversight>({
 export const oversightProblems = (given: unknown, where: string): readonly string[] =>
   given === undefined ? [] : oversightCheck(given, `${where}: oversight`)
 
-/** How strict a mode is. One that nobody knows is the strictest. */
+/** How strict a mode is. An unknown one is the strictest. */
 const strictness = (mode: OversightMode): number =>
   oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length
 
@@ -254,7 +254,7 @@ export function stricter(above: Oversight | undefined, own: Oversight | undefine
 /** The mode of oversight that names none. */
 export const defaultMode: OversightMode = 'in-the-loop'
 
-/** Thresholds where nobody says (spec team 1.22). */
+/** Default thresholds (spec team 1.22). */
 export const escalateDefaults = { confidenceBelow: 0.6, costAboveUsd: 1, consecutiveFailures: 3 } as const
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -315,7 +315,7 @@ function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRul
     a === undefined ? b : b === undefined ? a : Math.min(a, b)
   const rounds = least(one.rounds, other.rounds)
   if (rounds !== undefined) both.rounds = rounds
-  // whoever is above says who decides
+  // the leader's approvers go before the worker's own
   const approvers = one.approvers ?? other.approvers
   if (approvers !== undefined) both.approvers = approvers
   const onTimeout =

@@ -1,5 +1,5 @@
 /**
- * Result: what a leader's model is told of how a worker or a tool has ended. Never empty, never an exception, never a
+ * Result: the end of a worker or a tool, formatted for the model of its leader. Never empty, never an exception, never a
  * provider's own words.
  *
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the
@@ -7,14 +7,14 @@
  */
 import { asText, failureFrom, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
 
-/** What a call gives back to the model that made it. */
-export interface Told {
+/** The result of a call, as the model that made it reads it. */
+export interface FormattedResult {
   readonly content: Json
   readonly isError?: boolean
 }
 
 /** The end of a worker, as its leader's model reads it: its output as it is, or a marker that says what happened. */
-export function formatWorkerResult(worker: string, outcome: Outcome): Told {
+export function formatWorkerResult(worker: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
     case 'completed':
       return isEmpty(outcome.output)
@@ -22,7 +22,7 @@ export function formatWorkerResult(worker: string, outcome: Outcome): Told {
         : { content: withMissing(outcome.output, outcome.results) }
     case 'failed':
       return {
-        content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
+        content: `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
         isError: true,
       }
     case 'limited':
@@ -43,7 +43,7 @@ export function formatWorkerResult(worker: string, outcome: Outcome): Told {
 }
 
 /** The end of a tool call, as the model that made it reads it. */
-export function formatToolResult(tool: string, outcome: Outcome): Told {
+export function formatToolResult(tool: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
     case 'completed':
       return { content: outcome.output }
@@ -67,8 +67,8 @@ export function formatToolResult(tool: string, outcome: Outcome): Told {
 }
 
 /**
- * A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries
- * put what they like into theirs.
+ * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and libraries
+ * put any text into theirs.
  */
 export function failureText(what: Failure): string {
   if (what.code.startsWith('model.')) return 'its model could not answer'
@@ -77,8 +77,8 @@ export function failureText(what: Failure): string {
 }
 
 /**
- * What a model may be told of something that was thrown: the words of its author where they are meant for others (a
- * FailureError), of any other exception only that it was one.
+ * The text of something thrown, for a model: of a FailureError its author's message, of any other exception only that
+ * there was one.
  */
 export const thrownText = (what: unknown): string => failureText(failureFrom(what, 'agent.failed'))
 
@@ -87,13 +87,13 @@ export const thrownText = (what: unknown): string => failureText(failureFrom(wha
  */
 const thrown: ReadonlySet<string> = new Set(['orchestration.threw', 'agent.failed', 'middleware.failed'])
 
-/** Who of those below a worker it was that failed, where that is known. */
-function placeTold(worker: string, { details }: Failure): string {
+/** The agent below a worker that failed, where it is known. */
+function placeText(worker: string, { details }: Failure): string {
   const agent = details?.['agent']
   return typeof agent === 'string' && agent !== worker ? ` in "${agent}"` : ''
 }
 
-/** An output that says nothing: nobody is given it as an answer. */
+/** An output that says nothing: it is no answer. */
 export const isEmpty = (output: Json): boolean =>
   output === null || (typeof output === 'string' && output.trim() === '')
 

@@ -3,7 +3,7 @@
  *
  * Owns: the type, its checks. Does not own: where revisions are kept and which one holds in a run
  * (runtime/versions.ts), how a model agent works by one (../agent).
- * Holds: K1 in its part: the revisions of a run are in its edges, so whatever is published later changes no run that
+ * Holds: K1 in its part: the revisions of a run are in its edges, so a version published later changes no run that
  * has begun.
  */
 import { described, hasNames, jsonProblem, unknownNames, type JsonObject, type NamesOf } from '../core/index.ts'

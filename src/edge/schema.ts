@@ -184,7 +184,7 @@ function plainCheck(schema: JsonSchema, value: Json): Checked<unknown> {
 }
 
 function asynchronous(where: string, pending: Promise<unknown>): ReeveError {
-  pending.catch(() => {}) // nobody waits for it
+  pending.catch(() => {}) // it is not awaited
   return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, {
     hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.',
   })

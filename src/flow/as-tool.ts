@@ -62,7 +62,7 @@ export interface AsToolOptions<Name extends string = string> {
   readonly permissions?: Permissions
   /** Hard limits of each call. */
   readonly limits?: Limits
-  /** Humans look more closely at its work for each call than they would. */
+  /** Approvers look more closely at its work for each call than they would. */
   readonly oversight?: Oversight
   /** When it does not complete: the model is told and goes on (default), or the caller ends in the same way. */
   readonly onFailure?: 'tell' | 'fail'
@@ -70,7 +70,7 @@ export interface AsToolOptions<Name extends string = string> {
   readonly approval?: boolean | ApprovalRule<Json>
   /** What a result makes of the work of the caller. Default: nothing. */
   readonly action?: ActionRule<Json>
-  /** Whoever calls does not wait for it: see `background` of a tool. Default false. */
+  /** The caller does not wait for it: see `background` of a tool. Default false. */
   readonly background?: boolean
 }
 
@@ -135,7 +135,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
 }
 
 function problemsOf(given: Agent, options: AsToolOptions): string[] {
-  if (!isAgent(given)) return [`what is to be a tool is no agent, but ${described(given)}`]
+  if (!isAgent(given)) return [`asTool: the agent is ${described(given)}, expected an agent`]
   const where = `agent "${given.name}" as a tool`
   const unknown = unknownNames(options, optionNames, where)
   if (!hasNames(options)) return unknown

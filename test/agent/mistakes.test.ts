@@ -268,7 +268,7 @@ test.each<Wrong>([
     'no agent as a tool',
     () => asTool(any('one')),
     'tool.invalid',
-    'what is to be a tool is no agent, but the text "one"',
+    'asTool: the agent is the text "one", expected an agent',
   ],
   [
     'one tool for a list',

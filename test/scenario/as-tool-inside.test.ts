@@ -216,7 +216,7 @@ describe('what it may do', () => {
     const invalid = (what: RegExp) =>
       expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(what) as string }) as Error
     expect(() => asTool(nameless)).toThrow(invalid(/"inner".*no description/))
-    expect(() => asTool({} as Agent)).toThrow(invalid(/is no agent/))
+    expect(() => asTool({} as Agent)).toThrow(invalid(/the agent is an object, expected an agent/))
     expect(asTool(nameless, { description: 'Of its own.' }).spec.description).toBe('Of its own.')
     const bad: readonly [object, RegExp][] = [
       [{ context: 'everything' }, /context is "everything"/],

@@ -5,7 +5,7 @@
  * ../loop/background.ts).
  */
 import type { Action, Failure, Outcome } from '../../core/index.ts'
-import type { Told } from '../../edge/index.ts'
+import type { FormattedResult } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 
@@ -27,7 +27,7 @@ export interface Finish {
 }
 
 /** The result of a call. */
-export interface CallResult extends Told {
+export interface CallResult extends FormattedResult {
   /**
    * Ends the agent once all calls of the turn have settled, without another model call. The last of several calls
    * counts.

@@ -16,7 +16,7 @@ export interface EdgeFlow {
   readonly to?: readonly Candidate[]
   /** Transfers made in this run so far. */
   readonly hops: number
-  /** The router itself thinks, once. Whoever started it sees to its workers. */
+  /** The router itself thinks, once. Its control loop sees to its workers. */
   readonly lead?: true
   /** What it is asked to do, after the conversation. */
   readonly task?: string
