@@ -1,6 +1,6 @@
 /**
  * The host: what an activation needs of the engine that keeps it. The seam between replay (replay/activation.ts) and
- * storage (embedded/, testing/).
+ * the engine (host/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'

@@ -2,7 +2,7 @@
  * Approval policy: whether an approver is asked about one call of a tool, and why (spec team R-14, R-15, R-17).
  *
  * Owns: what the decision depends on: the tool's name, the cost, whether the tool or the edge always asks. Does not
- * own: the question and its result (tool-gate.ts), the triggers and the modes (../oversight). Without oversight only
+ * own: the question and its result (tool-gate.ts), the triggers and the modes (../../oversight). Without oversight only
  * tools and permissions ask.
  */
 import { messageOf } from '../../core/index.ts'

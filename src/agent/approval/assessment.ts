@@ -3,7 +3,7 @@
  * team R-14).
  *
  * Owns: the option, the form of an assessment. Does not own: asking for one (report-tool.ts), what follows from it
- * (work-review.ts), the triggers (../oversight). A missing value is not 0: it is not evaluated.
+ * (work-review.ts), the triggers (../../oversight). A missing value is not 0: it is not evaluated.
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'

@@ -4,7 +4,7 @@
  *
  * Owns: when a beginning and a result are reviewed, what follows from each decision. Every form of teamwork uses it,
  * because all activations begin here. Does not own: calls of tools (tool-gate.ts), the triggers and the question
- * (../oversight), tasks of a planned team before they begin (../team).
+ * (../../oversight), tasks of a planned team before they begin (../../team).
  * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing more is recorded.
  */
 import {

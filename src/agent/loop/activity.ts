@@ -2,7 +2,7 @@
  * Activity: whether the code of an agent has done anything. A router needs to know that of a member that said nothing.
  *
  * Owns: the view of a context that notices effects, workers, questions, messages and written values, but not reads and
- * waits. Does not own: what follows (../flow).
+ * waits. Does not own: what follows (../../flow).
  * Holds: K3: code does the same on replay, so the result is the same.
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'

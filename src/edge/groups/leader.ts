@@ -2,7 +2,7 @@
  * Leader: what binds a worker to the leader that waits for it.
  *
  * Owns: the group of the edge and how it crosses. Does not own: slots (../../supervisor/worker), questions
- * (../../agent/code/question.ts), threads of memory (../../supervisor/delegation).
+ * (../../agent/code/leader-question.ts), threads of memory (../../supervisor/delegation).
  */
 import { present, type ActivationId } from '../../core/index.ts'
 import type { LeaderGrant } from '../grant.ts'

@@ -1,10 +1,14 @@
 /**
  * What can have happened: the event union, by family. Past tense, JSON, append-only (K1).
  *
- * An activation's log holds three sorts of events, and replay treats them differently: - *commands* (they have `op` and
- * `address`): what the code asked for. The same code asks again on replay and claims them (K4). - *arrivals*: what came
- * in, in the order in which the code saw it. The only nondeterminism there is. - *notes*: what the engine did on its
- * own. The code never sees them; views do.
+ * An activation's log holds three sorts of events. Replay treats each differently.
+ *
+ * Commands (they have `op` and `address`) are what the code asked for. The same code asks again on replay and claims
+ * them (K4).
+ *
+ * Arrivals are what came in, in the order in which the code saw it. They are the only nondeterminism.
+ *
+ * Notes are what the engine did by itself. The code never sees them; views do.
  *
  * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
  */

@@ -2,7 +2,7 @@
  * Takeover context: progress, results so far and the suggested next step, for a human who takes a run over (R-19).
  *
  * Owns: the context, derived from the views of a run. Does not own: the views (journal), taking over and handing back
- * (runtime/operator/takeover.ts), edits of a plan (../team).
+ * (runtime/operator/takeover.ts), edits of a plan (../../team).
  * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON, a deep copy.
  */
 import {

@@ -1,0 +1,58 @@
+/** Links and paths of the pages: each relative link, its heading, and each path into a room leads somewhere. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+const pagesIn = (folder: string): string[] =>
+  readdirSync(join(root, folder)).flatMap((name) => (name.endsWith('.md') ? [`${folder}/${name}`] : []))
+const pages = ['README.md', 'CHANGELOG.md', ...pagesIn('docs'), ...pagesIn('docs/decisions')]
+
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchors = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/gu, '-'),
+  )
+
+test('every relative link leads to a file, and to a heading of it', () => {
+  const lost = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link]) => {
+      if (/^[a-z]+:/.test(link!)) return []
+      const [path = '', anchor] = link!.split('#')
+      const target = path === '' ? page : join(dirname(page), path)
+      const leads =
+        existsSync(join(root, target)) &&
+        (anchor === undefined || !target.endsWith('.md') || anchors(target).includes(anchor))
+      return leads ? [] : [`${page}: ${link}`]
+    }),
+  )
+  expect(lost).toEqual([])
+})
+
+/** Folders that pages name before they exist. */
+const placesKept = ['src/server/']
+
+test('every path into a room or a folder of the repository is there', () => {
+  const folders = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((each) => (each.isDirectory() ? [each.name] : []))
+  const rooms = folders('src')
+  const tops = folders('.')
+  // decisions and the changelog tell of what there was
+  const current = pages.filter((page) => page !== 'CHANGELOG.md' && !page.startsWith('docs/decisions/'))
+  const lost = current.flatMap((page) =>
+    [...read(page).matchAll(/`([\w.-]+\/[\w./-]*)`/g)].flatMap(([, path]) => {
+      const top = path!.split('/')[0]!
+      const isThere = existsSync(join(root, path!)) || existsSync(join(root, 'src', path!))
+      const isKept = placesKept.some((kept) => path!.startsWith(kept))
+      return isThere || isKept || !(rooms.includes(top) || tops.includes(top) || path!.endsWith('.ts'))
+        ? []
+        : [`${page}: ${path}`]
+    }),
+  )
+  expect(lost).toEqual([])
+})
