@@ -5,8 +5,12 @@
  */
 import { userInfo } from 'node:os'
 import { shellWord } from '../core/index.ts'
+import type { Exit } from './exit.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
+
+/** Runs a command with its context, and sets the exit code. */
+export type Execute = (command: (context: CommandContext) => Promise<Exit>) => Promise<void>
 
 /** The context of one command. */
 export interface CommandContext {

@@ -6,10 +6,7 @@
 import { Option, type Command } from 'commander'
 import { audit, auditKey, auditVerify } from './command/audit.ts'
 import { trust } from './command/trust.ts'
-import type { CommandContext } from './context.ts'
-import type { Exit } from './exit.ts'
-
-type Execute = (command: (context: CommandContext) => Promise<Exit>) => Promise<void>
+import type { Execute } from './context.ts'
 
 const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`

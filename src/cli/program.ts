@@ -23,7 +23,7 @@ import { retire } from './command/retire.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
 import { work } from './command/work.ts'
-import type { CommandContext } from './context.ts'
+import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
 import type { StoreOptions } from './store.ts'
@@ -66,8 +66,6 @@ function printError(error: unknown, terminal: Terminal): Exit {
     terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
   return exitOfError(error)
 }
-
-type Execute = (command: (context: CommandContext) => Promise<Exit>) => Promise<void>
 
 const exitHelp = `
 Exit codes: 0 done · 1 failed · 2 wrong usage, nothing changed · 3 waiting for a human (approval, answer, pause) · 4 cancelled · 130 left with Ctrl-C, the run is parked

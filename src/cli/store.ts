@@ -19,14 +19,14 @@ export interface StoreOptions {
   readonly config?: string
 }
 
-type Engine = NonNullable<RuntimeOptions['engine']>
+type ConfiguredEngine = NonNullable<RuntimeOptions['engine']>
 
 /**
  * Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine,
  * which the config creates on demand.
  */
 export type RunLocation = (
-  { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
+  { readonly store: string } | { readonly engine: () => Promise<ConfiguredEngine>; readonly config: string }
 ) & {
   /** LocatedRun runtime options of the config, if one was loaded: redaction rules, `mayDecide`, … */
   readonly options?: ConfigOptions
@@ -159,7 +159,7 @@ function locationOf({ store, engine }: Exports, file: string): RunLocation {
 }
 
 /** Calls the config's `engine`. A ReeveError that it throws passes unchanged. */
-async function makeEngine(make: () => unknown, file: string): Promise<Engine> {
+async function makeEngine(make: () => unknown, file: string): Promise<ConfiguredEngine> {
   let made: unknown
   try {
     made = await make()
@@ -177,7 +177,7 @@ async function makeEngine(make: () => unknown, file: string): Promise<Engine> {
   )
 }
 
-const isEngine = (made: unknown): made is Engine =>
+const isEngine = (made: unknown): made is ConfiguredEngine =>
   typeof made === 'object' &&
   made !== null &&
   ['drive', 'start', 'post', 'read', 'close'].every((verb) => typeof Reflect.get(made, verb) === 'function')

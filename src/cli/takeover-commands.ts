@@ -5,12 +5,11 @@
  */
 import { Option, type Command } from 'commander'
 import { complete, finish, handback, takeover } from './command/takeover.ts'
-import type { CommandContext } from './context.ts'
-import type { Exit } from './exit.ts'
+import type { Execute } from './context.ts'
 
 /** The program's helpers: runs a command, parses seconds, formats examples. */
 interface CommandHelpers {
-  readonly execute: (command: (context: CommandContext) => Promise<Exit>) => Promise<void>
+  readonly execute: Execute
   readonly seconds: (text: string) => number
   readonly examples: (...lines: readonly string[]) => string
 }

@@ -34,7 +34,7 @@ import {
   labelled,
 } from '../edge/index.ts'
 import { LocalsView, type Context } from '../engine/index.ts'
-import { streakOf, workerEnd } from '../oversight/index.ts'
+import { failureCounterOf, workerEnd } from '../oversight/index.ts'
 import { FlowConversation } from './conversation.ts'
 import { turnEdge, edgeOf, startMember, type EdgeOptions, type MemberEdge, type MemberTurn } from './member.ts'
 import { transferLoopOf, type Hop } from './transfer-loop.ts'
@@ -148,7 +148,7 @@ export class ControlLoop {
     const ctx = this.#ctx.scope('hop')
     const version = isLead ? ctx.place.version : undefined
     const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
-    if (!isLead) streakOf(this.#ctx).note(outcome)
+    if (!isLead) failureCounterOf(this.#ctx).note(outcome)
     return outcome
   }
 

@@ -40,7 +40,7 @@ import {
   type Permissions,
 } from '../edge/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
-import { afterFailures, streakOf, workerEnd } from '../oversight/index.ts'
+import { afterFailures, failureCounterOf, workerEnd } from '../oversight/index.ts'
 import type { FlowConversation, HistoryPolicy, Shares } from './conversation.ts'
 
 /** What crosses between a flow and one of its members. */
@@ -211,7 +211,7 @@ export async function runMember(ctx: Context, above: Edge, member: Agent, turn: 
   const edge = await turnEdge(ctx, above, member, turn)
   if ('code' in edge) return failed(edge)
   const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
-  streakOf(ctx).note(outcome)
+  failureCounterOf(ctx).note(outcome)
   const { action, ...handoff } = handoffOf(outcome)
   return action?.type === 'transfer'
     ? withHandoff(failed(noTransferTarget(member.name, action.to, turn.path)), handoff)

@@ -60,7 +60,13 @@ export {
   type SessionGrant,
 } from './approval/grants.ts'
 export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval/approval.ts'
-export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation/escalation.ts'
+export {
+  evaluateEscalation,
+  gateOf,
+  type Escalation,
+  type GateDecision,
+  type Subject,
+} from './escalation/escalation.ts'
 export {
   channelOf,
   channelProblems,
@@ -92,7 +98,7 @@ export {
   type TakeoverSuggestion,
 } from './control/takeover.ts'
 export { sensitiveWord, sensitiveWords } from './escalation/sensitive-words.ts'
-export { afterFailures, Streak, streakOf } from './escalation/failure-counter.ts'
+export { afterFailures, FailureCounter, failureCounterOf } from './escalation/failure-counter.ts'
 export {
   currentMode,
   readableTrust,
@@ -128,10 +134,10 @@ export {
   type TrustState,
   type TrustWord,
   type UpgradeMiss,
-  type UpgradeWord,
+  type UpgradeCheck,
 } from './trust/trust-record.ts'
-export { passOnWaiting, waitingWord, waitsNow } from './approval/concurrency-slot.ts'
-export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
+export { passOnWaiting, waitingMessage, waitsNow } from './approval/concurrency-slot.ts'
+export { isStopMessage, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export {
   auditOf,

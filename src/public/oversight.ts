@@ -80,7 +80,7 @@ export type {
   TrustState,
   TrustWord,
   UpgradeMiss,
-  UpgradeWord,
+  UpgradeCheck,
   UsedCapability,
   Verifier,
   VerifyOptions,

@@ -9,7 +9,14 @@ import { checkAgents, isAgent, reachableAgents, type Agent } from '../agent/inde
 import { described, nearest, ReeveError } from '../core/index.ts'
 import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import { channelOf, channelWork, missingChannel, unregistered, waitingWord, type Channel } from '../oversight/index.ts'
+import {
+  channelOf,
+  channelWork,
+  missingChannel,
+  unregistered,
+  waitingMessage,
+  type Channel,
+} from '../oversight/index.ts'
 import { workOf, type LayerParts } from './layers.ts'
 
 /** The agents of a runtime. */
@@ -156,7 +163,7 @@ function orchestrationOf(agent: Agent, parts: LayerParts): Orchestration {
   return {
     name: agent.name,
     version: agent.version,
-    waiting: waitingWord,
+    waiting: waitingMessage,
     run: (ctx, input) => work(ctx, readEdge(input)),
   }
 }

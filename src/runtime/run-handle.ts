@@ -37,7 +37,7 @@ import {
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
-import { isStopWord } from '../oversight/index.ts'
+import { isStopMessage } from '../oversight/index.ts'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
 import { answer, decide, storeTime, type Answer, type Decision, type DecisionAccess } from './operator/decisions.ts'
 import {
@@ -189,7 +189,7 @@ async function postMessage(
   message: Json,
   { id }: { readonly id?: string } = {},
 ): Promise<'accepted' | 'closed' | 'unknown'> {
-  if (isStopWord(message) || isTeamMessage(message))
+  if (isStopMessage(message) || isTeamMessage(message))
     throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
       hint: "run.control.stop() stops a delegation; run.team.post({ to: '…', content: '…' }) writes to a team.",
     })

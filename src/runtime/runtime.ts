@@ -42,7 +42,7 @@ import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents, type Agents } from './registry.ts'
-import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
+import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
 import {
@@ -222,7 +222,7 @@ class EngineRuntime implements Runtime {
   readonly trust: RuntimeTrust
   readonly #parts: RuntimeParts
   /** What a start may name. */
-  readonly #named: Required<Named>
+  readonly #named: Required<StartNames>
 
   constructor(parts: RuntimeParts) {
     const { engine, registry, clock, trust: presets, hooks } = parts

@@ -115,7 +115,7 @@ export interface Choice extends Resolved {
 }
 
 /** The hooks and agents that a start may name. */
-export interface Named {
+export interface StartNames {
   readonly hooks?: Hooks | undefined
   readonly find?: (name: string) => Agent | undefined
 }
@@ -129,7 +129,7 @@ export function startRequest(
   options: StartOptions,
   choice?: Choice,
   defaults: Limits = defaultLimits,
-  { hooks = {}, find = () => undefined }: Named = {},
+  { hooks = {}, find = () => undefined }: StartNames = {},
 ): StartRun {
   const problems = optionProblems(options, agent)
   if (hasNames(options)) problems.push(...startHookProblems(options, agent, hooks, find))

@@ -58,7 +58,7 @@ interface Shelf {
   readonly draft?: string
 }
 
-interface Kept {
+interface StoredRevisions {
   readonly revision: Revision
   readonly status: RevisionStatus
   readonly by?: string
@@ -66,7 +66,8 @@ interface Kept {
 }
 
 const readShelf = (value: Json): Shelf => (isObject(value) ? (value as unknown as Shelf) : { versions: [] })
-const readKept = (value: Json): Kept | undefined => (isObject(value) ? (value as unknown as Kept) : undefined)
+const readKept = (value: Json): StoredRevisions | undefined =>
+  isObject(value) ? (value as unknown as StoredRevisions) : undefined
 
 /** Versions of agents, as an operator publishes them. */
 export interface RuntimeVersions {
@@ -137,7 +138,7 @@ export class Versions {
           hint: 'Publish the change under another name.',
         })
       if (before?.status === 'published') return value
-      const kept: Kept = {
+      const kept: StoredRevisions = {
         revision: copy(revision as unknown as Json) as unknown as Revision,
         status,
         at: this.#clock.now(),

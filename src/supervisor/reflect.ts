@@ -56,7 +56,7 @@ import {
   type Oversight,
 } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
-import { streakOf, workerEnd } from '../oversight/index.ts'
+import { failureCounterOf, workerEnd } from '../oversight/index.ts'
 import { verbsOf, type VerbNames } from './delegation/options.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
 import { delegatedWorkers } from './code-supervisor.ts'
@@ -222,7 +222,7 @@ export class Reflection extends DefinedAgent {
       const started = startWorker(scope, edge, this.agent, edge.work.brief, this.#grant(edge, lessons, made.at(-1)))
       if (typeof started !== 'string') return failed(started)
       const { outcome } = await workerEnd(scope, started)
-      streakOf(ctx).note(outcome)
+      failureCounterOf(ctx).note(outcome)
       const { said } = handoffOf(outcome)
       const attempt = { outcome: withoutHandoff(outcome), said }
       const workers = workersOf(this.agent, said)

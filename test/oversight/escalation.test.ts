@@ -4,7 +4,13 @@
  */
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
-import { afterFailures, evaluateEscalation, Streak, streakOf, type Subject } from '../../src/oversight/index.ts'
+import {
+  afterFailures,
+  evaluateEscalation,
+  FailureCounter,
+  failureCounterOf,
+  type Subject,
+} from '../../src/oversight/index.ts'
 import { rootEdge, workerEdge, type Escalate } from '../../src/edge/index.ts'
 import { Locals, type Context } from '../../src/engine/index.ts'
 
@@ -105,13 +111,13 @@ describe('failures in a row', () => {
     ['bad bad rejected cancelled bailed', undefined],
     ['bad bad rejected bad', 3],
   ])('team C77: after %s a human is to look at %s', (names, due) => {
-    const streak = new Streak()
+    const streak = new FailureCounter()
     for (const name of names.split(' ')) streak.note(ends[name]!)
     expect(streak.take({})).toBe(due)
   })
 
   test('a human’s look restarts the count; without oversight, or turned off, there is no look', () => {
-    const streak = new Streak()
+    const streak = new FailureCounter()
     for (let i = 0; i < 5; i++) streak.note(bad)
     expect([
       streak.take(undefined),
@@ -125,7 +131,7 @@ describe('failures in a row', () => {
     const above = rootEdge({ instructions: '' }, { oversight: {} })
     const [leader, other] = [contextOf(), contextOf()]
     const edge = workerEdge(above, { name: 'w' }, { instructions: '' })
-    for (let i = 0; i < 3; i++) streakOf(leader).note(bad)
+    for (let i = 0; i < 3; i++) failureCounterOf(leader).note(bad)
     expect(afterFailures(other, above, edge)).toBe(edge)
     expect(afterFailures(leader, above, edge)).toEqual({ ...edge, oversight: { policy: {}, failures: 3 } })
     expect(afterFailures(leader, above, edge)).toBe(edge)

@@ -9,7 +9,7 @@ import { messageOf } from '../../core/index.ts'
 import { needsApproval, type ApprovalRules, type Edge, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { currentMode, gateOf, noteHits, reasonOf, type GateWord } from '../../oversight/index.ts'
+import { currentMode, gateOf, noteHits, reasonOf, type GateDecision } from '../../oversight/index.ts'
 import type { Tool } from '../tool/tool.ts'
 
 /** What needs an approval, apart from the arguments. */
@@ -24,7 +24,7 @@ export interface ApprovalNeed {
   /** The call always needs an approval, with or without oversight. */
   readonly always: boolean
   /** The result of the triggers; absent without oversight. */
-  readonly word?: GateWord
+  readonly word?: GateDecision
   readonly rules?: ApprovalRules
   /** The earlier approval, if the call is asked about again. */
   readonly follows?: string
@@ -115,7 +115,7 @@ async function overseenNeedOf(
 }
 
 /** Records the hits in the journal. */
-export const noteCallHits = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
+export const noteCallHits = (ctx: Context, { id, name }: ToolCall, word: GateDecision, asks: boolean): void =>
   noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
 
 /** The cost of a call, as its tool states it. A failing rule must not open the gate. */

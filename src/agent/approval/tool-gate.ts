@@ -45,7 +45,7 @@ import {
   refusalOf,
   review,
   reviewRequest,
-  streakOf,
+  failureCounterOf,
   workerEnd,
   type Capability,
   type DecidedOn,
@@ -344,7 +344,7 @@ async function runAgentTool(
     ...ctx.place.path,
     work.agent.name,
   ])
-  streakOf(ctx).note(outcome)
+  failureCounterOf(ctx).note(outcome)
   if (outcome.status === 'completed' && outcome.output === null)
     return { content: `[${name}: no event returned]`, isError: true }
   const told = formatToolResult(name, outcome)

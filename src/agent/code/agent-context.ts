@@ -54,7 +54,7 @@ import {
   type StepIO,
   type StepOptions,
 } from '../../engine/index.ts'
-import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../../oversight/index.ts'
+import { afterFailures, interrupt, failureCounterOf, type InterruptOptions } from '../../oversight/index.ts'
 import { askApproval, type ApproveAnswer, type ApproveOptions } from '../approval/code-approval.ts'
 import type { Agent, InputOf, OutputOf } from '../definition.ts'
 import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'
@@ -225,7 +225,7 @@ export async function delegate<A extends Agent>(
     return failed(started)
   }
   const { outcome } = await awaitWorker(scope, started, answer)
-  streakOf(scope).note(outcome)
+  failureCounterOf(scope).note(outcome)
   return outcome as Outcome<OutputOf<A>>
 }
 

@@ -23,13 +23,13 @@ import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView } from '../../runtime/index.ts'
 
 /** The options of `reeve resume`. */
-export interface ResumeOptions {
+export interface ResumeCommandOptions {
   readonly yes?: boolean
   readonly json?: boolean
 }
 
 /** Resumes a run and watches it. */
-export async function resume(called: CommandContext, id: string, given: ResumeOptions): Promise<Exit> {
+export async function resume(called: CommandContext, id: string, given: ResumeCommandOptions): Promise<Exit> {
   const context = { ...called, options: orConfigHere(called.options, called.cwd) }
   const place = await findRuns(context.options, context.cwd)
   return 'engine' in place ? resumeRemotely(context, place, id, given) : drive(context, place, id, given)
@@ -39,7 +39,7 @@ async function drive(
   context: CommandContext,
   place: RunLocation,
   id: string,
-  { yes = false, json = false }: ResumeOptions,
+  { yes = false, json = false }: ResumeCommandOptions,
 ): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const view = await viewOf(place, id)
@@ -77,7 +77,7 @@ async function resumeRemotely(
   context: CommandContext,
   place: RunLocation,
   id: string,
-  { yes = false, json = false }: ResumeOptions,
+  { yes = false, json = false }: ResumeCommandOptions,
 ): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const where = whereOf(options)

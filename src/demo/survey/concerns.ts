@@ -32,18 +32,18 @@ export function concernsOf(findings: SurveyFindings): Concern[] {
     .sort((a, b) => rank[a.severity] - rank[b.severity])
 }
 
-type Found = Omit<Concern, 'area'> | null
+type FoundConcern = Omit<Concern, 'area'> | null
 
 function concern(
   severity: Severity,
   total: number,
   text: (count: number) => string,
   places: readonly string[] = [],
-): Found {
+): FoundConcern {
   return total === 0 ? null : { severity, text: text(total), places }
 }
 
-function inArea(findings: SurveyFindings): Found[] {
+function inArea(findings: SurveyFindings): FoundConcern[] {
   switch (findings.area) {
     case 'dependencies':
       return dependencies(findings)
@@ -63,7 +63,7 @@ function inArea(findings: SurveyFindings): Found[] {
   }
 }
 
-function dependencies({ licences, notLocked, withoutLock, invalid }: DependenciesFindings): Found[] {
+function dependencies({ licences, notLocked, withoutLock, invalid }: DependenciesFindings): FoundConcern[] {
   const hard = licences.copyleft.items.filter((found) => found.class !== 'weak-copyleft')
   const weak = licences.copyleft.items.filter((found) => found.class === 'weak-copyleft')
   const named = (items: readonly { name: string; version: string; licence: string | null }[]): string[] =>
@@ -117,7 +117,7 @@ export const missingTitles: Readonly<Record<MissingCheck, string>> = {
   format: 'No formatter is configured',
 }
 
-function checks({ missing, ci }: ChecksFindings): Found[] {
+function checks({ missing, ci }: ChecksFindings): FoundConcern[] {
   return missing.map((piece) => ({
     severity: piece === 'lint' || piece === 'format' ? 'minor' : 'soon',
     text: missingTitles[piece],
@@ -125,7 +125,7 @@ function checks({ missing, ci }: ChecksFindings): Found[] {
   }))
 }
 
-function monorepo({ cycles, mismatches, duplicateNames }: MonorepoFindings): Found[] {
+function monorepo({ cycles, mismatches, duplicateNames }: MonorepoFindings): FoundConcern[] {
   const shown = cycles.map((cycle) => [...cycle, cycle[0] ?? ''].map(code).join(' → '))
   return [
     concern('soon', cycles.length, (n) => `${many(n, 'cycle')} between packages of the workspace`, shown),
@@ -144,7 +144,7 @@ function monorepo({ cycles, mismatches, duplicateNames }: MonorepoFindings): Fou
   ]
 }
 
-function limitsOf({ coverage }: SurveyFindings): Found[] {
+function limitsOf({ coverage }: SurveyFindings): FoundConcern[] {
   return coverage.truncated === null
     ? []
     : [{ severity: 'soon', text: `Not everything was examined: ${coverage.truncated}`, places: [] }]

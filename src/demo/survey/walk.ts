@@ -113,7 +113,7 @@ export function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-interface Found {
+interface FoundFiles {
   files: WalkedFile[]
   folders: number
   symlinks: number
@@ -128,7 +128,7 @@ export async function openFolder(root: string, options: SurveyOptions = {}): Pro
   if (real === null || !(await lstat(real)).isDirectory()) throw new Error(`not a folder: ${root}`)
   await using git = await openRepository(real, options)
   const paths = (await git?.files()) ?? null
-  const found: Found = { files: [], folders: 0, symlinks: 0, unreadable: [], cut: false }
+  const found: FoundFiles = { files: [], folders: 0, symlinks: 0, unreadable: [], cut: false }
   if (paths === null) await walkFolder(real, '', found, limits, options)
   else await walkPaths(real, paths, found, limits, options)
   found.files.sort((a, b) => byText(a.path, b.path))
@@ -146,7 +146,7 @@ function skipped(path: string): boolean {
 async function walkFolder(
   root: string,
   at: string,
-  found: Found,
+  found: FoundFiles,
   limits: WalkLimits,
   options: SurveyOptions,
 ): Promise<void> {
@@ -167,7 +167,7 @@ async function walkFolder(
 async function walkPaths(
   root: string,
   paths: string[],
-  found: Found,
+  found: FoundFiles,
   limits: WalkLimits,
   options: SurveyOptions,
 ): Promise<void> {
@@ -183,7 +183,7 @@ async function walkPaths(
   }
 }
 
-async function addFile(root: string, path: string, found: Found, limits: WalkLimits): Promise<void> {
+async function addFile(root: string, path: string, found: FoundFiles, limits: WalkLimits): Promise<void> {
   const status = await lstat(join(root, path)).catch(() => null)
   if (status === null) return
   if (status.isSymbolicLink()) found.symlinks++
@@ -196,7 +196,7 @@ async function addFile(root: string, path: string, found: Found, limits: WalkLim
 function folder(
   root: string,
   source: Coverage['source'],
-  found: Found,
+  found: FoundFiles,
   limits: WalkLimits,
   options: SurveyOptions,
 ): Folder {

@@ -131,7 +131,7 @@ export function deadlineProblems(
 }
 
 /** One round of an approval: its approvers, arguments and deadline. */
-interface Round {
+interface ApprovalRound {
   readonly tier: number
   readonly approvers: readonly string[]
   readonly until: number | undefined
@@ -192,12 +192,12 @@ function tierWithOther(tiers: readonly ApproverTier[], from: number, first: stri
 async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const tiers: readonly ApproverTier[] = request.rules?.approvers ?? []
   /** The fields of a round for this tier. */
-  const asking = (at: number): Pick<Round, 'tier' | 'approvers' | 'until'> => ({
+  const asking = (at: number): Pick<ApprovalRound, 'tier' | 'approvers' | 'until'> => ({
     tier: at + 1,
     approvers: tiers[at]!.who,
     until: deadlineOf(ctx, request, tiers[at]),
   })
-  let round: Round = {
+  let round: ApprovalRound = {
     tier: 1,
     approvers: tiers[0]?.who ?? [],
     until: deadlineOf(ctx, request, tiers[0]),
@@ -236,7 +236,7 @@ async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict
 function concluded(
   ctx: Context,
   request: ApprovalRequest,
-  { first, input }: Round,
+  { first, input }: ApprovalRound,
   { id, verdict, on }: DecidedRound,
 ): Verdict {
   if (!verdict.approved) {
@@ -310,7 +310,7 @@ const isGrantable = (request: Grantable): boolean =>
   request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
 
 /** The fields of the request that say who may decide it. */
-const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf =>
+const askedOf = (request: ApprovalRequest, { approvers, first }: ApprovalRound): AskedOf =>
   present({
     options: request.options,
     approvers: approvers.length === 0 ? undefined : approvers,
@@ -325,7 +325,7 @@ interface DecidedRound {
   readonly on: DecidedOn | undefined
 }
 
-async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promise<DecidedRound> {
+async function ask(ctx: Context, request: ApprovalRequest, round: ApprovalRound): Promise<DecidedRound> {
   const { tool, toolVersion, reason, risk = 'medium' } = request
   const { tier, until, follows, input } = round
   const onTimeout = onTimeoutOf(request)
@@ -381,7 +381,7 @@ function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'bri
   return present({ delegation: leader.delegation, brief: shown === '' ? undefined : shown })
 }
 
-function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: Round): Notice {
+function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: ApprovalRound): Notice {
   const { tool, reason, risk = 'medium', hits, kind, task, description, context } = request
   const { until, follows, input } = round
   const { run, path } = ctx.place

@@ -25,7 +25,7 @@ export async function withoutSlot<T>(ctx: Context, wait: () => Promise<T>): Prom
 }
 
 /** The message to the leader when a worker begins (true) or stops waiting for an operator. Undefined: no leader. */
-export function waitingWord(
+export function waitingMessage(
   input: Json,
   waits: boolean,
 ): { readonly to: ActivationId; readonly body: Json } | undefined {

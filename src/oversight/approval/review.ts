@@ -14,7 +14,7 @@ import type { Context } from '../../engine/index.ts'
 import type { EscalationHit } from '../../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
 import { goodUntil, type ApprovedVerdict, type DecidedOn, type Verdict } from './decision.ts'
-import { gateOf, type GateWord, type Subject } from '../escalation/escalation.ts'
+import { gateOf, type GateDecision, type Subject } from '../escalation/escalation.ts'
 import { currentMode } from '../trust/trust.ts'
 
 /**
@@ -184,7 +184,7 @@ export async function expiredBy(ctx: Context, approval: ApprovedVerdict): Promis
 }
 
 /** Notes the hits of the triggers, whether an approver is asked or not. */
-export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { hits, mode, asks }: GateWord): void {
+export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { hits, mode, asks }: GateDecision): void {
   if (hits.length === 0) return
   ctx.emit({
     type: 'escalation.raised',
@@ -198,7 +198,7 @@ export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { h
 }
 
 /** Why an approver is asked, in one sentence. */
-export function reasonOf({ hits, mode }: Pick<GateWord, 'hits' | 'mode'>, always?: string): string {
+export function reasonOf({ hits, mode }: Pick<GateDecision, 'hits' | 'mode'>, always?: string): string {
   const said = [...hits.map(({ detail }: EscalationHit) => detail), ...(always === undefined ? [] : [always])]
   return said.length > 0
     ? said.join('; ')

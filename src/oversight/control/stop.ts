@@ -30,7 +30,7 @@ export const stopMessage = ({ delegation, reason }: StopAsked): Json => stops.me
 export const stopAsked = (arrival: Arrival): StopAsked | undefined => stops.in(arrival, 'outside')?.body
 
 /** Whether this body asks for a stop; plain messages must not. */
-export const isStopWord = (message: Json): boolean => stops.claims(message)
+export const isStopMessage = (message: Json): boolean => stops.claims(message)
 
 /** The reason of a stop in words. */
 export const stoppedBy = (reason: string | undefined, by: string | undefined): string => {

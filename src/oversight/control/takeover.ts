@@ -119,9 +119,9 @@ export interface TakeoverSources {
   readonly said: readonly Spoken[]
 }
 
-type Kind = 'completed' | 'inFlight' | 'pending' | 'failed' | 'skipped'
+type StepKind = 'completed' | 'inFlight' | 'pending' | 'failed' | 'skipped'
 interface Step extends TakeoverStep {
-  readonly kind: Kind
+  readonly kind: StepKind
   readonly output?: Json
   readonly endedAt?: number
 }
@@ -129,7 +129,8 @@ interface Step extends TakeoverStep {
 /** The takeover context as of the view. */
 export function takeoverContext({ view, delegations, said }: TakeoverSources): TakeoverContext {
   const steps = stepsOf(view, delegations)
-  const of = (kind: Kind): TakeoverStep[] => steps.filter((step) => step.kind === kind).map((step) => told(step, said))
+  const of = (kind: StepKind): TakeoverStep[] =>
+    steps.filter((step) => step.kind === kind).map((step) => told(step, said))
   const settled = steps.filter(({ kind }) => kind !== 'inFlight' && kind !== 'pending')
   const lastFailed = steps
     .filter(({ kind }) => kind === 'failed')
@@ -201,7 +202,7 @@ function qualified(steps: readonly (readonly [ActivationId, Step])[]): readonly 
   })
 }
 
-const kindOfTask: Readonly<Record<TaskView['status'], Kind>> = {
+const kindOfTask: Readonly<Record<TaskView['status'], StepKind>> = {
   pending: 'pending',
   waiting: 'pending',
   awaiting_approval: 'inFlight',
@@ -253,12 +254,12 @@ function ofOutcome(outcome: Outcome | undefined): Pick<Step, 'failure' | 'reason
   }
 }
 
-const kindOfEnd = (status: Outcome['status']): Kind =>
+const kindOfEnd = (status: Outcome['status']): StepKind =>
   status === 'completed' || status === 'bailed' ? 'completed' : status === 'cancelled' ? 'skipped' : 'failed'
 
 function delegationStep(row: DelegationView): Step {
   const { label, callId, worker, status, activation, brief, failure, outcome, endedAt } = row
-  const open: Partial<Record<DelegationView['status'], Kind>> = {
+  const open: Partial<Record<DelegationView['status'], StepKind>> = {
     pending: 'pending',
     running: 'inFlight',
     waiting: 'inFlight',

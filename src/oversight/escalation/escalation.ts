@@ -93,7 +93,7 @@ export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Esca
 }
 
 /** The result of the gate: whether an approver is asked, and with which hits and risk. */
-export interface GateWord {
+export interface GateDecision {
   readonly asks: boolean
   readonly mode: OversightMode
   readonly hits: readonly EscalationHit[]
@@ -110,7 +110,7 @@ export function gateOf(
   oversight: Oversight | undefined,
   subject: Subject,
   mode: OversightMode = oversight?.mode ?? defaultMode,
-): GateWord {
+): GateDecision {
   const { all: hits } = oversight === undefined ? { all: [] } : evaluateEscalation(subject, oversight.escalate)
   const sensitive = subject.sensitive === true || hits.some(({ code }) => code === 'sensitive_action')
   const asked =

@@ -11,7 +11,7 @@ import type { Context } from '../../engine/index.ts'
 
 const isRefusal = ({ class: of, code }: Failure): boolean => of === 'rejected' || code === 'work.rejected'
 
-export class Streak {
+export class FailureCounter {
   #failures = 0
 
   /** Consecutive failures since the last success or review. */
@@ -54,11 +54,11 @@ export class Streak {
 export function afterFailures(ctx: Context, above: Edge, edge: Edge): Edge {
   const { oversight } = edge
   if (above.oversight === undefined || oversight === undefined) return edge
-  const failures = streakOf(ctx).take(oversight.policy)
+  const failures = failureCounterOf(ctx).take(oversight.policy)
   return failures === undefined ? edge : { ...edge, oversight: { ...oversight, failures } }
 }
 
-const newStreak = (): Streak => new Streak()
+const newCounter = (): FailureCounter => new FailureCounter()
 
 /** The counter of one leader in this process. */
-export const streakOf = (ctx: Context): Streak => ctx.local(newStreak)
+export const failureCounterOf = (ctx: Context): FailureCounter => ctx.local(newCounter)

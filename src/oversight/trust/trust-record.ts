@@ -186,7 +186,7 @@ export interface UpgradeMiss {
 }
 
 /** Whether a promotion is due, to which level, and otherwise the first unmet requirement. */
-export type UpgradeWord =
+export type UpgradeCheck =
   | { readonly ok: true; readonly target: TrustLevel }
   | { readonly ok: false; readonly target?: TrustLevel; readonly reason: UpgradeMiss }
 
@@ -197,7 +197,7 @@ export type TrustState = Pick<TrustRecord, 'level' | 'completed' | 'succeeded' |
  * Whether a promotion by one level is due. Checks tasks, success rate, days and incidents in this order; the first
  * unmet requirement is the reason. Exact values suffice; days are whole. Throws `trust.invalid` for an unknown level.
  */
-export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset = 'standard'): UpgradeWord {
+export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset = 'standard'): UpgradeCheck {
   const { level, completed, succeeded, startedAt, lastIncident } = trust
   mustBeLevel(level)
   const target = trustLevels[trustLevels.indexOf(level) + 1]
@@ -207,7 +207,7 @@ export function canUpgrade(trust: TrustState, now: number, preset: TrustPreset =
       reason: { code: 'already_at_highest', have: 2, need: 2, message: `${level} is the highest level` },
     }
   const need = trustRules(preset)[target]
-  const miss = (code: UpgradeMiss['code'], have: number, wanted: number, message: string): UpgradeWord => ({
+  const miss = (code: UpgradeMiss['code'], have: number, wanted: number, message: string): UpgradeCheck => ({
     ok: false,
     target,
     reason: { code, have, need: wanted, message },

@@ -63,10 +63,10 @@ export async function currentMode(ctx: Context, oversight: Oversight): Promise<O
 }
 
 /** A trust name and its level; undefined if the record is unreadable. */
-type Standing = { readonly name: string; readonly level: TrustLevel | undefined }
+type TrustStanding = { readonly name: string; readonly level: TrustLevel | undefined }
 
-async function levelsOf(ctx: Context, names: readonly string[]): Promise<readonly Standing[]> {
-  const all: Standing[] = []
+async function levelsOf(ctx: Context, names: readonly string[]): Promise<readonly TrustStanding[]> {
+  const all: TrustStanding[] = []
   for (const name of names) all.push({ name, level: levelIn(await ctx.stream(trustStream(name)).get(trustKey)) })
   return all
 }
@@ -78,9 +78,10 @@ function levelIn(value: Json): TrustLevel | undefined {
 }
 
 /** An unreadable record counts as no trust. */
-const modeOfStanding = ({ level }: Standing): OversightMode => (level === undefined ? strictest : modeOfLevel(level))
+const modeOfStanding = ({ level }: TrustStanding): OversightMode =>
+  level === undefined ? strictest : modeOfLevel(level)
 
-const strictestOf = (mode: OversightMode, all: readonly Standing[]): OversightMode =>
+const strictestOf = (mode: OversightMode, all: readonly TrustStanding[]): OversightMode =>
   all.reduce((strict, each) => stricterMode(strict, modeOfStanding(each)), mode)
 
 /** Whether the oversight of an edge names trust. Pure. */

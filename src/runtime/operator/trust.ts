@@ -41,7 +41,7 @@ import {
   type TrustPresets,
   type TrustRecord,
   type TrustRules,
-  type UpgradeWord,
+  type UpgradeCheck,
 } from '../../oversight/index.ts'
 
 /** The trust record of a name, with what it lacks for the next level. */
@@ -58,7 +58,7 @@ export interface TrustView {
   readonly lastIncident?: number
   readonly rules: TrustRules
   /** Whether the level would rise now, and what is missing. A level rises only when a run has ended. */
-  readonly next: UpgradeWord
+  readonly next: UpgradeCheck
   /** Changes of the record, oldest first. */
   readonly history: readonly TrustEntry[]
 }

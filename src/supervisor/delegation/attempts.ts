@@ -21,7 +21,7 @@ import {
 import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
 import type { Brief, LeaderGrant, Receiver, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { streakOf } from '../../oversight/index.ts'
+import { failureCounterOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { Slots, takeAll, type SlotWaiter } from '../worker/slots.ts'
 import { Watch } from '../worker/watch.ts'
@@ -232,7 +232,7 @@ export class Attempts {
 
   /** The final end of a delegation. Its leader counts failures in a row. */
   #countEnd({ ctx }: Job, { outcome }: AttemptEnd, told: CallResult): CallResult {
-    streakOf(ctx).note(outcome)
+    failureCounterOf(ctx).note(outcome)
     return told
   }
 

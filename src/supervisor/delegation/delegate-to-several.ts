@@ -26,7 +26,7 @@ import {
 } from '../../agent/index.ts'
 import { briefOf, readEdge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { streakOf } from '../../oversight/index.ts'
+import { failureCounterOf } from '../../oversight/index.ts'
 import { isAnswer, keepProblem, race, voteOf, type HedgeStart, type Keep, type Racer } from '../worker/race.ts'
 import { Watch } from '../worker/watch.ts'
 import { startTask } from '../worker/worker-task.ts'
@@ -186,7 +186,7 @@ function racerOf({ watch, open, worker, brief, grant: given, timeoutMs }: Racing
     open.set(id, (reason) => ctx.stop(id, reason))
     const { outcome, usage } = await started.ended()
     open.delete(id)
-    streakOf(ctx).note(outcome)
+    failureCounterOf(ctx).note(outcome)
     return { worker: name, activation: id, outcome, usage }
   }
   return {

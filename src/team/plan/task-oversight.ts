@@ -14,7 +14,7 @@ import {
   type OversightMode,
   type RiskLevel,
 } from '../../edge/index.ts'
-import { approvalProblems, gateOf, type GateWord, type Subject } from '../../oversight/index.ts'
+import { approvalProblems, gateOf, type GateDecision, type Subject } from '../../oversight/index.ts'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'
 
@@ -123,7 +123,7 @@ export function oversightOf(
 }
 
 /** What is known of a task before it begins: whether it is sensitive, and its risk. */
-export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord =>
+export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateDecision =>
   gateOf(oversight, subjectOf(task))
 
 /** What is wrong with how a task is to be approved, one sentence each. */

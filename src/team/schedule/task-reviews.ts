@@ -9,7 +9,14 @@
 import { digestJson, failed, present, type Json } from '../../core/index.ts'
 import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { escalate, goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
+import {
+  escalate,
+  goodUntil,
+  review,
+  FailureCounter,
+  type DecisionOption,
+  type Verdict,
+} from '../../oversight/index.ts'
 import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
 import type { TaskGraph, Entry } from './task-graph.ts'
 import { editedTask } from '../plan/task-edit.ts'
@@ -50,7 +57,7 @@ type ReviewedPart = 'task' | 'result'
 
 export class Reviews {
   readonly #parts: ReviewParts
-  readonly #streak = new Streak()
+  readonly #failures = new FailureCounter()
   /** Of each kind: how often a task was to be changed. */
   readonly #rounds: Readonly<Record<ReviewedPart, Map<Entry, number>>> = { task: new Map(), result: new Map() }
   /** Open reviews: how each is called off. Before its approver is asked, a task keeps its permit. */
@@ -79,9 +86,9 @@ export class Reviews {
 
   /** A task has ended. */
   ended(entry: Entry): void {
-    if (entry.status === 'succeeded') this.#streak.seen()
+    if (entry.status === 'succeeded') this.#failures.seen()
     else if (entry.status === 'failed' && entry.begun > 0 && entry.failure !== undefined && !isRefused(entry))
-      this.#streak.note(failed(entry.failure))
+      this.#failures.note(failed(entry.failure))
   }
 
   /** Whether it is to be reviewed before it begins. Never without oversight or an approval of its own. */
@@ -156,7 +163,7 @@ export class Reviews {
         : {
             ...subjectOf(task),
             ...(problem === undefined ? undefined : { always: true }),
-            ...present({ failures: this.#streak.take(oversight) }),
+            ...present({ failures: this.#failures.take(oversight) }),
           }
     const why = problem ?? (subject.always === true ? always : undefined)
     const verdict = await escalate(ctx, oversight, { subject: kind, name: id }, subject, {
@@ -190,14 +197,14 @@ export class Reviews {
   #wordOf(entry: Entry, kind: ReviewedPart, verdict: Verdict | undefined, reason: string): Word {
     if (verdict === undefined) return { type: 'given', asked: false }
     if (verdict.approved) {
-      if (verdict.by === 'human') this.#streak.seen()
+      if (verdict.by === 'human') this.#failures.seen()
       return { type: 'given', asked: true, ...goodUntil(verdict) }
     }
     const { how, approver, comment } = verdict
     const by = present({ by: approver, comment })
     if (how === 'cancelled') return { type: 'withdrawn' }
     if (how === 'timed-out') return { type: 'refused', how, reason }
-    this.#streak.seen()
+    this.#failures.seen()
     if (how !== 'retry' || !this.#mayChange(entry, kind)) return { type: 'refused', how: 'rejected', reason, ...by }
     this.#rounds[kind].set(entry, (this.#rounds[kind].get(entry) ?? 0) + 1)
     return { type: 'again', feedback: comment ?? 'make it better', ...present({ by: approver }) }
