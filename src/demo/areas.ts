@@ -1,16 +1,16 @@
 /**
- * The areas a demo team surveys: which worker looks at what, with which tool.
+ * The areas that the demo team surveys: one worker and one tool for each.
  *
- * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom
+ * Owns: the names, descriptions and tools of the workers. Does not own: the surveys (survey/), the delegations
  * (rules.ts, team.ts).
  */
 import { areaTitles, type SurveyArea } from './survey/index.ts'
 
-/** The workers from the beginning, and those that are recruited only where the inventory calls for them. */
+/** The initial workers, and the specialists that are recruited if the inventory needs them. */
 export const firstTeam = ['inventory', 'dependencies', 'todos', 'checks'] as const satisfies readonly SurveyArea[]
 export const specialists = ['monorepo'] as const satisfies readonly SurveyArea[]
 
-/** What each worker is good for, in the words its leader chooses by. */
+/** The description of each worker, by which its leader chooses. */
 export const descriptions: Readonly<Record<SurveyArea, string>> = {
   inventory: 'Counts files and languages and says which specialists the folder calls for.',
   dependencies: 'Reads package.json and lock files: dependencies and their licences.',
@@ -22,5 +22,5 @@ export const descriptions: Readonly<Record<SurveyArea, string>> = {
 /** The tool of an area's worker. */
 export const toolName = (area: SurveyArea): string => `survey_${area}`
 
-/** What the worker of an area is asked to do. */
+/** The brief of the worker of an area. */
 export const briefFor = (area: SurveyArea, at: string): string => `Survey: ${areaTitles[area]}. Count ages up to ${at}.`

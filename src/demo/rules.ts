@@ -1,10 +1,8 @@
 /**
- * Rules: the brains of the demo team when no model is given. Functions in the place of language models, with the same
- * request and the same answer.
+ * Rules: functions that lead the demo team when no model is given, with the request and answer of a model.
  *
- * Owns: what the leader and its workers do next, from the conversation alone. Does not own: the team (team.ts), the
- * report's form (survey/report). Pure: the same messages give the same answer, so that a run that is gone on with
- * decides as it did before.
+ * Owns: the next step of the leader and its workers, from the conversation alone. Does not own: the team (team.ts), the
+ * form of the report (survey/report). Pure: the same messages give the same answer, so a resumed run decides the same.
  */
 import { basename } from 'node:path'
 import { failure, FailureError, type Json, type Message, type ModelAnswerInput, type ModelRequest } from '../index.ts'
@@ -27,9 +25,7 @@ interface Called {
   readonly result: { readonly content: Json; readonly isError: boolean } | undefined
 }
 
-/**
- * A worker: uses its tool once and answers with what it found. A tool that fails makes it fail, with the tool's reason.
- */
+/** A worker: calls its tool once and answers with the findings. If the tool fails, it fails with the same reason. */
 export function workerRule(area: SurveyArea): (request: ModelRequest) => ModelAnswerInput {
   return ({ messages }) => {
     const [survey] = callsIn(messages)
@@ -41,8 +37,8 @@ export function workerRule(area: SurveyArea): (request: ModelRequest) => ModelAn
 }
 
 /**
- * The leader: sends the first team out at once, recruits whom the inventory calls for, sends them out, writes the
- * report, says how it went. Each turn does the first thing that is not done yet.
+ * The leader: delegates to the initial team in parallel, recruits specialists that the inventory needs, delegates to
+ * them, writes the report and summarises. Each turn does the first step that is not done.
  */
 export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
   const settings = settingsIn(messages)
@@ -131,7 +127,7 @@ function areaReport({
   return { type: 'failed', worker, area: worker, reason: bare(result?.content ?? 'no result') }
 }
 
-/** Findings come as a worker's output: JSON, or a text that holds it. */
+/** Parses findings from a worker's output: JSON, or a text with JSON. */
 function findingsIn(content: Json): SurveyFindings | undefined {
   const value = typeof content === 'string' ? parsed(content) : content
   return isObject(value) && typeof value['area'] === 'string' ? (value as unknown as SurveyFindings) : undefined
@@ -147,7 +143,7 @@ function lastWord({ folder }: DemoSettings, calls: readonly Called[], written: C
     : `${count}. The report is in ${basename(folder)}/REPORT.md.`
 }
 
-/** The marker that a failure is told with, without its brackets and its outermost name. */
+/** The message of a failure marker, without its brackets and its outermost name. */
 function bare(content: Json): string {
   let text = typeof content === 'string' ? content : JSON.stringify(content)
   for (

@@ -1,6 +1,6 @@
 /**
- * Settings of a demo run: which folder, since when, with which brain. They are the input of the run, so any process can
- * go on with it.
+ * Settings of a demo run: its folder, start time and model. They are the input of the run, so any process can resume
+ * it.
  *
  * Owns: the settings, reading them back from a run, the checks of a folder. Does not own: the team (team.ts).
  */
@@ -15,19 +15,19 @@ export interface DemoSettings {
   readonly folder: string
   /** The id of the run, for the report. */
   readonly run: string
-  /** When it was started (ISO 8601); ages are counted up to here. */
+  /** The start time (ISO 8601), up to which ages are counted. */
   readonly at: string
   /** The model that leads; absent: rules. */
   readonly model?: string
 }
 
-/** Where the report goes. */
+/** The path of the report. */
 export const reportPath = (folder: string): string => join(folder, 'REPORT.md')
 
 /** The settings as the input of a run. */
 export const settingsInput = (settings: DemoSettings): Json => ({ ...settings })
 
-/** The settings of a run; undefined if it is no demo run. */
+/** The settings of a run; undefined if it is not a run of the demo. */
 export function settingsOf({ input }: Pick<RunView, 'input'>): DemoSettings | undefined {
   const brief = isObject(input) ? input['brief'] : undefined
   const given = isObject(brief) ? brief['input'] : undefined
@@ -51,12 +51,12 @@ export const isObject = (value: unknown): value is Readonly<Record<string, Json>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The absolute path of the folder to survey. Creates nothing. Throws `input.invalid` where it cannot be read, or no
- * report can be written to it.
+ * The absolute path of the folder to survey. Creates no files. Throws `input.invalid` if it cannot be read, or the
+ * report cannot be written to it.
  */
 export function demoFolder(given: string, cwd: string): string {
   const folder = resolve(cwd, given)
-  if (!existsSync(folder)) throw refused(`there is no folder ${folder}`, 'Check the path.')
+  if (!existsSync(folder)) throw refused(`folder not found: ${folder}`, 'Check the path.')
   if (!statSync(folder).isDirectory())
     throw refused(`${folder} is a file, not a folder`, 'Name the folder that holds it.')
   if (!may(folder, constants.R_OK | constants.X_OK))

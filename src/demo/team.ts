@@ -1,9 +1,10 @@
 /**
- * The demo team, written as a user would write it: through the front door, with nothing that a user does not have.
+ * The demo team, written as a user would write it, with public exports only.
  *
- * Owns: who is on the team, their tools, the one sensitive action. Does not own: what rules decide (rules.ts), what
- * surveys find (survey/). Every survey is one recorded `read` step. Writing the same report to the same place twice is
- * the same as once, so a kill during the write is safe.
+ * Owns: the members of the team, their tools, the one sensitive action. Does not own: the decisions (rules.ts), the
+ * surveys (survey/).
+ * Holds: every survey is one recorded `read` step. Writing the report is idempotent, so a kill during the write is
+ * safe.
  */
 import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,10 +21,10 @@ export const leaderName = 'surveyor'
 export const isDemoAgent = (name: string): boolean => name === leaderName
 
 const week = 7 * 24 * 3_600_000
-/** A model reads what workers find, so they list less for one. */
+/** The maximum of listed findings: fewer for a model, which reads them all. */
 const listedForModel = 25
 
-/** The team for one folder. Throws `model.invalid-id` for a model id that is none. */
+/** The team for one folder. Throws `model.invalid-id` for an invalid model id. */
 export function demoAgents(
   settings: Pick<DemoSettings, 'folder' | 'model'>,
   surveys: Surveys = isolatedSurveys,

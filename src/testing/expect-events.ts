@@ -1,5 +1,5 @@
 /**
- * Expectations about a run's feed that say what matters and nothing else.
+ * Expectations about the feed of a run that name only the events that matter.
  *
  * Owns: matching a pattern of events, in order, gaps allowed. Throws an AssertionError that any test runner shows well.
  */
@@ -23,8 +23,8 @@ const matches = (event: JournalEvent, pattern: EventPattern): boolean =>
   typeof pattern === 'string' ? event.type === pattern : fits(event, pattern)
 
 /**
- * Checks that these events happened in this order; others may stand between them. Returns the events that were found.
- * Throws an AssertionError that names the first one missing and what there was instead.
+ * Checks that these events happened in this order, with any others between them. Returns the matching events. Throws an
+ * AssertionError that names the first missing event and the actual ones.
  */
 export function expectEvents(
   feed: readonly (Recorded | JournalEvent)[],

@@ -1,5 +1,5 @@
 /**
- * Fingerprints: what an author has to look at before code goes out to runs that are under way.
+ * Fingerprints: versions and digests to review before new code meets running runs.
  *
  * Owns: the digest of code agents beside their versions. Does not own: versions (../agent).
  */
@@ -9,14 +9,14 @@ import { digest } from '../core/index.ts'
 /** An agent as it is now. */
 export interface Fingerprint {
   readonly version: string
-  /** Of an agent that is code: the SHA-256 of the text of its `run`. What that function calls is not in it. */
+  /** For a code agent: the SHA-256 of the text of its `run`, without the functions that it calls. */
   readonly code?: string
 }
 
 /**
- * The versions of these agents and of everybody they can reach, by name, and of code agents a digest of their code.
- * Code is no part of a version: keep this as a snapshot in a test, and a changed `run` under the same version shows
- * before a run that waits goes on with it. Pure; never throws.
+ * The versions of these agents and of all agents that they reach, by name, with a digest of the code of code agents.
+ * Code is not part of a version: as a snapshot in a test, this shows a `run` that changed under the same version before
+ * a running run uses it. Pure; never throws.
  */
 export function fingerprints(agents: readonly Agent[]): Readonly<Record<string, Fingerprint>> {
   const all = reachableAgents(agents).map((each): [string, Fingerprint] => {

@@ -1,12 +1,12 @@
 /**
- * What must hold of every journal, whoever wrote it (K1, K7). Pure.
+ * The invariants of every journal, of any version of Reeve (K1, K7). Pure.
  *
- * Owns: the checks that need no code to be run again. Does not own: replay (replay.ts).
+ * Owns: the checks that need no replay. Does not own: replay (replay.ts).
  */
 import { isCommand, type Recorded } from '../journal/index.ts'
 import { parentOf, rootActivation } from '../core/index.ts'
 
-/** What is wrong with a run's journal, one sentence each; empty if nothing. `ended`: the run has ended. */
+/** The problems of a run's journal, one sentence each. `ended`: the run has ended. */
 export function checkJournal(events: readonly Recorded[], ended = true): string[] {
   const problems: string[] = []
   const logs = Map.groupBy(events, ({ activation }) => activation)

@@ -1,5 +1,5 @@
 /**
- * A clock in the test's hand: time stands still until `advance`. No real time is read and none passes.
+ * A clock that the test controls: time stands still until `advance`. It reads no real time.
  *
  * Owns: the order in which timers fire. A timer that is due when it is set fires in the next turn of the event loop, as
  * a real one would.
@@ -12,25 +12,25 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** 2026-01-01T00:00:00Z: where a manual clock stands unless it is told otherwise. */
+/** 2026-01-01T00:00:00Z: the default start of a manual clock. */
 export const manualStart = Date.UTC(2026, 0, 1)
 
-/** A `Clock` that moves only when it is told to. */
+/** A `Clock` that moves only on command. */
 export interface ManualClock extends Clock {
-  /** Moves on by so many milliseconds and fires what becomes due, in order of time, then of setting. */
+  /** Advances by so many milliseconds and fires due timers, in order of time, then of setting. */
   advance(ms: number): void
   /** Moves to the next timer and fires it. False if there is none. */
   advanceToNext(): boolean
   /**
-   * For effects that take time: resolves when so many milliseconds have passed on this clock; rejects when the signal,
-   * that of the effect, is aborted.
+   * For effects that take time: resolves after so many milliseconds of this clock; rejects when the effect's signal
+   * aborts.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** How many sleep. */
+  /** The number of sleeping effects. */
   readonly sleeping: number
   /** When the next timer fires; undefined if none is set. */
   readonly next: number | undefined
-  /** How many timers are set. */
+  /** The number of timers. */
   readonly pending: number
 }
 

@@ -1,8 +1,8 @@
 /**
- * Replaying a journal without an engine: nothing may be appended, nothing called, everything recorded asked for again,
- * in the same order (K10, K3).
+ * Replay of a journal without an engine: the code must ask for every recorded operation in the same order, append no
+ * event and call no effect (K10, K3).
  *
- * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
+ * Owns: a host that only compares. Does not own: the invariants of a journal by itself (journal-check.ts).
  */
 import {
   canonical,
@@ -28,17 +28,17 @@ import type { RunId } from '../core/index.ts'
 import { checkJournal } from './journal-check.ts'
 import { watched } from './watch.ts'
 
-/** What a replay found. */
+/** The result of a replay. */
 export interface ReplayReport {
   readonly activations: number
   readonly events: number
-  /** What differs from the record, one sentence each; empty if the replay was faithful. */
+  /** The differences from the journal, one sentence each. */
   readonly problems: readonly string[]
 }
 
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
-/** Replays every activation of a finished run and says what differs from its journal. */
+/** Replays every activation of a finished run and compares it with its journal. */
 export async function verifyReplay(
   engine: Pick<Engine, 'read'>,
   registry: Registry,
@@ -47,7 +47,7 @@ export async function verifyReplay(
   return verifyJournal(await engine.read(run), registry)
 }
 
-/** The same, for a journal in hand. */
+/** The same for a given journal. */
 export async function verifyJournal(events: readonly Recorded[], registry: Registry): Promise<ReplayReport> {
   const problems = checkJournal(events)
   const logs = Map.groupBy(events, ({ activation }) => activation)
@@ -240,7 +240,7 @@ function openAddresses(past: readonly Recorded[]): Set<string> {
   return open
 }
 
-/** What the code asks for, in its order, is what was recorded of this segment, in its order. */
+/** Compares the operations that the code asks for with the recorded ones of this segment, in order. */
 function compareOrder(id: ActivationId, asked: readonly string[], past: readonly Recorded[]): string[] {
   const begins = past.findLastIndex(({ event }) => event.type === 'activation.restarted')
   if (past.some(({ event }) => event.type === 'agent.moved' || event.type === 'replay.resolved')) return []

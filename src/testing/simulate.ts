@@ -1,9 +1,8 @@
 /**
- * Simulation: a scenario is played once as it is, then again and again with the process dying at every point where it
- * can die; each time another process goes on over the same store. Outcome and facts must be the same, and nothing
- * recorded may run again (K5, K6).
+ * Simulation: runs a scenario once, and then once for every point at which its process can die; each time another
+ * process continues on the same store. Outcome and facts must be equal, and no recorded step may run again (K5, K6).
  *
- * Owns: counting points, dying, going on, comparing. Does not own: what is played (`Scenario`).
+ * Owns: counting points, crashing, recovering, comparing. Does not own: the scenario (`Scenario`).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,19 +17,19 @@ import { manualClock, type ManualClock } from './manual-clock.ts'
 import { verifyJournal } from './replay.ts'
 import { watched, type Watcher } from './watch.ts'
 
-/** Something to be played: what is registered, what is begun, and what people outside do meanwhile. */
+/** A scenario: its agents, its start, and the actions of people outside. */
 export interface Scenario {
   readonly name: string
   readonly registry: Registry
   readonly start: StartRun
   /**
-   * Plays the outside. Called again and again until the run has ended, in every process: look at the run, and do what a
-   * person would do then. Whatever it does must be fine to do twice.
+   * Plays the people outside. Called repeatedly until the run has ended, in every process: it reads the run and acts as
+   * a person would. Its actions must be idempotent.
    */
   readonly outside?: (engine: Engine, clock: ManualClock) => Promise<void>
 }
 
-/** Which points `simulate` dies at, and whether it dies a second time while recovering. */
+/** At which points the process dies, and whether it dies again while it recovers. */
 export interface SimulateOptions {
   /** Only these points. Default: all. */
   readonly points?: readonly CrashPoint[]
@@ -38,26 +37,26 @@ export interface SimulateOptions {
   readonly again?: number
 }
 
-/** What a simulation found. */
+/** The result of a simulation. */
 export interface SimulationReport {
   /** How often the process died, by where. */
   readonly crashes: Readonly<Record<CrashPoint, number>>
   readonly points: number
   readonly end: RunEnd
-  /** What differs from the run that did not crash, and what is wrong with a journal. Empty if nothing. */
+  /** The differences from the run without a crash, and the problems of a journal. */
   readonly differences: readonly string[]
   /** Keys of steps that ran although their end was recorded. Empty if none. */
   readonly repeated: readonly string[]
   /**
-   * How often the code of each agent was run, over all lives and checks of their journals. What it does outside of
-   * steps has happened as often.
+   * How often the code of each agent ran, over all processes and checks of their journals. Effects outside of steps
+   * happened as often.
    */
   readonly ran: Readonly<Record<string, number>>
 }
 
 const allPoints: readonly CrashPoint[] = ['append', 'commit.before', 'commit.after', 'release']
 
-/** A run that was played to its end. */
+/** A run of the scenario to its end. */
 export interface Played {
   readonly end: RunEnd
   readonly events: readonly Recorded[]
@@ -66,7 +65,7 @@ export interface Played {
   readonly passed: readonly CrashPoint[]
 }
 
-/** Plays a scenario, and then once for every point at which its process can die. */
+/** Runs a scenario, and then once for every point at which its process can die. */
 export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<SimulationReport> {
   const points = options.points ?? allPoints
   const ran = new Map<string, number>()
@@ -96,7 +95,7 @@ export async function simulate(scenario: Scenario, options: SimulateOptions = {}
   return { crashes, points: count, end: reference.end, differences, repeated, ran: Object.fromEntries(ran) }
 }
 
-/** Plays to the end; the n-th process dies at the n-th of these points. */
+/** Runs to the end; the n-th process dies at the n-th of these points. */
 async function playFor(
   scenario: Scenario,
   deaths: readonly number[],
@@ -172,7 +171,7 @@ async function live(
   let end: RunEnd | undefined
   let problem: unknown
   engine.drive(watched(scenario.registry, watcher))
-  // who goes on with a run that an older Reeve began need not begin it as this one would
+  // a run that an older Reeve began may differ from how this version would begin it
   const begun = async (): Promise<unknown> => (await engine.summary(scenario.start.run)) ?? engine.start(scenario.start)
   begun()
     .then(
@@ -196,12 +195,12 @@ async function live(
   return { passed, end, events }
 }
 
-/** What the dead have been asked is never answered. */
+/** Calls to a dead process are never answered. */
 async function dying(dead: () => boolean): Promise<void> {
   for (let turn = 0; turn < 50 && !dead(); turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The owner of the dead engine is this very process, which lives: its heartbeat is taken away by hand. */
+/** The owner of the dead engine is this living process, so its heartbeat is removed by hand. */
 function bury(file: string): void {
   const db = new DatabaseSync(file)
   db.exec('DELETE FROM process')
@@ -224,8 +223,8 @@ function recordedSteps(events: readonly Recorded[]): Set<string> {
 }
 
 /**
- * What the engine told leaders of doubts, which only a crash brings: these words, and the timers of who heard one,
- * because working time stands meanwhile.
+ * Messages to leaders about doubts, which only a crash causes, and the timers of those leaders, because working time
+ * stands still meanwhile.
  */
 interface DoubtWords {
   readonly ids: ReadonlySet<string>
@@ -243,8 +242,8 @@ function toldOfDoubts(events: readonly Recorded[]): DoubtWords {
 }
 
 /**
- * What a crash may not change: how everything ended and what was asked for. Order between parallel branches may differ,
- * and notes.
+ * The facts that a crash must not change: outcomes and requested operations. The order of parallel branches, and notes,
+ * may differ.
  */
 function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string, string> {
   const found = new Map<string, string>([['end', canonical({ ...end, usage: inOrder(end.usage) } as unknown as Json)]])

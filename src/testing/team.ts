@@ -1,7 +1,7 @@
 /**
  * Teams under test: a model that follows a script, and a team as a scenario for `simulate`.
  *
- * Owns: `scripted`, `inOrder`, `teamScenario`. Does not own: playing a scenario (simulate.ts), time (manual-clock.ts).
+ * Owns: `scripted`, `inOrder`, `teamScenario`. Does not own: running a scenario (simulate.ts), time (manual-clock.ts).
  */
 import type { Agent } from '../agent/index.ts'
 import { copy, failure, FailureError, type Json } from '../core/index.ts'
@@ -20,35 +20,33 @@ import {
 import type { ManualClock } from './manual-clock.ts'
 import type { Scenario } from './simulate.ts'
 
-/** One line of a script: an answer, a failure that is not tried again, or a function of what the model is shown. */
+/** One line of a script: an answer, a failure that is not retried, or a function of the request. */
 export type ScriptLine =
   | string
   | ModelAnswerInput
   | Error
   | ((request: ModelRequest) => string | ModelAnswerInput | Promise<string | ModelAnswerInput>)
 
-/**
- * Which line of a script is next: by what the model is shown, or by how many questions it was asked before this one.
- */
+/** Which line of a script is next: by the conversation in the request, or by the number of earlier requests. */
 type ScriptPosition = (request: ModelRequest) => number
-/** A model that follows a script, with what it was shown. */
+/** A model that follows a script and records its requests. */
 export interface ScriptedModel extends ModelFunction {
   /** Copies of the messages, one list per call, in the order of the calls. */
   readonly prompts: readonly (readonly Message[])[]
 }
 
 /**
- * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how
- * often it was asked, so it says the same after a crash, and each delegation to its agent begins with the first line.
- * Past the end the call fails. For an agent under a router, whose earlier turns it is not always shown: `inOrder`.
+ * A model that returns the n-th line as the n-th answer of a conversation. It goes by the conversation, not by the
+ * number of calls, so it answers the same after a crash, and each delegation begins with the first line. Past the end
+ * the call fails. For an agent under a router, which does not always see its earlier turns: `inOrder`.
  */
 export const scripted = (...script: readonly ScriptLine[]): ScriptedModel =>
   following(script, ({ messages }) => messages.filter((message) => message.role === 'assistant').length)
 
 /**
- * A model that gives the n-th line to the n-th question it is asked, in whichever conversation: for agents under a
- * router, who are not shown that they handed control on. The same question (`request.key`) has the same line again, so
- * it says the same after a crash. Past the end the call fails.
+ * A model that returns the n-th line for the n-th request, in any conversation: for agents under a router, which do not
+ * see their own transfers. The same request (`request.key`) has the same line, so it answers the same after a crash.
+ * Past the end the call fails.
  */
 export function inOrder(...script: readonly ScriptLine[]): ScriptedModel {
   const asked = new Map<string, number>()
@@ -101,16 +99,15 @@ export interface TeamScenario extends Pick<
   readonly input: Json
   /** What the start may name. */
   readonly hooks?: Hooks
-  /** Where people are told. */
+  /** The channels that notify people. */
   readonly channels?: readonly Channel[]
   /**
-   * Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be
-   * fine to do twice.
+   * Plays people and time: called repeatedly until the run has ended, in every process. Its actions must be idempotent.
    */
   readonly outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>
 }
 
-/** A team as a scenario for `simulate`. Throws what `createRuntime` and `start` would throw. */
+/** A team as a scenario for `simulate`. Throws as `createRuntime` and `start` do. */
 export function teamScenario(team: TeamScenario): Scenario {
   const { name = 'team', agents, agent = agents[0]!, input, outside, channels, hooks = {}, ...options } = team
   const named = (each: string): Agent | undefined => registry.named(each)

@@ -1,11 +1,11 @@
 /**
- * A runtime on virtual time: the clock moves when nothing else does, from timer to timer, until no run can go on
- * without somebody outside.
+ * A runtime on virtual time: the clock advances from timer to timer while no other work goes on, until no run can
+ * continue without an action from outside.
  *
- * Owns: when nothing moves, when the clock does, what is still waiting then. Does not own: time itself
- * (manual-clock.ts), who plays the people (the test). Embedded engine only. Nothing sleeps in real time: whoever waits
- * gives the event loop its turn. An effect that takes virtual time awaits `clock.sleep(ms, io.signal)`; any other is
- * waited for until it has ended.
+ * Owns: detecting that no work goes on, advancing the clock, the list of waiting runs. Does not own: the clock
+ * (manual-clock.ts), the people outside (the test).
+ * Holds: embedded engine only. It never sleeps in real time, but yields to the event loop. An effect that takes virtual
+ * time awaits `clock.sleep(ms, io.signal)`; others run in real time.
  */
 import type { ActivationId, RunId } from '../core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../engine/embedded/index.ts'
@@ -13,19 +13,19 @@ import type { OpenOperation, RunView, ViewStatus } from '../journal/index.ts'
 import { createRuntime, type Question, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { manualClock, type ManualClock } from './manual-clock.ts'
 
-/** How a virtual runtime is made. `clock` default: a new one. `strict` default true. */
+/** The options of a virtual runtime. `clock` default: a new one. `strict` default true. */
 export interface VirtualRuntimeOptions extends Omit<RuntimeOptions, 'engine' | 'clock' | 'drive'> {
   readonly clock?: ManualClock
 }
 
-/** How far time may go. */
+/** The limits of virtual time. */
 export interface RunUntilIdleOptions {
   /**
-   * Whether time passes the deadlines of open questions, which end unanswered then. Default false: it stands still
-   * before the first of them.
+   * Whether time passes the deadlines of open questions, which then end unanswered. Default false: it stops before the
+   * first of them.
    */
   readonly pastDeadlines?: boolean
-  /** How much virtual time may pass at most, in milliseconds. Default 30 days. */
+  /** The maximum of virtual time, in milliseconds. Default 30 days. */
   readonly withinMs?: number
 }
 
@@ -42,32 +42,32 @@ export interface WaitingRun {
   readonly run: RunId
   readonly agent: string
   readonly status: ViewStatus
-  /** What people are asked. */
+  /** The open questions to people. */
   readonly questions: readonly Question[]
   /** The run ahead of it in its session. */
   readonly queued?: RunView['queued']
   readonly activations: readonly WaitingActivation[]
 }
 
-/** What is left when nothing moves. */
+/** The state when no run can continue. */
 export interface Idle {
   /** The virtual time. Milliseconds since 1970. */
   readonly now: number
-  /** False: time would go on, and `withinMs` is over. */
+  /** False: `withinMs` was reached before. */
   readonly isIdle: boolean
   /** Oldest first. Empty: every run has ended. */
   readonly waiting: readonly WaitingRun[]
 }
 
-/** A runtime, and time. */
+/** A runtime with its virtual clock. */
 export interface VirtualRuntime extends AsyncDisposable {
   readonly runtime: Runtime
   readonly clock: ManualClock
-  /** Lets all runs go on, and time with them, until none can move without an answer, a message or a command. */
+  /** Advances all runs and the clock until no run can continue without an answer, a message or a command. */
   readonly runUntilIdle: (options?: RunUntilIdleOptions) => Promise<Idle>
 }
 
-/** Makes one, on a store in memory if no other is given. Throws what `createRuntime` throws. */
+/** Creates a virtual runtime; default: on a store in memory. Throws as `createRuntime` does. */
 export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promise<VirtualRuntime> {
   const {
     agents,
@@ -149,7 +149,7 @@ async function runUntilIdle(
  */
 const quietTurns = 4
 
-/** Waits until nothing goes on any more without the clock. */
+/** Waits until no work goes on without the clock. */
 async function rests({ engine, clock }: VirtualParts): Promise<void> {
   const { driver } = engine
   for (let quiet = 0; quiet < quietTurns; quiet++) {
@@ -158,7 +158,7 @@ async function rests({ engine, clock }: VirtualParts): Promise<void> {
   }
 }
 
-/** When the clock is to be moved to next; undefined if nothing comes of it. */
+/** The next time to advance the clock to; undefined if that has no effect. */
 function nextMove({ engine, clock }: VirtualParts, pastDeadlines: boolean): number | undefined {
   const { next } = clock
   if (next === undefined) return undefined
@@ -171,8 +171,8 @@ function nextMove({ engine, clock }: VirtualParts, pastDeadlines: boolean): numb
 }
 
 /**
- * Whoever waits for its turn looks by and by whether the first one is still there: nothing comes of that while that one
- * is.
+ * A run that waits for its session checks repeatedly whether the first run is still active; these checks have no effect
+ * while it is.
  */
 const isLook = (address: string): boolean => /(?:^|\/)(?:session|thread|memory)(?:#\d+)?\/wait(?:#\d+)?$/.test(address)
 

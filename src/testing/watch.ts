@@ -1,8 +1,7 @@
 /**
- * Watched code: the same orchestration, with every effect that runs and every address that is asked for told to
- * somebody.
+ * Watched code: reports every effect that runs and every address that the code asks for.
  *
- * Owns: wrapping a registry. The context that code gets has all its verbs; nothing is changed on the way.
+ * Owns: wrapping a registry. The context of the code has all its verbs, unchanged.
  */
 import type { ActivationId, Json, OpId } from '../core/index.ts'
 import {
@@ -16,7 +15,7 @@ import {
   type StepOptions,
 } from '../engine/index.ts'
 
-/** What a watcher hears. */
+/** The callbacks of a watcher. */
 export interface Watcher {
   /** The code of an agent is run, from its beginning. */
   readonly begins?: (agent: string) => void
@@ -26,7 +25,7 @@ export interface Watcher {
   readonly asks?: (activation: ActivationId, id: string) => void
 }
 
-/** The same registry, watched. */
+/** Wraps a registry with a watcher. */
 export function watched(registry: Registry, watcher: Watcher): Registry {
   const wrap = (orchestration: Orchestration | undefined): Orchestration | undefined =>
     orchestration && {

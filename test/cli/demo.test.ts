@@ -188,7 +188,7 @@ const recordedEnds = (events: readonly Record<string, unknown>[]): string[] =>
 
 describe('a bad argument', () => {
   test.each([
-    ['a folder that is not there', ['demo', './nowhere'], 'there is no folder'],
+    ['a folder that is not there', ['demo', './nowhere'], 'folder not found'],
     ['a file', ['demo', 'package.json'], 'is a file, not a folder'],
     ['a bad run id', ['demo', '.', '--run', '../x'], 'not a run id'],
     ['a bad model id', ['demo', '.', '--model', 'nonsense'], 'nonsense'],
