@@ -17,7 +17,13 @@ export {
   type DelegationView,
 } from './views/delegations.ts'
 export { foldRun, newRunFold, type RunFold } from './views/fold.ts'
-export { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './views/run-index.ts'
+export {
+  isPauseAfter,
+  RunIndex,
+  type IndexChange,
+  type IndexedActivation,
+  type IndexedOperation,
+} from './views/run-index.ts'
 export { childRunsIn, woven } from './views/woven.ts'
 export { runView, viewOf } from './views/projection.ts'
 export { namesLeaderLimit } from './older-journals.ts'

@@ -5,7 +5,7 @@
  * else in `src/` decides by the words of a message.
  * Holds: K12: the words stand here as they were released, whatever messages say today.
  */
-import type { LimitName, Outcome } from '../core/index.ts'
+import { parentOf, type ActivationId, type LimitName, type Outcome } from '../core/index.ts'
 
 /**
  * Since `timedOutMs` of a cancel, a worker whose time is up ends as `timed-out`. Before, it was cancelled for this
@@ -22,3 +22,13 @@ export function withTimeout(outcome: Outcome): Outcome {
  */
 export const namesLeaderLimit = (message: string, limit: LimitName, max: number): boolean =>
   message.startsWith(`the limit of ${max} ${limit} is reached (the ${limit} limit of a leader)`)
+
+/**
+ * Since `retryOf` of a timer, the pause before another attempt names the attempt that has failed. Before, it was a timer
+ * called `retry` in the scope in which that worker was begun.
+ */
+export function standsBeside(timer: string, attempt: ActivationId): boolean {
+  const worker = parentOf(attempt)?.address ?? ''
+  const pause = `${worker.slice(0, worker.lastIndexOf('/') + 1)}retry`
+  return timer === pause || timer.startsWith(`${pause}#`)
+}

@@ -79,7 +79,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     )
     expect(await reeve('stop', 'run_q', 'd7')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('there is no delegation "d7"') as string,
+      err: expect.stringContaining('unknown delegation "d7"') as string,
     })
     expect(await reeve('stop', 'run_q', 'd1', '--reason', 'too slow')).toMatchObject({
       code: 0,

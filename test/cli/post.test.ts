@@ -42,7 +42,7 @@ test('a message reaches the waiting member; JSON is parsed; an ended team takes 
   expect(await reeve('post', 'run_p', ' ', 'x')).toMatchObject({
     err: expect.stringContaining('"to" is the text " "') as string,
   })
-  expect((await reeve('post', 'run_p', 'waits_1', 'x', '--team', 'other')).err).toContain('there is no team "other"')
+  expect((await reeve('post', 'run_p', 'waits_1', 'x', '--team', 'other')).err).toContain('unknown team "other"')
   expect(await reeve('post', 'run_none', 'a', 'x')).toMatchObject({
     code: 2,
     err: expect.stringContaining('run_none') as string,

@@ -52,7 +52,7 @@ test('a run is taken over, its document printed, steps finished by hand, handed 
   expect(await reeve('complete', 'run_t', 'a', 'yes, by hand', '--by', 'ann')).toMatchObject({ code: 0 })
   expect(await reeve('complete', 'run_t', 'nobody', 'x')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('no work called') as string,
+    err: expect.stringContaining('unknown delegation "nobody"') as string,
   })
   for await (const { event } of run.events()) if (event.type === 'task.settled') break
   const shown = (await reeve('show', 'run_t')).out

@@ -257,7 +257,7 @@ describe('a stop from outside', () => {
     const refused: unknown = await run.control.stop({ delegation: 'd1' }).catch((thrown: unknown) => thrown)
     expect(refused).toMatchObject({
       code: 'input.invalid',
-      message: expect.stringMatching(/^several leaders have an open delegation called "d1": /),
+      message: expect.stringMatching(/^several delegations are called "d1": /),
     })
     // Which of them began first is not fixed: the two leaders run at the same time.
     const named = (refused as Error).message.split('called "d1": ')[1]!.split(', ')

@@ -360,7 +360,7 @@ describe('humans inside', () => {
     }
     await expect(run.control.stop({ delegation: 'later' })).rejects.toMatchObject({
       code: 'delegation.unknown',
-      message: expect.stringContaining('nobody works') as string,
+      message: expect.stringContaining('no member works') as string,
     })
     await run.control.stop({ delegation: 'x' })
     const inside = async (): Promise<unknown> => (await run.view()).teams[1]!.plan.tasks.map(({ status }) => status)

@@ -198,9 +198,11 @@ interface AskCommand {
   /** Absolute deadline in milliseconds since 1970; the clock then answers `timed-out`. */
   readonly until?: number
 }
-/** A timer. Nobody but the clock answers it. */
+/** A timer. Only the clock answers it. */
 export interface TimerSet extends AskCommand {
   readonly type: 'timer.set'
+  /** Of the pause before another attempt: the attempt that has failed. Absent in journals older than this field. */
+  readonly retryOf?: ActivationId
 }
 /** A request for a value from the outside. */
 export interface InterruptRaised extends AskCommand, Keyed {

@@ -23,6 +23,7 @@ import { foldChange, newRunFold, type RunFold } from './fold.ts'
 import { withTimeout } from '../older-journals.ts'
 import { viewOf } from './projection.ts'
 import { RunIndex, type IndexedActivation } from './run-index.ts'
+import type { RunView } from './views.ts'
 import { newSpoken, speakChange, type Spoken, type SpokenFold } from './transcript.ts'
 
 /** What a tool was called with by a worker, and what came of it. */
@@ -120,13 +121,15 @@ export function delegationsOf(events: Iterable<Recorded>): readonly DelegationVi
   return delegationsIn(fold)
 }
 
-/** Takes one more event in. Events already taken in (by position) change nothing. */
-export function foldDelegated(fold: DelegatedFold, recorded: Recorded): void {
+/** Takes in the next event and returns what it says. An event that was taken in before changes nothing. */
+export function foldDelegated(fold: DelegatedFold, recorded: Recorded): readonly Spoken[] {
   const change = fold.index.take(recorded)
-  if (change === undefined) return
+  if (change === undefined) return []
   foldChange(fold.run, recorded, change)
   noted(fold, recorded, change.here)
-  for (const said of speakChange(fold.spoken, recorded, change)) heard(fold, said)
+  const said = speakChange(fold.spoken, recorded, change)
+  for (const each of said) heard(fold, each)
+  return said
 }
 
 const nameOf = (leader: ActivationId, label: string): string => `${leader} ${label}`
@@ -221,10 +224,13 @@ function heard(fold: DelegatedFold, said: Spoken): void {
   tools.push({ tool, callId, input: inputs.get(callId) ?? null, result, isError })
 }
 
-/** The rows as they are now, in the order in which they were begun or refused. They share nothing with the fold. */
-export function delegationsIn(fold: DelegatedFold): readonly DelegationView[] {
+/**
+ * The rows as they are now, in the order in which they were begun or refused. They share nothing with the fold. `view`:
+ * that of the same fold, if it is there already.
+ */
+export function delegationsIn(fold: DelegatedFold, view?: RunView): readonly DelegationView[] {
   if (fold.rows.length === 0) return []
-  const view = viewOf(fold.run)
+  view ??= viewOf(fold.run)
   const activations = new Map(view.activations.map((each) => [each.activation, each]))
   return structuredClone(
     fold.rows.map((row): DelegationView => {

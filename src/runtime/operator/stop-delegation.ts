@@ -1,15 +1,14 @@
 /**
  * Stopping one delegation from outside: the run goes on without it.
  *
- * Owns: who leads it, the error for each way in which a stop comes to nothing. Does not own: what its name means
- * (find-work.ts), hearing it (oversight/control/stop.ts, supervisor/worker/watch.ts).
+ * Owns: the check of what is given, the message to the leader. Does not own: what its name means (find.ts), hearing it
+ * (oversight/control/stop.ts, supervisor/worker/watch.ts).
  * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order.
  * Whenever an error is thrown here, nothing was changed.
  */
-import { delegationOf, isObject, parentOf, ReeveError, type ActivationId, type RunId } from '../../core/index.ts'
+import { isObject, ReeveError, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
-import type { DelegationView, Recorded, RunView } from '../../journal/index.ts'
-import { find, type PlannedTask } from './find-work.ts'
+import { workEnded, workToStop } from './find.ts'
 import { stoppedBy, stopMessage } from '../../oversight/index.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 
@@ -54,103 +53,9 @@ export async function stopDelegation(
   given: StopDelegation,
 ): Promise<void> {
   mustBeStop(given)
-  const found = leaderOf(await wholeFeed(engine, run), given.delegation)
-  if (found === 'ended') throw ended(given.delegation)
-  if (found === undefined)
-    throw new ReeveError('delegation.unknown', `there is no delegation "${given.delegation}" in the run "${run}"`, {
-      hint: 'Name it as reeve show <run> and run.delegations() do.',
-    })
-  const { leader, delegation } = found
+  const { leader, delegation } = workToStop(await wholeFeed(engine, run), given.delegation)
   const body = stopMessage({ delegation, reason: stoppedBy(given.reason, given.by) })
   // one key for one delegation: a second stop changes nothing
   const result = await engine.post({ type: 'message', activation: leader, id: `stop:${delegation}`, body })
-  if (result !== 'accepted' && result !== 'lost') throw ended(given.delegation)
-}
-
-const ended = (delegation: string): ReeveError =>
-  new ReeveError('delegation.ended', `the delegation "${delegation}" has ended`, {
-    hint: 'Its outcome is final; nothing was changed.',
-  })
-
-const severalCalled = (name: string, open: readonly DelegationView[]): ReeveError =>
-  new ReeveError(
-    'input.invalid',
-    `several leaders have an open delegation called "${name}": ${open.map(whichOne).join(', ')}`,
-    {
-      hint: 'Name the activation, or the id of the call. Nothing was changed.',
-    },
-  )
-
-const whichOne = ({ worker, activation, callId, leader }: DelegationView): string =>
-  `${activation ?? `the call ${callId ?? '?'} of ${leader}`} ("${worker}")`
-
-interface Led {
-  readonly leader: ActivationId
-  /** What its leader knows it by. */
-  readonly delegation: string
-}
-
-/** Who leads the delegation of this name; undefined if there is none. */
-function leaderOf(events: readonly Recorded[], name: string): Led | 'ended' | undefined {
-  const found = find(events, name)
-  const { view, works } = found
-  const isOpen = ({ leader, status, activation }: DelegationView): boolean => {
-    const goesOn =
-      status === 'pending' || works(activation) || (activation !== undefined && triesAgain(view, leader, activation))
-    return works(leader) && goesOn
-  }
-  const rows = found.delegations('call', 'activation')
-  const open = rows.findLast(isOpen)
-  if (open !== undefined) {
-    // a call may stand for several workers, labelled after it: d1.1, d1.2
-    const label = open.activation === name || open.label === undefined ? open.label : delegationOf(open.label)
-    return { leader: open.leader, delegation: label ?? open.activation ?? name }
-  }
-  // workers of code, of flows and of tools have no label
-  const leader = parentOf(name as ActivationId)?.parent
-  if (leader !== undefined && works(leader) && works(name as ActivationId)) return { leader, delegation: name }
-  const called = found.delegations('label', 'group')
-  const labelled = called.filter(isOpen)
-  const [first, ...others] = labelled
-  if (others.some((other) => other.leader !== first?.leader)) throw severalCalled(name, labelled)
-  if (first !== undefined) return { leader: first.leader, delegation: name }
-  const planned = plannedAt(found.tasks('task', 'member'), name)
-  if (planned !== undefined) return planned
-  return rows.length + called.length > 0 || found.isActivation ? 'ended' : undefined
-}
-
-/** The one of these tasks that a member works on. */
-function plannedAt(called: readonly PlannedTask[], name: string): Led | 'ended' | undefined {
-  const [atWork, ...others] = called.filter(({ status }) => status === 'running' || status === 'awaiting_approval')
-  if (others.length > 0) throw severalAtWork(name, [atWork!, ...others])
-  if (atWork !== undefined) return { leader: atWork.team, delegation: name }
-  const open = called.find(({ endedAt }) => endedAt === undefined)
-  if (open !== undefined) throw notAtWork(name, open)
-  return called.length > 0 ? 'ended' : undefined
-}
-
-const severalAtWork = (
-  name: string,
-  tasks: readonly { readonly task: string; readonly activation?: ActivationId }[],
-): ReeveError =>
-  new ReeveError(
-    'input.invalid',
-    `several teams have somebody at work who is, or whose task is, called "${name}": ${tasks.map(({ task, activation }) => `${activation ?? '?'} ("${task}")`).join(', ')}`,
-    { hint: 'Name the activation. Nothing was changed.' },
-  )
-
-const notAtWork = (
-  name: string,
-  { task, member, status }: { readonly task: string; readonly member: string; readonly status: string },
-): ReeveError =>
-  new ReeveError('delegation.unknown', `nobody works on the task "${task}" now: it is ${status}`, {
-    hint: `A task is stopped while somebody works on it ("${name}"); run.team.retire lets "${member}" go before. Nothing was changed.`,
-  })
-
-/** Whether a worker has ended and another attempt is about to be made: its timer stands beside it. */
-function triesAgain(view: RunView, leader: ActivationId, worker: ActivationId): boolean {
-  const address = parentOf(worker)?.address ?? ''
-  const timer = `${address.slice(0, address.lastIndexOf('/') + 1)}retry`
-  const open = view.activations.find(({ activation }) => activation === leader)?.open ?? []
-  return open.some((each) => each.kind === 'timer' && (each.address === timer || each.address.startsWith(`${timer}#`)))
+  if (result !== 'accepted' && result !== 'lost') throw workEnded(given.delegation)
 }

@@ -28,14 +28,22 @@ import {
 } from '../../core/index.ts'
 import { checkOutput, teamMessage, type Agent } from '../../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
-import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import {
+  delegationsIn,
+  foldDelegated,
+  newDelegated,
+  runView,
+  viewOf,
+  type JournalEvent,
+  type Recorded,
+} from '../../journal/index.ts'
 import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../../oversight/index.ts'
 import type { PlanEdit } from '../../team/index.ts'
 import { unanswered } from './open-approvals.ts'
 import { follow } from '../feed/run-feed.ts'
 import { asItsEnd } from '../substitute.ts'
 import { teamOf } from './find-team.ts'
-import { workNamed } from './work-named.ts'
+import { workToComplete } from './find.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 
 /** What commands need. */
@@ -189,7 +197,10 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
 /** The takeover context of a run as of now, without a takeover. */
 export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
   const events = await readAll(engine, run)
-  return takeoverContext({ view: runView(events), delegations: delegationsOf(events), said: [...spokenOf(events)] })
+  const fold = newDelegated()
+  const said = events.flatMap((recorded) => foldDelegated(fold, recorded))
+  const view = viewOf(fold.run)
+  return takeoverContext({ view, delegations: delegationsIn(fold, view), said })
 }
 
 /** The control state of a run, with every command so far. */
@@ -217,7 +228,7 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
   ])
   const { task, delegation, output, by, reason, signal } = given
   const events = await readAll(access.engine, access.run)
-  const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
+  const found = workToComplete(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
   if (found.type === 'pending') {
     const edited = { results: { [found.task]: output } }
     return edit(access, edited, { team: found.team, by, reason, id: newId('msg'), signal })
@@ -340,12 +351,12 @@ async function edit(
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
   // no team can begin while the run is taken over
   const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
-  if (team === undefined || team.ended) throw ended(access.run)
+  if (team === undefined || team.endedAt !== undefined) throw ended(access.run)
   const request = `edit:${id}`
   const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
-  await access.engine.post({ type: 'message', activation: team.activation, id: request, body })
+  await access.engine.post({ type: 'message', activation: team.id, id: request, body })
   const decided = await told(access, signal, ({ activation, event }) => {
-    if (activation !== team.activation) return false
+    if (activation !== team.id) return false
     if (event.type === 'activation.settled') return true
     return (event.type === 'plan.edited' || event.type === 'plan.edit-refused') && event.request === request
   })

@@ -61,7 +61,7 @@ export async function postToTeam(
   const body = teamMessage({ do: 'send', mail, receipt: false }, by)
   const result = await engine.post({
     type: 'message',
-    activation: team.activation,
+    activation: team.id,
     id: id === undefined ? newId('msg') : `mail:${id}`,
     body,
   })

@@ -123,9 +123,9 @@ async function asked<A>(
   signal?.throwIfAborted()
   const team = await teamOf(engine, run, named, signal)
   if (team === undefined) return undefined
-  await engine.post({ type: 'message', activation: team.activation, id, body: teamMessage(word, by) })
+  await engine.post({ type: 'message', activation: team.id, id, body: teamMessage(word, by) })
   // a team that has ended accepts no request, but may have decided this one before
-  const answer = await answerOf(engine, run, team.activation, decided, signal)
+  const answer = await answerOf(engine, run, team.id, decided, signal)
   signal?.throwIfAborted()
   return answer
 }

@@ -226,7 +226,7 @@ export class Attempts {
       } finally {
         for (const each of slots) each.give()
       }
-      if (!(await this.#pause(job, delayMs))) return told
+      if (!(await this.#pause(job, job.after, delayMs))) return told
     }
   }
 
@@ -321,14 +321,14 @@ export class Attempts {
   }
 
   /** Waits before the next attempt. False if it was stopped meanwhile. */
-  #pause({ ctx, entry }: Job, delayMs: number): Promise<boolean> {
+  #pause({ ctx, entry }: Job, attempt: ActivationId, delayMs: number): Promise<boolean> {
     entry.state = 'pending'
     return new Promise((resolve, reject) => {
       const end = (goesOn: boolean): void => {
         entry.leave = undefined
         resolve(goesOn)
       }
-      const callOff = pauseBeforeRetry(ctx, this.#watch, delayMs, { over: () => end(true), reject })
+      const callOff = pauseBeforeRetry(ctx, this.#watch, attempt, delayMs, { over: () => end(true), reject })
       entry.leave = () => {
         callOff()
         end(false)

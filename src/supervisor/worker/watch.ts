@@ -102,9 +102,15 @@ export class Watch {
     return new WorkClock(ctx, this.alarm.bind(this), { name: 'timeout', ms: timeoutMs }, { ring, reject })
   }
 
-  /** Sets a timer of `ms` milliseconds. Returns how to call it off. `reject` is called if the leader is cancelled. */
-  alarm(ctx: Context, name: string, ms: number, { ring, reject }: PendingAlarm): () => void {
-    const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
+  /**
+   * Sets a timer of `ms` milliseconds. Returns how to call it off. `reject` is called if the leader is cancelled.
+   * `retryOf`: it is the pause after this attempt, before the next one.
+   */
+  alarm(ctx: Context, name: string, ms: number, { ring, reject }: PendingAlarm, retryOf?: ActivationId): () => void {
+    const timer: OpId = ctx.ask(name, {
+      until: new Date(ctx.now().getTime() + Math.max(0, ms)),
+      ...(retryOf === undefined ? undefined : { as: { type: 'timer.set', retryOf } }),
+    })
     this.#alarms.set(timer, { ring, reject })
     this.#startLoop(ctx)
     return () => {

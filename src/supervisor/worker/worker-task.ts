@@ -130,13 +130,14 @@ export function retryDelay(
   return backoff(policy, attempt, retryAfterMs, () => ctx.random())
 }
 
-/** Waits before the next attempt, as a durable timer. Returns how to call it off. */
+/** Waits between `attempt` and the next one, as a durable timer. Returns how to call it off. */
 export const pauseBeforeRetry = (
   ctx: Context,
   watch: Watch,
+  attempt: ActivationId,
   delayMs: number,
   { over, reject }: RetryPauseListener,
-): (() => void) => watch.alarm(ctx, 'retry', delayMs, { ring: over, reject })
+): (() => void) => watch.alarm(ctx, 'retry', delayMs, { ring: over, reject }, attempt)
 
 /** The callbacks of such a wait. */
 export interface RetryPauseListener {

@@ -414,7 +414,7 @@ export class Scheduler {
       this.#pauses.delete(entry)
       this.again([entry])
     }
-    this.#pauses.set(entry, pauseBeforeRetry(ctx, this.watch, delayMs, { over, reject: this.leave }))
+    this.#pauses.set(entry, pauseBeforeRetry(ctx, this.watch, at.activation, delayMs, { over, reject: this.leave }))
   }
 
   /** A task has a result: it counts, or a human looks at it first. */
