@@ -12,6 +12,7 @@ export {
   present,
   saysValue,
   writingProblem,
+  type Draft,
   type Json,
   type JsonObject,
 } from './json.ts'

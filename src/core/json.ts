@@ -185,6 +185,9 @@ export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.
 /** What of these members there is: an object without those that are undefined. */
 export const present = <T extends object>(members: T): Present<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>
+/** The same members, writable: for what is made step by step. */
+export type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
 const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/

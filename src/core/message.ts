@@ -132,6 +132,8 @@ export interface HistoryEntry {
   readonly message: Message
   /** With it its agent ended a turn at the work: an answer, or the result of a tool that is one. */
   readonly answer?: true
+  /** Of the result of a call: there is no tool of its name. */
+  readonly unknownTool?: true
   /** A note of its own code to this agent: no other agent sees it, and it crosses to no worker. */
   readonly for?: string
 }

@@ -1,8 +1,8 @@
 /**
  * Codec: between events in memory and the text that is stored. The only place that knows event versions (K12).
  *
- * Rules: what was released is never edited. To change an event, raise its number in `versions`, add the step from the
- * former version to `upcasters`, and add a golden journal under test/replay/golden.
+ * Rules: a released event is never edited. To change one, raise its number in `versions`, add the step from the former
+ * version to `upcasters`, and add a golden journal under test/replay/golden.
  */
 import { messageOf, ReeveError } from '../core/index.ts'
 import type { JournalEvent } from './events/events.ts'

@@ -1,10 +1,10 @@
 /**
- * Content keys: what a recorded operation is known by, so that the same call, brief or question is found again in any
- * run (decision 0010).
+ * Content keys: equal for equal operations, so that the same call, brief or question is found again in any run
+ * (decision 0010).
  *
- * Owns: of what the keys of workers and of questions are made, their form, reading them from a journal. Does not own:
- * of what those of calls are made (../agent), the digest (the engines).
- * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is
+ * Owns: the content of the keys of workers and questions, their form, reading them from a journal. Does not own: the
+ * content of the keys of calls (../agent), the digest (the engines).
+ * Holds: a key is recorded once, with the event that opens the operation. No replay makes it again, and nothing is
  * decided by it.
  */
 import {
@@ -20,8 +20,8 @@ import {
 import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events/events.ts'
 
 /**
- * How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing
- * of each other.
+ * The scheme of a plain key. Another digest, or other content, needs another scheme: keys of different schemes cannot
+ * be compared.
  */
 const plainScheme = 'sha256-1'
 
@@ -35,7 +35,7 @@ export const writtenKey = (value: string, scheme = plainScheme): string => `${sc
 export const workerContent = (agent: string, version: string, input: Json): string =>
   `worker ${canonical(agent)} ${canonical(version)} ${canonical(isEdge(input) ? edgeContent(input) : input)}`
 
-/** What an activation was started with: an edge, or on a bare engine any value. */
+/** Whether the input of an activation is an edge. On a bare engine it may be any value. */
 export const isEdge = (value: Json): value is JsonObject =>
   isObject(value) &&
   isObject(value['brief']) &&
@@ -43,8 +43,7 @@ export const isEdge = (value: Json): value is JsonObject =>
   typeof value['maxDepth'] === 'number'
 
 /**
- * An edge without what is of one run alone: ids, what its leader calls this delegation, who waits for whom, what has
- * failed or was approved before.
+ * An edge without what differs in every run: ids, the label of the delegation, waits, earlier failures and approvals.
  */
 function edgeContent(edge: JsonObject): Json {
   const { asks, assignment, entries } = edge
@@ -65,18 +64,22 @@ function edgeContent(edge: JsonObject): Json {
 function assignmentContent({ leader: _leader, member: _member, inputs, ...content }: JsonObject): Json {
   if (!isObject(inputs)) return content
   const withoutUsage = Object.entries(inputs).map(([task, input]) => {
-    const { usage: _usage, ...told } = isObject(input) ? input : {}
-    return [task, told] as const
+    const { usage: _usage, ...content } = isObject(input) ? input : {}
+    return [task, content] as const
   })
   return { ...content, inputs: Object.fromEntries(withoutUsage) }
 }
 
 function entriesContent(entries: readonly HistoryEntry[]): Json {
   const numbers = { next: 0, byId: new Map<string, number>() }
-  return entries.map((entry) => ({ ...entry, message: messageContent(entry.message, numbers) }))
+  // a call of an unknown tool says so in its message
+  return entries.map(({ unknownTool: _unknownTool, ...entry }) => ({
+    ...entry,
+    message: messageContent(entry.message, numbers),
+  }))
 }
 
-/** What a human is shown of a question: all of it but its ids and its deadline. Pure. */
+/** The content of a question: all of it except its ids and its deadline. Pure. */
 export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<ApprovalRequested, 'address'>): string {
   const { op: _op, id: _id, until: _until, contentKey: _contentKey, type, ...rest } = event
   const {
@@ -94,15 +97,15 @@ export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<A
  * The content keys of recorded operations, by the positions of the events that open them: model calls, tool calls,
  * workers, interrupts and approvals. `events`: those of a run, in their order.
  *
- * Where an older journal has no key, that of a worker and of a question is made of what it holds; that of a model call
- * or a tool call cannot be. What has no entry is unknown. Pure.
+ * Where an older journal has no key, the key of a worker or a question is derived from its events; that of a model call
+ * or a tool call cannot be. An operation without an entry has no known key. Pure.
  */
 export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, string> {
   const keys = new Map<number, string>()
   /** Workers without a key whose beginning is still to come, by their ids. */
   const waiting = new Map<string, number>()
   const derive = (position: number, content: string): void => {
-    // what was taken out is not known any more
+    // redacted content is not known any more
     if (!content.includes(redactedMark)) keys.set(position, writtenKey(digest(content, 'base64url')))
   }
   for (const { activation, position, event } of events) {
@@ -122,8 +125,8 @@ export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, str
 const keyIn = (event: JournalEvent): string | undefined => ('contentKey' in event ? event.contentKey : undefined)
 
 /**
- * Whether two operations have the same content, by their keys. Undefined: nobody can say, because a key is unknown, or
- * because they were made in different ways, for example with different secrets. Pure.
+ * Whether two operations have the same content, by their keys. Undefined: unknown, because a key is missing or the keys
+ * were made in different ways, for example with different secrets. Pure.
  */
 export function sameContent(one: string | undefined, other: string | undefined): boolean | undefined {
   if (one === undefined || other === undefined || schemeOf(one) !== schemeOf(other)) return undefined

@@ -10,9 +10,9 @@ export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } fro
 export {
   delegationsIn,
   delegationsOf,
-  foldDelegated,
-  newDelegated,
-  type DelegatedFold,
+  foldDelegations,
+  newDelegationsFold,
+  type DelegationsFold,
   type DelegatedToolResult,
   type DelegationView,
 } from './views/delegations.ts'
@@ -26,18 +26,19 @@ export {
 } from './views/run-index.ts'
 export { childRunsIn, woven } from './views/woven.ts'
 export { runView, viewOf } from './views/projection.ts'
-export { namesLeaderLimit } from './older-journals.ts'
+export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
+export { callScope, hookScope } from './turn-scopes.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
 export { contentKeys, isEdge, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
 export {
-  newSpoken,
-  speak,
-  speakChange,
+  newTranscriptFold,
+  transcribe,
+  transcribeChange,
   spokenOf,
   type Spoken,
   type SpokenAction,
-  type SpokenFold,
+  type TranscriptFold,
 } from './views/transcript.ts'
 export type {
   BudgetView,

@@ -1,11 +1,11 @@
 /**
  * Older journals: facts that have a field today, and had none when these journals were written.
  *
- * Owns: every reading of such a fact from the words of a message, each with the field that says it since. Pure. Nothing
+ * Owns: every reading of such a fact from a message or an address, each with the field that has it since. Pure. Nothing
  * else in `src/` decides by the words of a message.
  * Holds: K12: the words stand here as they were released, whatever messages say today.
  */
-import { parentOf, type ActivationId, type LimitName, type Outcome } from '../core/index.ts'
+import { parentOf, type ActivationId, type LimitName, type Outcome, type ToolMessage } from '../core/index.ts'
 
 /**
  * Since `timedOutMs` of a cancel, a worker whose time is up ends as `timed-out`. Before, it was cancelled for this
@@ -17,18 +17,24 @@ export function withTimeout(outcome: Outcome): Outcome {
 }
 
 /**
- * Since `account` of a limited outcome, the limit of a leader is told by it. Before, the message alone said whose limit
- * it was.
+ * Since `account` of a limited outcome, that field says whose limit it is. Before, the message alone did.
  */
 export const namesLeaderLimit = (message: string, limit: LimitName, max: number): boolean =>
   message.startsWith(`the limit of ${max} ${limit} is reached (the ${limit} limit of a leader)`)
 
 /**
- * Since `retryOf` of a timer, the pause before another attempt names the attempt that has failed. Before, it was a timer
- * called `retry` in the scope in which that worker was begun.
+ * Since `retryOf` of a timer, the pause before another attempt names the attempt that has failed. Before, it was a
+ * timer called `retry` in the scope in which that worker was begun.
  */
 export function standsBeside(timer: string, attempt: ActivationId): boolean {
   const worker = parentOf(attempt)?.address ?? ''
   const pause = `${worker.slice(0, worker.lastIndexOf('/') + 1)}retry`
   return timer === pause || timer.startsWith(`${pause}#`)
 }
+
+/**
+ * Since `unknownTool` of a history entry, that field says that a call named an unknown tool. Before, the words of the
+ * result alone said so.
+ */
+export const saysUnknownTool = ({ name, content, isError }: ToolMessage): boolean =>
+  isError === true && typeof content === 'string' && content.startsWith(`[there is no tool "${name}"`)

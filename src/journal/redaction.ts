@@ -1,17 +1,16 @@
 /**
- * What of everything that is stored is payload, and what is structure: redaction changes the one and leaves the other
+ * Redaction shapes: which members of stored values are payload, and which are structure. Redaction changes payload only
  * (K10).
  *
  * Owns: the shapes, as data beside the event union. Does not own: what a shape means, and the rules (core/redact.ts).
- * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: what was changed there would not be
- * found again, or be taken for another's.
+ * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: a changed one would not be found
+ * again, or be taken for another.
  */
 import { isObject, type Shape } from '../core/index.ts'
 import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events/events.ts'
 
 // ---- what events have in common
-// -----------------------------------------------------------------------------------------------------
 
 const failure = {
   code: 'kept',
@@ -106,8 +105,8 @@ export const answerShape = (isVerb: (name: string) => boolean): Shape => ({
 })
 
 /**
- * The answer to a question: a decision on an approval names what it is about, anything else is a value of whoever
- * answered.
+ * The answer to a question: a decision on an approval names what it is about, anything else is the value that was
+ * given.
  */
 const answered: Shape = (value) =>
   isObject(value) && isObject(value['on']) && typeof value['on']['inputHash'] === 'string'
@@ -177,7 +176,7 @@ export const earlierShape = {
   workers: 'kept',
 } satisfies Shape
 
-/** Who asked for a run. The user and the session are identities: two whose names became one would be taken for one. */
+/** The caller of a run. The user and the session are identities: two must never become one. */
 export const callerShape = { user: 'kept', session: 'kept', metadata: 'payload' } satisfies Shape
 
 const planned = {
@@ -200,7 +199,7 @@ const writtenTask = {
   toolParameters: 'payload',
   tool_parameters: 'payload',
 } satisfies Shape
-/** A plan as code has written it: names of tasks and roles are structure. */
+/** A plan written by code: names of tasks and roles are structure. */
 export const writtenPlan = {
   strategy: 'kept',
   agentTypes: 'kept',
@@ -210,14 +209,13 @@ export const writtenPlan = {
 } satisfies Shape
 
 // ---- events
-// -------------------------------------------------------------------------------------------------------------------------
 
 /** Members that are structure in every event that has them. */
 const structure = Object.fromEntries(
   [
     'type v op address agent version id path packedPath from to run activation tool toolVersion callId inputHash contentKey capability worker delegation effect reserve charge usage lost',
     'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode strategy route subject status',
-    'madeBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
+    'madeBy retryOf resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment under',
   ]
     .join(' ')
@@ -281,12 +279,12 @@ export function eventShape(event: { readonly type?: unknown }, result: Shape = '
 }
 
 /**
- * Of an event that is copied into a fork: it is redacted already, but for a registered value that is new. What its
- * results are, whoever began them would have to say, and nobody does.
+ * Of an event that is copied into a fork. It is redacted already, except for values registered since. The shapes of its
+ * results are not known here.
  */
 export const copiedShape = (event: { readonly type?: unknown }): Shape => eventShape(event, 'text')
 
-/** Of what somebody puts in the place of what was recorded, in a fork. */
+/** Of the edit of a fork. */
 export const editShape = {
   type: 'kept',
   to: 'kept',
@@ -297,7 +295,7 @@ export const editShape = {
   ),
 } satisfies Shape
 
-/** What the end of an operation holds: `stated` by whoever began it, else by the event that opened it. */
+/** The result of an operation: `stated` by the code that began it, else given by the event that opened it. */
 export const resultShape = (opened: JournalEvent['type'] | undefined, stated: Shape | undefined): Shape =>
   stated ?? (opened === 'model.requested' ? answer : 'payload')
 
@@ -325,7 +323,7 @@ export function valueShape(stream: string | undefined, key: string): Shape {
   if (key.startsWith('$')) return exchange
   return stream !== undefined && /^(?:reg|trust|mem)_/.test(stream) ? 'text' : 'payload'
 }
-/** What was said in a session or a thread: a question and its answer. */
+/** An exchange of a session or a thread: a question and its answer. */
 const exchange = { run: 'kept', agent: 'kept' } satisfies Shape
 const grant = { '*': 'kept', by: 'text', input: 'payload' } satisfies Shape
 

@@ -23,13 +23,13 @@ import { isTeamMessage, type Agent } from '../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
-  foldDelegated,
+  foldDelegations,
   foldRun,
-  newDelegated,
+  newDelegationsFold,
   newRunFold,
   runView,
   viewOf,
-  type DelegatedFold,
+  type DelegationsFold,
   type DelegationView,
   type Recorded,
   type RunFold,
@@ -151,7 +151,7 @@ export interface HandleParts {
 export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
   const access = { engine, clock, mayDecide, find, run: id }
   const current = reader(engine, id, newRunFold(), foldRun)
-  const delegated = reader(engine, id, newDelegated(), foldDelegated)
+  const delegated = reader(engine, id, newDelegationsFold(), foldDelegations)
   const outcome = async (): Promise<RunOutcome<O>> => {
     const end = await engine.outcome(id)
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
@@ -204,11 +204,11 @@ async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
   return { ...runView(await wholeFeed(engine, view.run)), position: view.position }
 }
 
-async function wholeDelegated(engine: Engine, fold: DelegatedFold): Promise<DelegatedFold> {
+async function wholeDelegated(engine: Engine, fold: DelegationsFold): Promise<DelegationsFold> {
   const { run, hasChildRuns } = fold.index
   if (run === undefined || !hasChildRuns) return fold
-  const whole = newDelegated()
-  for (const recorded of await wholeFeed(engine, run)) foldDelegated(whole, recorded)
+  const whole = newDelegationsFold()
+  for (const recorded of await wholeFeed(engine, run)) foldDelegations(whole, recorded)
   return whole
 }
 

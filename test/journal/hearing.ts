@@ -1,6 +1,6 @@
 /** How the tests of what was said compare it. */
 import { expect } from 'vitest'
-import { newSpoken, speak, spokenOf, type Recorded, type Spoken } from '../../src/journal/index.ts'
+import { newTranscriptFold, transcribe, spokenOf, type Recorded, type Spoken } from '../../src/journal/index.ts'
 
 type Words = Spoken extends infer S
   ? S extends Spoken
@@ -27,12 +27,12 @@ export const bare = ({
 
 /** Every cut of the events says what the one by one reading has said up to there; nothing is said twice. */
 export function expectSameAtEveryCut(events: readonly Recorded[]): void {
-  const fold = newSpoken()
+  const fold = newTranscriptFold()
   const soFar: Spoken[] = []
   expect(spokenOf([])).toEqual([])
   events.forEach((recorded, i) => {
-    soFar.push(...speak(fold, recorded))
-    expect(speak(fold, recorded)).toEqual([])
+    soFar.push(...transcribe(fold, recorded))
+    expect(transcribe(fold, recorded)).toEqual([])
     expect(spokenOf(events.slice(0, i + 1))).toEqual(soFar)
   })
   const positions = soFar.map(({ position }) => position)

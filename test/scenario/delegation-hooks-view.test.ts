@@ -6,7 +6,13 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, delegate, tool } from '../../src/agent/index.ts'
 import { asTool, sequential } from '../../src/flow/index.ts'
-import { delegationsIn, delegationsOf, foldDelegated, newDelegated, type Recorded } from '../../src/journal/index.ts'
+import {
+  delegationsIn,
+  delegationsOf,
+  foldDelegations,
+  newDelegationsFold,
+  type Recorded,
+} from '../../src/journal/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, fatal, runtimeOf, scripted, waiting } from './team.ts'
@@ -296,11 +302,11 @@ describe('delegations()', () => {
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await run.outcome()
     const events = await recordedOf(run)
-    const fold = newDelegated()
+    const fold = newDelegationsFold()
     let rows = 0
     for (const [i, recorded] of events.entries()) {
-      foldDelegated(fold, recorded)
-      foldDelegated(fold, recorded)
+      foldDelegations(fold, recorded)
+      foldDelegations(fold, recorded)
       const now = delegationsIn(fold)
       expect(now).toEqual(delegationsOf(events.slice(0, i + 1)))
       expect(now.length).toBeGreaterThanOrEqual(rows)

@@ -9,9 +9,9 @@
  */
 import { isObject, present, type HistoryEntry, type Json } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
-import type { ResultAssessed } from '../../journal/index.ts'
+import { saysUnknownTool, type ResultAssessed } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
+import { assessmentProblem, reportTool, type Assess, type Assessment } from './assessment.ts'
 import { callHook } from '../extensions/hook-call.ts'
 import { MergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
 import { invalidInput } from './tool-gate.ts'
@@ -117,15 +117,11 @@ const report: Binding = {
 export const withReport = (opening: Opening, reports: boolean): Opening =>
   reports ? { ...opening, toolbox: new MergedToolbox(opening.toolbox, [report]) } : opening
 
-/** An unknown tool that this agent called; undefined if there is none. */
+/** The last unknown tool that this agent called; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {
   const last = said.findLast(
-    ({ agent: who, message }) =>
-      who === agent &&
-      message.role === 'tool' &&
-      message.isError === true &&
-      typeof message.content === 'string' &&
-      message.content.startsWith(`[${noSuchTool(message.name)}`),
+    ({ agent: who, message, unknownTool }) =>
+      who === agent && message.role === 'tool' && (unknownTool === true || saysUnknownTool(message)),
   )?.message
   return last?.role === 'tool' ? last.name : undefined
 }

@@ -25,7 +25,7 @@ import {
   type Sha256,
 } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
-import type { Changeable } from '../../journal/index.ts'
+import { hookScope, type Changeable } from '../../journal/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ModelSettings, type ToolCall } from '../../model/index.ts'
 import type { Extension, Prompt, TurnView } from './extension.ts'
 import { agentContext } from '../code/agent-context.ts'
@@ -245,7 +245,7 @@ export class MiddlewareChain implements Extension {
     const { agent, turn, messages, action } = this.#activation
     return {
       agent,
-      ctx: agentContext(ctx.scope(`${hook}:${name}`)),
+      ctx: agentContext(ctx.scope(hookScope(hook, name))),
       brief: this.#brief,
       turn,
       messages,

@@ -61,6 +61,8 @@ export class ConversationState {
   #content = new MessagesContent()
   /** What other agents see in place of a message; the conversation itself keeps the original. */
   readonly #instead = new Map<Message, Message>()
+  /** Ids of the calls of unknown tools. */
+  readonly unknownTools = new Set<string>()
   readonly #notes = new WeakSet<Message>()
   /** The part of a note that crosses to workers. */
   readonly #forWorkers = new WeakMap<Message, string>()
@@ -294,7 +296,15 @@ export class ConversationState {
       const corrected = message.role === 'assistant' && message !== this.answer && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
       const shown = this.#instead.get(message) ?? message
-      return [message === this.answer ? { agent, message: shown, answer: true } : { agent, message: shown }]
+      const isUnknown = message.role === 'tool' && this.unknownTools.has(message.callId)
+      return [
+        {
+          agent,
+          message: shown,
+          ...(message === this.answer ? { answer: true } : undefined),
+          ...(isUnknown ? { unknownTool: true } : undefined),
+        },
+      ]
     })
   }
 

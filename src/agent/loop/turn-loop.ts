@@ -20,6 +20,7 @@ import {
 } from '../../core/index.ts'
 import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
+import { callScope } from '../../journal/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
 import type { Compaction } from '../extensions/compaction.ts'
 import type { Completion } from '../extensions/completion.ts'
@@ -264,7 +265,7 @@ function modelFailure(
 function rejectAnswer(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
   for (const call of calls) {
     const content = `[not done: ${why}]`
-    refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
+    refuse(turn.scope(callScope), call, failure('work.rejected', content, 'rejected'), content)
     state.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
   }
   if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
@@ -280,8 +281,9 @@ async function runAnswerCalls(
   const last = decisiveCall(results)
   results.forEach((result, i) => {
     const call = answer.calls[i]!
-    const { content, isError } = i === last ? result : supersededTransfer(result, turn, call)
+    const { content, isError, unknownTool } = i === last ? result : supersededTransfer(result, turn, call)
     const { id, name } = call
+    if (unknownTool === true) state.unknownTools.add(id)
     state.say(
       isError === true
         ? { role: 'tool', callId: id, name, content, isError }

@@ -12,7 +12,7 @@
 import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
-import { answerShape, type Charge } from '../../journal/index.ts'
+import { answerShape, callScope, type Charge } from '../../journal/index.ts'
 import {
   costOf,
   estimateTokens,
@@ -177,12 +177,12 @@ export async function runCalls(
   calls: readonly ToolCall[],
 ): Promise<readonly CallResult[]> {
   const only = calls.length === 1 ? calls[0] : undefined
-  if (only !== undefined) return [await runCall(state, turn.scope('call'), toolbox.find(only.name), toolbox, only)]
+  if (only !== undefined) return [await runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only)]
   const results: CallResult[] = []
   const late: (() => Promise<void>)[] = []
   const begun: Promise<void>[] = []
   calls.forEach((call, i) => {
-    const ctx = turn.scope('call')
+    const ctx = turn.scope(callScope)
     const binding = toolbox.find(call.name)
     const run = async (): Promise<void> => {
       results[i] = await runCall(state, ctx, binding, toolbox, call)
@@ -283,12 +283,8 @@ async function unknownTool(
   }
   const names = offeredTools(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
-  return refuse(
-    ctx,
-    call,
-    what,
-    `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`,
-  )
+  const told = `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`
+  return { ...refuse(ctx, call, what, told), unknownTool: true }
 }
 
 /**

@@ -33,6 +33,8 @@ export interface CallResult extends FormattedResult {
    * counts.
    */
   readonly finish?: Finish
+  /** There is no tool of this name, so nothing was called. */
+  readonly unknownTool?: true
   /** Asks the nearest loop to end; the agent continues. */
   readonly breaks?: true
   /** Why the call did not run, for callers that are code. */

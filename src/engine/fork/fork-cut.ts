@@ -11,10 +11,12 @@
  *   question and the decision are left out, with everything in that scope that followed: it is asked again. The same
  *   holds for what a grant has let pass. A refusal stays, since it permits nothing; so does the approval of a plan, a
  *   recruit, mail or a result, since what it permits is done in the moment in which it is decided.
- * - Commands of operators are not copied: the fork is not paused. Doubts and divergences are found anew.
+ * - Commands of operators are not copied: no pause of the origin holds in the fork. Doubts and divergences are found
+ *   anew.
  */
 import { isObject, type Outcome } from '../../core/index.ts'
 import type { ApprovalRequested, JournalEvent, StepOpened } from '../../journal/index.ts'
+import { isValueStep } from '../replay/value-steps.ts'
 
 /** One entry of the origin's log. */
 export interface OriginEntry {
@@ -46,13 +48,9 @@ const controls: ReadonlySet<string> = new Set<JournalEvent['type']>([
 /** The scope of an address: everything in it begins with this. */
 const scopeOf = (address: string): string => address.slice(0, address.lastIndexOf('/') + 1)
 
-/** A step of Reeve's own that changes nothing outside: values of sessions and of runs, reads. */
-export const isHousekeeping = (address: string): boolean =>
-  /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
-
-/** Whether this is an effect that a decision permitted, rather than a read or bookkeeping of the code. */
+/** An effect that a decision has permitted, rather than something that code reads on its way. */
 const isWork = (event: StepOpened): boolean =>
-  (event.type !== 'step.begun' || event.effect !== 'read') && !isHousekeeping(event.address)
+  (event.type !== 'step.begun' || event.effect !== 'read') && !isValueStep(event.address)
 
 const endOf = (event: JournalEvent): string | undefined =>
   event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled'

@@ -39,7 +39,8 @@ import {
 } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
-import { cutLog, isHousekeeping, type OriginEntry } from './fork-cut.ts'
+import { isValueStep } from '../replay/value-steps.ts'
+import { cutLog, type OriginEntry } from './fork-cut.ts'
 import type { Mail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
 import type { ForkRun } from '../port.ts'
@@ -305,7 +306,7 @@ class Fork {
         event.op === 'step' &&
         outside(event.effect) &&
         event.refused === undefined &&
-        !isHousekeeping(event.address) &&
+        !isValueStep(event.address) &&
         !found.has(key) // what a run before has made is not made here without a word, which clears it
       )
         found.set(key, own)

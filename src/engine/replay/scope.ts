@@ -41,6 +41,7 @@ import type { Locals } from './locals.ts'
 import type { Pause } from './pauses.ts'
 import { lastingStream } from '../streams.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
+import { valueStep } from './value-steps.ts'
 import type { StopCause } from '../mail.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
@@ -337,11 +338,11 @@ export class Scope implements Context {
   }
 
   get values(): SessionValues {
-    return (this.#values ??= this.#valuesOf('value', undefined))
+    return (this.#values ??= this.#valuesOf(valueStep(), undefined))
   }
 
   stream(name: string): SessionValues {
-    return this.#valuesOf(`stream.${lastingStream(name)}`, name)
+    return this.#valuesOf(valueStep(lastingStream(name)), name)
   }
 
   /** `word`: what the names of its steps begin with. Persistent. */

@@ -1,5 +1,5 @@
 /**
- * Earlier attempts in the journal: what an activation is born with that does work which was attempted before (K12:
+ * Earlier attempts in the journal: what an activation is given that does work which was attempted before (K12:
  * persistent format, optional everywhere).
  */
 import type { ActivationId, Outcome } from '../../core/index.ts'
@@ -24,8 +24,8 @@ export interface EarlierEffect extends EarlierAttempt {
   readonly address: string
   readonly effect: 'idempotent' | 'once'
   /**
-   * Of a call of a tool: which one, and the SHA-256 of its canonical arguments. Without it, nobody can say which
-   * arguments it had.
+   * Of a call of a tool: which one, and the SHA-256 of its canonical arguments. Without it, the
+   * arguments are unknown.
    */
   readonly tool?: string
   readonly inputHash?: string

@@ -1,14 +1,12 @@
 /**
- * What can have happened: the event union, by family. Past tense, JSON, append-only (K1).
+ * The event union: everything that a journal can hold, by family. Past tense, JSON, append-only (K1).
  *
- * An activation's log holds three sorts of events. Replay treats each differently.
+ * An activation's log holds three sorts of events, and replay treats them differently:
  *
- * Commands (they have `op` and `address`) are what the code asked for. The same code asks again on replay and claims
- * them (K4).
- *
- * Arrivals are what came in, in the order in which the code saw it. They are the only nondeterminism.
- *
- * Notes are what the engine did by itself. The code never sees them; views do.
+ * - *Commands* (with `op` and `address`): what the code asked for. On replay the same code asks again and claims them
+ *   (K4).
+ * - *Arrivals*: what came in, in the order in which the code saw it. They are the only nondeterminism.
+ * - *Notes*: what the engine did on its own. The code never sees them; views do.
  *
  * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
  */
@@ -34,7 +32,7 @@ import type { EscalationHit } from './oversight-facts.ts'
  */
 export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
 
-/** Who asked for a run and what the caller wants workers to know. Goes down the tree, copied and read-only. */
+/** The caller of a run, and what workers are to know of it. It goes down the tree, copied and read-only. */
 export interface Caller {
   readonly user?: string
   readonly metadata?: JsonObject
@@ -42,7 +40,6 @@ export interface Caller {
 }
 
 // ---- lifecycle
-// --------------------------------------------------------------------------------------------------------------------
 
 /** First event of every activation. `caller` only on the root. */
 export interface ActivationStarted {
@@ -55,7 +52,7 @@ export interface ActivationStarted {
   readonly path?: readonly string[]
   /** Of one that is placed apart: the path of its leader, whose events are in another run. */
   readonly under?: readonly string[]
-  /** Of a forked run: whose log the beginning of this one was copied from, part by part. */
+  /** Of a forked run: the logs that the beginning of this one was copied from, part by part. */
   readonly copied?: readonly Copied[]
   /** Of another attempt at work that was attempted before: what the earlier attempts did. */
   readonly earlier?: Earlier
@@ -69,10 +66,10 @@ export interface ActivationRestarted {
   readonly open: readonly { readonly address: string; readonly op: 'worker' | 'ask' }[]
   /** Arrivals that the code had not read yet. */
   readonly unread: readonly ArrivalEvent[]
-  /** What model calls used that were called off here: calls of unknown usage, whose ends are not recorded. */
+  /** Usage of model calls that were cancelled here: calls of unknown usage, whose ends are not recorded. */
   readonly lost?: Usage
 }
-/** The code that goes on with this activation is another version than the one that began it. */
+/** Another version of the code continues this activation. */
 export interface AgentMoved {
   readonly type: 'agent.moved'
   readonly from: string
@@ -91,7 +88,6 @@ export interface ActivationSettled {
 }
 
 // ---- commands: steps
-// ----------------------------------------------------------------------------------------------------------------
 
 /** What a recorded operation is known by. */
 interface Keyed {
@@ -104,9 +100,9 @@ interface StepCommand {
   readonly op: 'step'
   readonly address: string
   readonly effect: EffectClass
-  /** What the account of the tree sets aside for it until its end is known. */
+  /** What the account of the tree reserves for it until its end is known. */
   readonly reserve?: Charge
-  /** It did not fit: nothing was set aside, and it is never run. */
+  /** The account had no room: nothing was reserved, and it is never run. */
   readonly refused?: Failure
 }
 /** An effect of code agents, hooks and the runtime itself. */
@@ -124,15 +120,15 @@ export interface ModelRequested extends StepCommand, Keyed {
   readonly prompt?: string
   readonly renderer?: number
   readonly messages: number
-  /** What for, if not for the next turn of its agent: then the answer is nothing that the agent has said. */
+  /** Its purpose, if it is not the next turn of its agent: then the answer is no message of the agent. */
   readonly purpose?: 'summary' | 'choice'
   /**
-   * What middlewares of its agent may still change: this answer, the results of its calls, how the agent ends. Nobody
-   * is told of it before they had their word.
+   * What middlewares of its agent may still change: this answer, the results of its calls, the end of the agent. Each
+   * is said only after they have run.
    */
   readonly changeable?: readonly Changeable[]
 }
-/** What a middleware may change of what is recorded before it is asked. */
+/** What a middleware may change after it was recorded. */
 export type Changeable = 'answer' | 'results' | 'end'
 /**
  * A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited,
@@ -145,7 +141,7 @@ export interface ToolCalled extends StepCommand, Keyed {
   readonly input?: Json
   /**
    * SHA-256 of the canonical arguments that it is called with; not of calls that only read, and not where redaction is
-   * on. A later attempt at the same work knows it by that.
+   * on. A later attempt at the same work finds the call by it.
    */
   readonly inputHash?: string
   /** The id of the capability that it is done with, where it needed an approval. */
@@ -161,7 +157,6 @@ export interface Charge {
 }
 
 // ---- commands: workers, questions, messages, facts
-// -----------------------------------------------------------------------------------
 
 /** A worker was started. What crossed to it is the input of its own `activation.started`. */
 export interface WorkerStarted extends Keyed {
@@ -172,24 +167,24 @@ export interface WorkerStarted extends Keyed {
   readonly callId?: string
   /**
    * SHA-256 of the canonical brief, where a model asked for it; not where redaction is on. A later attempt at the same
-   * work knows it by that.
+   * work finds the worker by it.
    */
   readonly inputHash?: string
   /**
-   * What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the
+   * Its purpose, if it scores or summarizes its leader's work, or sends a notice: then it says nothing in the
    * conversation.
    */
   readonly purpose?: 'score' | 'summary' | 'notice'
-  /** Of one that is placed apart: which version begins. */
+  /** Of a worker that is placed apart: its version. */
   readonly version?: string
   /**
    * It is placed apart: as a run of its own, whose id is that of its activation without `act_`. Its events are in that
    * run.
    */
   readonly apart?: true
-  /** Of one that is placed apart: what the accounts above it set aside, which is all that it may use. */
+  /** Of a worker that is placed apart: what the accounts above it reserve, which is all that it may use. */
   readonly reserve?: Charge
-  /** That did not fit: nothing was set aside, and it does not begin. */
+  /** The accounts had no room: nothing was reserved, and it does not begin. */
   readonly refused?: Failure
 }
 interface AskCommand {
@@ -204,14 +199,14 @@ export interface TimerSet extends AskCommand {
   /** Of the pause before another attempt: the attempt that has failed. Absent in journals older than this field. */
   readonly retryOf?: ActivationId
 }
-/** A request for a value from the outside. */
+/** A question to a human for a value. */
 export interface InterruptRaised extends AskCommand, Keyed {
   readonly type: 'interrupt.raised'
   readonly id: string
   readonly question: Json
   readonly path: readonly string[]
 }
-/** A yes/no question to the outside about one exact action. */
+/** A question to a human whether one exact action may be done. */
 export interface ApprovalRequested extends AskCommand, Keyed {
   readonly type: 'approval.requested'
   readonly id: string
@@ -225,34 +220,34 @@ export interface ApprovalRequested extends AskCommand, Keyed {
   readonly reason: string
   readonly risk: 'low' | 'medium' | 'high' | 'critical'
   readonly onTimeout: 'reject' | 'approve' | 'escalate'
-  /** Its yes may hold for later calls, too. */
+  /** A yes may hold for later calls, too. */
   readonly grantable?: true
-  /** What it is about, if not a call of a tool. */
+  /** The subject, if it is not a tool call. */
   readonly kind?: 'task' | 'plan' | 'recruit' | 'mail' | 'result' | 'work'
   /** Of a planned team: the task that it is about. */
   readonly task?: string
   readonly description?: string
-  /** All that speaks for asking, the weightiest first. */
+  /** Every reason to ask, the weightiest first. */
   readonly hits?: readonly EscalationHit[]
-  /** What whoever decides may want to see. */
+  /** More for the approver to see. */
   readonly context?: Json
   /**
-   * Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief (of a long one
-   * the beginning, and how much is left out).
+   * Of a worker that asks: its leader's label for the delegation, and its brief (of a long one the beginning, and how
+   * much is left out).
    */
   readonly delegation?: string
   readonly brief?: string
-  /** What may be decided. Absent: all of it. */
+  /** The decisions that are offered. Absent: all. */
   readonly options?: readonly ('approve' | 'reject' | 'edit' | 'retry')[]
-  /** Who may decide. Absent: anybody. */
+  /** The people who may decide. Absent: everyone. */
   readonly approvers?: readonly string[]
-  /** Who may not: they have approved it already, and somebody else is to look. */
+  /** The people who may not decide: they have approved it already, and a second approver is needed. */
   readonly excludes?: readonly string[]
-  /** Two different people have to approve it: whoever does has to say who they are. */
+  /** Two different people must approve it, each under a name. */
   readonly fourEyes?: true
   /** The approval before this one: its deadline has passed (`tier`), or it was given and a second one is needed. */
   readonly follows?: string
-  /** Which of those who are asked one after the other, from 1. */
+  /** Which tier of approvers is asked, from 1. */
   readonly tier?: number
 }
 /** A message was sent to another activation's inbox. */
@@ -264,7 +259,6 @@ export interface MessageSent {
   readonly id: MessageId
 }
 // ---- arrivals
-// -----------------------------------------------------------------------------------------------------------------------
 
 /**
  * An effect has ended. `usage` and `charge` say what it used. Without a charge its reserve counts; a model call that
@@ -277,7 +271,7 @@ export interface StepSettled {
   readonly attempts?: number
   readonly usage?: Usage
   readonly charge?: Charge
-  /** It was not made: this activation, an earlier attempt at the same work, had made it, and it ended so then. */
+  /** It was not made again: this activation, an earlier attempt at the same work, had made it with this outcome. */
   readonly madeBy?: ActivationId
 }
 /** A worker has ended, with the usage of its whole tree. */
@@ -288,7 +282,7 @@ export interface WorkerSettled {
   readonly usage?: Usage
   /** It was placed apart. */
   readonly apart?: true
-  /** Of one that was placed apart: what it used of what was set aside. */
+  /** Of a worker that was placed apart: what it used of its reserve. */
   readonly charge?: Charge
 }
 /** A question was answered or its deadline passed. */
@@ -304,30 +298,29 @@ export interface MessageReceived {
   readonly from?: ActivationId
   readonly body: Json
 }
-/** A message of mine was not taken: nobody has that address, or they have settled. */
+/** A message that this activation sent was refused: its receiver is unknown or has settled. */
 export interface MessageRefused {
   readonly type: 'message.refused'
   readonly id: MessageId
   readonly reason: 'unknown' | 'closed'
 }
-/** The operator, the leader or a limit ended this activation. */
+/** An operator, the leader or a limit cancelled this activation. */
 export interface CancelReceived {
   readonly type: 'cancel.received'
   readonly reason: string
   readonly by?: string
   readonly limit?: 'usd' | 'tokens' | 'minutes' | 'turns'
-  /** Its leader gave it so many milliseconds, and they are over: it has timed out. */
+  /** Its leader's time limit in milliseconds has passed: it has timed out. */
   readonly timedOutMs?: number
-  /** It ends so, and nothing is undone: a human has finished it. */
+  /** It ends with this outcome, and nothing is undone: a human has completed it. */
   readonly outcome?: Outcome
-  /** What was done stays: only what must happen in any case (`onCancel` with `always`) is done. */
+  /** Nothing is undone; only compensations with `always` run. */
   readonly keeps?: true
 }
 
 // ---- notes
-// --------------------------------------------------------------------------------------------------------------------------
 
-/** One try of an effect failed and another follows after `delayMs`. */
+/** One attempt of an effect has failed, and another follows after `delayMs`. */
 export interface AttemptFailed {
   readonly type: 'step.attempt-failed'
   readonly address: string
@@ -335,33 +328,32 @@ export interface AttemptFailed {
   readonly failure: Failure
   readonly delayMs: number
 }
-/** A `once` effect was in flight when its process ended: nobody knows whether it happened, and somebody must say. */
+/** A `once` effect was in flight when its process ended. It may have happened; an operator must say. */
 export interface EffectInDoubt {
   readonly type: 'effect.in-doubt'
   readonly address: string
   readonly id: string
   readonly round: number
-  /** The run in which it happened, or may have: the one that this run was forked from. */
+  /** The run in which it happened, or may have happened: the origin of this fork. */
   readonly doneIn?: RunId
-  /** The activation that made it, or may have: an earlier attempt at the same work. */
+  /** The activation that made it, or may have made it: an earlier attempt at the same work. */
   readonly madeBy?: ActivationId
 }
-/** Somebody said that an effect in doubt did not happen: it runs (again). */
+/** An operator said that an effect in doubt did not happen: it runs (again). */
 export interface EffectCleared {
   readonly type: 'effect.cleared'
   readonly address: string
   readonly by?: string
 }
 /**
- * A `once` effect that was asked for is known not to have left this process: whoever goes on lets it out and need not
- * ask.
+ * A `once` effect was recorded and not let out: the next process may let it out without asking.
  */
 export interface EffectHeld {
   readonly type: 'effect.held'
   readonly address: string
 }
 /**
- * A `once` effect that was held leaves now: from here on nobody knows whether it happened until its end is recorded.
+ * A `once` effect that was held is let out now: from here on it is in doubt until its end is recorded.
  */
 export interface EffectReleased {
   readonly type: 'effect.released'
@@ -371,9 +363,9 @@ export interface EffectReleased {
 export interface RunPausing {
   readonly type: 'run.pausing'
   readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
-  /** What has not ended after this many milliseconds is called back. */
+  /** Effects that have not ended after this many milliseconds are called back. */
   readonly withinMs?: number
-  /** They are over: what was in flight is called back. */
+  /** `withinMs` is over: effects in flight are called back. */
   readonly escalated?: true
   readonly reason?: string
   readonly by?: string
@@ -414,7 +406,7 @@ export interface ControlIgnored {
   readonly reason?: string
   readonly by?: string
 }
-/** The code asks for a new effect while a recorded one is unclaimed: somebody must say what became of it. */
+/** The code asks for a new effect while a recorded one is unclaimed: an operator must settle it. */
 export interface ReplayDiverged {
   readonly type: 'replay.diverged'
   readonly address: string
@@ -460,7 +452,7 @@ export type NoteEvent =
   | ValueUpdated
   | AgentMoved
 
-/** Everything that a journal can hold. */
+/** Every event that a journal can hold. */
 export type JournalEvent = LifecycleEvent | CommandEvent | ArrivalEvent | NoteEvent
 
 /**
@@ -485,17 +477,16 @@ const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
   'cancel.received',
 ])
 
-/** True for what the code asked for. */
+/** True for a command: the code asked for it. */
 export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in event
-/** True for what came in. */
+/** True for an arrival: it came in. */
 export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)
 
 /**
- * What the names of those begin with who tell people that somebody asks: never an agent's name, and never that of an
- * agent's tool. Persistent.
+ * The prefix of the workers that send notices: never that of an agent's name, or of an agent's tool. Persistent.
  */
 export const noticePrefix = 'notice:'
-/** Whether this is the name of one of them: part of how a question is put, and no member of any team. */
+/** Whether a worker of this name sends a notice. It is part of a question, and no member of any team. */
 export const isNotice = (agent: string): boolean => agent.startsWith(noticePrefix)
 
 /**

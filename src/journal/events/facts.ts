@@ -1,5 +1,5 @@
 /**
- * Facts: what the code of an activation notes of its own, without waiting for an end.
+ * Facts: what the code of an activation records without waiting for an end.
  *
  * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their
  * addresses, recorded once (K4).
@@ -7,19 +7,16 @@
 import type { ActivationId, Failure, Json } from '../../core/index.ts'
 import type { OversightFactEvent } from './oversight-facts.ts'
 import type { TeamFactEvent } from './team-facts.ts'
+import type { FactCommand } from './fact-command.ts'
 
-interface Fact {
-  readonly op: 'fact'
-  readonly address: string
-}
 /** A fact of the user's own. */
-export interface FactNoted extends Fact {
+export interface FactNoted extends FactCommand {
   readonly type: 'fact.noted'
   readonly name: string
   readonly data: Json
 }
 /** A delegation that never became a worker: unknown worker, depth, permission, or a hook that said no. */
-export interface DelegationRefused extends Fact {
+export interface DelegationRefused extends FactCommand {
   readonly type: 'delegation.refused'
   readonly worker: string
   readonly callId?: string
@@ -28,27 +25,27 @@ export interface DelegationRefused extends Fact {
   readonly failure: Failure
 }
 /** The leader answers with a worker's output, verbatim. */
-export interface OutputForwarded extends Fact {
+export interface OutputForwarded extends FactCommand {
   readonly type: 'output.forwarded'
   readonly worker: string
   readonly delegation: ActivationId
 }
 /** A specialist joined the team while the run went on. */
-export interface WorkerRecruited extends Fact {
+export interface WorkerRecruited extends FactCommand {
   readonly type: 'worker.recruited'
   readonly worker: string
   readonly reason: string
 }
-/** A code agent said something before its answer. */
-export interface TextSaid extends Fact {
+/** A code agent said this text before its answer. */
+export interface TextSaid extends FactCommand {
   readonly type: 'text.said'
   readonly text: string
 }
 /**
- * Control was handed on: by the model's choice, by code, or by the rule of whoever leads. Recorded by that leader;
- * `from` and `path` say who had it.
+ * Control was handed on: by the model's choice, by code, or by the leader's rule. The leader records it; `from` and
+ * `path` name the agent that had control.
  */
-export interface AgentTransferred extends Fact {
+export interface AgentTransferred extends FactCommand {
   readonly type: 'agent.transferred'
   readonly from: string
   readonly path: readonly string[]
@@ -59,32 +56,32 @@ export interface AgentTransferred extends Fact {
   readonly task?: string
 }
 /** An agent ends the run, or the work under the nearest router or round table, with its output. */
-export interface ExitRequested extends Fact {
+export interface ExitRequested extends FactCommand {
   readonly type: 'exit.requested'
   readonly scope: 'run' | 'supervisor'
   readonly callId?: string
 }
 /** An agent asked the nearest loop to end. Outside of a loop nothing follows. */
-export interface BreakRequested extends Fact {
+export interface BreakRequested extends FactCommand {
   readonly type: 'break.requested'
   readonly callId?: string
 }
-/** A loop ends because somebody in it asked for it. */
-export interface LoopBroken extends Fact {
+/** A loop ends because an agent in it asked for that. */
+export interface LoopBroken extends FactCommand {
   readonly type: 'loop.broken'
   readonly from: string
   /** Counted from 0. */
   readonly iteration: number
 }
 /** A tool call that did not run: unknown tool, invalid arguments, not permitted, rejected. */
-export interface ToolRefused extends Fact {
+export interface ToolRefused extends FactCommand {
   readonly type: 'tool.refused'
   readonly tool: string
   readonly callId?: string
   readonly failure: Failure
 }
 /** A call needed an approval, and a human had granted it before: it was done without asking. */
-export interface ApprovalGranted extends Fact {
+export interface ApprovalGranted extends FactCommand {
   readonly type: 'approval.granted'
   /** Of the grant. */
   readonly id: string
@@ -94,18 +91,17 @@ export interface ApprovalGranted extends Fact {
   readonly inputHash: string
   /** Who granted it. */
   readonly approver?: string
-  /** The id of what it is good for here, one use. */
+  /** The id of the capability it gives here, for one use. */
   readonly capability?: string
 }
-/** How an approval came out, with the arguments that hold from now on if a human edited them. */
-export interface ApprovalResolved extends Fact {
+/** How an approval was resolved, with the arguments that hold from now on if a human edited them. */
+export interface ApprovalResolved extends FactCommand {
   readonly type: 'approval.resolved'
   readonly id: string
   /**
-   * `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked.
-   * `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not, or it was not offered: it is
-   * asked again. Only a decision that reached the run is here; one that `decide` refuses changes nothing and leaves
-   * nothing.
+   * `retry`: to be changed and tried again. `escalated`: its deadline has passed, and the next approvers are asked.
+   * `seconded`: approved, and a second one is needed. `ignored`: the approver may not decide it, or the decision was
+   * not offered: it is asked again. A decision that `decide` refuses is not recorded.
    */
   readonly resolution:
     | 'approved'
@@ -121,11 +117,11 @@ export interface ApprovalResolved extends Fact {
   readonly approver?: string
   readonly comment?: string
   readonly inputHash?: string
-  /** Of a yes: the id of what it is good for, one use. */
+  /** Of a yes: the id of the capability it gives, for one use. */
   readonly capability?: string
 }
-/** A hook has thrown, or given back what it may not. What followed from it is the business of whoever called it. */
-export interface HookFailed extends Fact {
+/** A hook has thrown, or returned an invalid value. Its caller decides what follows. */
+export interface HookFailed extends FactCommand {
   readonly type: 'hook.failed'
   /** As the option is called: `onStart`, `filterMessages`, `onComplete`, `onIterationComplete`, … */
   readonly hook: string
@@ -135,8 +131,8 @@ export interface HookFailed extends Fact {
   readonly delegation?: string
   readonly failure: Failure
 }
-/** A delegation goes on while its leader does something else. */
-export interface DelegationDeferred extends Fact {
+/** A delegation goes on in the background. */
+export interface DelegationDeferred extends FactCommand {
   readonly type: 'delegation.deferred'
   readonly worker: string
   readonly callId: string
@@ -147,7 +143,7 @@ export interface DelegationDeferred extends Fact {
  * Of several workers who were given the same brief, these were kept; the others were stopped, and are accounted for all
  * the same.
  */
-export interface DelegationDecided extends Fact {
+export interface DelegationDecided extends FactCommand {
   readonly type: 'delegation.decided'
   readonly callId?: string
   readonly rule: string
@@ -155,7 +151,7 @@ export interface DelegationDecided extends Fact {
   readonly stopped: readonly ActivationId[]
 }
 /** An answer was measured by the scorers of its agent. */
-export interface CompletionScored extends Fact {
+export interface CompletionScored extends FactCommand {
   readonly type: 'completion.scored'
   readonly turn: number
   readonly passed: boolean
@@ -170,16 +166,16 @@ export interface CompletionScored extends Fact {
     readonly error?: string
   }[]
 }
-/** What was said before is shown to the model as a summary from now on. */
-export interface ContextCompacted extends Fact {
+/** The conversation so far was replaced by a summary in the model's prompts. */
+export interface ContextCompacted extends FactCommand {
   readonly type: 'context.compacted'
   readonly turn: number
   /** How many messages the summary stands for, and how many stayed. */
   readonly replaced: number
   readonly kept: number
 }
-/** Who speaks next in a conversation that somebody leads. */
-export interface SpeakerChosen extends Fact {
+/** The leader of a conversation has chosen the next speaker. */
+export interface SpeakerChosen extends FactCommand {
   readonly type: 'speaker.chosen'
   readonly speaker: string
   /** Counted from 1. */
@@ -188,7 +184,7 @@ export interface SpeakerChosen extends Fact {
   readonly instruction?: string
 }
 
-/** Everything that is noted. */
+/** Every fact. */
 export type FactEvent =
   | FactNoted
   | DelegationRefused

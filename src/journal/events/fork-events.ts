@@ -14,13 +14,13 @@ export interface Copied {
   readonly shiftMs: number
 }
 
-/** What is different in a fork. */
+/** What a fork changes. */
 export type ForkEdit =
-  /** The entry at which the fork was made, the end of something, says this instead. */
+  /** The operation whose end is at the fork point ends with this instead. */
   | { readonly type: 'outcome'; readonly outcome: Outcome }
   /** The run begins with this. */
   | { readonly type: 'input'; readonly input: Json }
-  /** Somebody in it is told this. */
+  /** An activation in it is sent this message. */
   | { readonly type: 'message'; readonly to: ActivationId; readonly body: Json }
 /** The run was forked from another: everything before this was copied. Recorded on the root. */
 export interface RunForked {
@@ -29,7 +29,7 @@ export interface RunForked {
   readonly run: RunId
   readonly at: number
   readonly edit?: ForkEdit
-  /** Effects that the origin made after that, or had begun: none of them is made again without somebody's word. */
+  /** Effects that the origin made or began after that. None is made again unless an operator says so. */
   readonly done: readonly {
     /** Of the fork. */
     readonly activation: ActivationId
@@ -41,7 +41,7 @@ export interface RunForked {
   readonly reason?: string
   readonly by?: string
 }
-/** What the origin, or an earlier attempt, has done already, or has begun: then nobody knows how it came out. */
+/** What the origin, or an earlier attempt, has done already. Without an outcome: it was begun, and may be done. */
 export interface DoneElsewhere {
   readonly run: RunId
   /** Of an earlier attempt at the same work: which one. */

@@ -1,28 +1,24 @@
 /**
- * Facts of a team's mail and topics: what was taken, given up, read, published.
+ * Facts of a team's mail and topics: what was accepted, dropped, read, published.
  *
- * Owns: these events. Does not own: who emits them (../team/mail, ../team/work), what is made of them (team-fold.ts).
+ * Owns: these events. Does not own: who emits them (../team/mail, ../team/work), their view (team-fold.ts).
  * Spec team R-7.
  */
 import type { Json, MessageId } from '../../core/index.ts'
+import type { FactCommand } from './fact-command.ts'
 
-interface Fact {
-  readonly op: 'fact'
-  readonly address: string
-}
-
-/** Mail was taken. */
-export interface MailAccepted extends Fact {
+/** The team accepted mail. */
+export interface MailAccepted extends FactCommand {
   readonly type: 'mail.accepted'
   /** Strictly increasing in the team, from 1. */
   readonly seq: number
   /** A member, `lead`, or `operator`. */
   readonly from: string
-  /** Who it is, as they say: only with `operator`. */
+  /** The operator's name, as given. Only with `operator`. */
   readonly by?: string
   /** A member, `role:<name>` or `*`. */
   readonly to: string
-  /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
+  /** The members whose inboxes have it. Empty: the team has no such member so far. */
   readonly recipients: readonly string[]
   /** The message that brought it; its body has the content. */
   readonly message?: MessageId
@@ -31,8 +27,8 @@ export interface MailAccepted extends Fact {
   readonly kind?: string
   readonly correlationId?: string
 }
-/** Mail was not taken. */
-export interface MailRefused extends Fact {
+/** The team refused mail. */
+export interface MailRefused extends FactCommand {
   readonly type: 'mail.refused'
   readonly from: string
   readonly by?: string
@@ -40,39 +36,39 @@ export interface MailRefused extends Fact {
   readonly reason: 'too_large' | 'quota' | 'closed' | 'full' | 'invalid' | 'policy' | 'loop' | 'livelock'
   readonly message?: string
 }
-/** There was too much: what is older than `from` was given up there. */
-export interface MailTruncated extends Fact {
+/** A bound was reached: mail older than `from` was dropped. */
+export interface MailTruncated extends FactCommand {
   readonly type: 'mail.truncated'
-  /** In whose inbox; absent: in the whole mailbox, and so in every inbox. */
+  /** The member whose inbox it was. Absent: the whole mailbox, and so every inbox. */
   readonly member?: string
-  /** The oldest that is kept; undefined if none is. */
+  /** The oldest message that is kept. Absent: none is kept. */
   readonly from?: number
-  /** How many were given up there. */
+  /** How many messages were dropped this time. */
   readonly dropped: number
-  /** How many messages of the team were ever given up, wherever; each counts once. */
+  /** How many messages of the team were dropped so far. Each counts once. */
   readonly total: number
 }
-/** Mail that had waited for somebody to come is in their inbox. */
-export interface MailForwarded extends Fact {
+/** Mail that waited for a member to join was put into the member's inbox. */
+export interface MailForwarded extends FactCommand {
   readonly type: 'mail.forwarded'
   readonly member: string
   readonly seqs: readonly number[]
 }
-/** A member has taken mail out of its inbox. */
-export interface MailDelivered extends Fact {
+/** A member has read mail from its inbox. */
+export interface MailDelivered extends FactCommand {
   readonly type: 'mail.delivered'
   readonly member: string
   readonly seqs: readonly number[]
 }
-/** A member has ended, and never read this. */
-export interface MailUnread extends Fact {
+/** A member has ended without reading this mail. */
+export interface MailUnread extends FactCommand {
   readonly type: 'mail.unread'
   readonly member: string
   readonly seqs: readonly number[]
 }
 
 /** An entry was added to a topic. */
-export interface TopicPublished extends Fact {
+export interface TopicPublished extends FactCommand {
   readonly type: 'topic.published'
   readonly topic: string
   /** From 1 in its topic. */
@@ -81,7 +77,7 @@ export interface TopicPublished extends Fact {
   readonly bytes: number
 }
 /** An entry was refused; the task goes on. */
-export interface TopicRefused extends Fact {
+export interface TopicRefused extends FactCommand {
   readonly type: 'topic.refused'
   readonly topic: string
   readonly task: string

@@ -1,17 +1,14 @@
 /**
- * Facts of oversight: why a human is to look, what an agent says of its own result, who was told, what became of trust.
+ * Facts of oversight: why a human must decide, how an agent assesses its own result, which notices were
+ * sent, how trust changed.
  *
  * Owns: these events. Does not own: who emits them (../oversight, ../agent), approvals themselves (facts.ts,
  * events.ts). Spec team 1.14 to 1.18.
  */
 import type { Failure, Json } from '../../core/index.ts'
+import type { FactCommand } from './fact-command.ts'
 
-interface Fact {
-  readonly op: 'fact'
-  readonly address: string
-}
-
-/** One reason why a human is to look (spec team R-14). */
+/** One reason why a human must decide (spec team R-14). */
 export interface EscalationHit {
   readonly code:
     'sensitive_action' | 'cost_limit' | 'low_confidence' | 'consecutive_failures' | 'decision_timeout' | 'out_of_scope'
@@ -20,10 +17,10 @@ export interface EscalationHit {
 }
 
 /**
- * Something is such that a human is to look: all that speaks for it, the weightiest first. `asks`: one is asked, an
+ * An action, a task or a result was escalated: all reasons, the weightiest first. `asks`: a human is asked, so an
  * approval follows; otherwise it is only noted.
  */
-export interface EscalationRaised extends Fact {
+export interface EscalationRaised extends FactCommand {
   readonly type: 'escalation.raised'
   readonly subject: 'action' | 'task' | 'result' | 'work'
   /** The tool, the task, or the agent whose result or work it is. */
@@ -33,8 +30,8 @@ export interface EscalationRaised extends Fact {
   readonly asks: boolean
   readonly callId?: string
 }
-/** What an agent says of its own result. */
-export interface ResultAssessed extends Fact {
+/** How an agent assesses its own result. */
+export interface ResultAssessed extends FactCommand {
   readonly type: 'result.assessed'
   /** 0 to 1. */
   readonly confidence?: number
@@ -43,28 +40,28 @@ export interface ResultAssessed extends Fact {
   /** Why it cannot be done here. */
   readonly cannotDo?: string
 }
-/** Somebody was told over a channel that an approval or an answer is wanted. */
-export interface NoticeSent extends Fact {
+/** A notice was sent over a channel: an approval or an answer is wanted. */
+export interface NoticeSent extends FactCommand {
   readonly type: 'notice.sent'
   readonly channel: string
   /** Of the approval or the interrupt. */
   readonly id: string
 }
-/** A channel could not tell anybody. Whoever waits goes on waiting. */
-export interface NoticeFailed extends Fact {
+/** A channel failed to send a notice. The question stays open. */
+export interface NoticeFailed extends FactCommand {
   readonly type: 'notice.failed'
   readonly channel: string
   readonly id: string
   readonly failure: Failure
 }
-/** Trust was reckoned anew after some work, or an incident was noted. */
-export interface TrustUpdated extends Fact {
+/** Trust was computed again after some work, or after an incident. */
+export interface TrustUpdated extends FactCommand {
   readonly type: 'trust.updated'
   readonly trust: string
   readonly level: string
   readonly tasks: number
   readonly succeeded: number
-  /** What came of looking whether it may rise. */
+  /** Why the level rose or did not. */
   readonly reason?: string
 }
 

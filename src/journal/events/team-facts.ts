@@ -1,17 +1,13 @@
 /**
- * Facts of a team that is led by a plan: what it was decided to do, who joined, what became of each task, which mail
- * was taken.
+ * Facts of a team that is led by a plan: the plan, its members, the end of each task, its
+ * mail and its budget.
  *
- * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in
+ * Owns: these events. Does not own: who emits them (../team), their view (team-fold.ts). Spec team R-21, in
  * our words; docs/teams.md has the table of names.
  */
 import type { ActivationId, Failure, Json, Usage } from '../../core/index.ts'
 import type { MailFactEvent } from './mail-facts.ts'
-
-interface Fact {
-  readonly op: 'fact'
-  readonly address: string
-}
+import type { FactCommand } from './fact-command.ts'
 
 /** The way in which a plan is carried out. */
 export type TeamRoute = 'simple' | 'dag' | 'team'
@@ -26,43 +22,43 @@ export type TaskEndStatus = 'succeeded' | 'failed' | 'skipped' | 'cancelled'
 export interface PlannedTask {
   readonly task: string
   readonly description: string
-  /** Of its member: who is to do it. */
+  /** The member that does it. */
   readonly member: string
   readonly role: string
   readonly dependencies: readonly string[]
   readonly produces?: readonly string[]
   readonly consumes?: readonly string[]
   readonly critical?: true
-  /** What it does with the world, as a gate looks at it. */
+  /** The action it takes outside, as approval rules name it. */
   readonly action?: string
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
-  /** Whoever decides may say no to it, and the plan goes on. */
+  /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
-  /** It is asked about before it begins, in every mode. Absent in plans from before that was recorded. */
+  /** An approver is asked before it begins, in every mode. Absent in journals older than this field. */
   readonly requiresApproval?: true
-  /** A human sees its result before it counts. */
+  /** A human reviews its result before it counts. */
   readonly review?: true
-  /** How closely humans look at it, where it says so itself. */
+  /** Its own oversight mode. Absent: that of the team. */
   readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
 }
-/** A plan was admitted. Nobody has begun. */
-export interface PlanCreated extends Fact {
+/** A plan was admitted. No task has begun. */
+export interface PlanCreated extends FactCommand {
   readonly type: 'plan.created'
   readonly route: TeamRoute
-  /** Why it goes this way, one sentence each. */
+  /** Why this route was chosen, one sentence each. */
   readonly reasons: readonly string[]
   readonly strategy: TeamStrategy
   readonly concurrency: number
-  /** At so many failed tasks it is given up. */
+  /** The plan is given up when so many tasks have failed. */
   readonly maxFailures: number
   readonly complexity: number
   readonly tasks: readonly PlannedTask[]
   readonly warnings: readonly string[]
-  /** The plan is a makeshift: nobody could make one, and this is why. */
+  /** It is the fallback plan; this is why planning failed. */
   readonly fallback?: Failure
 }
-/** A plan was refused before anybody began: everything that is wrong with it. */
-export interface PlanRejected extends Fact {
+/** A plan was refused before any task began, with every problem found. */
+export interface PlanRejected extends FactCommand {
   readonly type: 'plan.rejected'
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
@@ -70,21 +66,21 @@ export interface PlanRejected extends Fact {
   readonly repair: boolean
 }
 /** Tasks were added to a plan that is carried out. */
-export interface PlanRevised extends Fact {
+export interface PlanRevised extends FactCommand {
   readonly type: 'plan.revised'
   readonly added: readonly PlannedTask[]
   readonly by?: string
   readonly warnings?: readonly string[]
 }
-/** A human who has the run has changed the plan. */
-export interface PlanEdited extends Fact {
+/** A human who has taken the run over has changed the plan. */
+export interface PlanEdited extends FactCommand {
   readonly type: 'plan.edited'
-  /** The word that asked for it. */
+  /** The id of the command that asked for it. */
   readonly request: string
   readonly by?: string
   readonly reason?: string
   readonly added: readonly PlannedTask[]
-  /** Tasks that had not begun, as they are now. */
+  /** Tasks that had not begun, in their new form. */
   readonly replaced: readonly PlannedTask[]
   readonly removed: readonly string[]
   /** Tasks whose result the human gave. */
@@ -94,18 +90,18 @@ export interface PlanEdited extends Fact {
   readonly concurrency?: number
   readonly warnings: readonly string[]
 }
-/** An edit that makes no sense: nothing of it was done. */
-export interface PlanEditRefused extends Fact {
+/** An invalid edit was refused. Nothing was changed. */
+export interface PlanEditRefused extends FactCommand {
   readonly type: 'plan.edit-refused'
   readonly request: string
   readonly by?: string
   readonly reason?: string
   readonly problems: readonly string[]
 }
-/** Too much has failed: nothing begins any more, and what is under way is stopped. */
-export interface PlanAborted extends Fact {
+/** The plan was given up: no task begins any more, and open tasks are stopped. */
+export interface PlanAborted extends FactCommand {
   readonly type: 'plan.aborted'
-  /** `rejected`: a human said no to a task without which it is worth nothing, or nobody said yes in time. */
+  /** `rejected`: a task that the plan needs was rejected, or not approved in time. */
   readonly reason: 'failures' | 'critical' | 'budget' | 'rejected'
   readonly failed: number
   readonly total: number
@@ -114,14 +110,14 @@ export interface PlanAborted extends Fact {
 }
 
 /**
- * Everything that a task waited for is there. Not recorded for tasks that wait for nothing, or whose wait was in vain.
+ * Everything that a task waited for is there. Not recorded for tasks that waited for nothing or were skipped.
  */
-export interface TaskUnblocked extends Fact {
+export interface TaskUnblocked extends FactCommand {
   readonly type: 'task.unblocked'
   readonly task: string
 }
-/** Somebody begins a task. */
-export interface TaskStarted extends Fact {
+/** A member begins a task. */
+export interface TaskStarted extends FactCommand {
   readonly type: 'task.started'
   readonly task: string
   readonly member: string
@@ -130,7 +126,7 @@ export interface TaskStarted extends Fact {
   readonly activation: ActivationId
 }
 /** An attempt has failed, and another follows after `delayMs`. */
-export interface TaskRetried extends Fact {
+export interface TaskRetried extends FactCommand {
   readonly type: 'task.retried'
   readonly task: string
   readonly attempt: number
@@ -138,10 +134,10 @@ export interface TaskRetried extends Fact {
   readonly delayMs: number
 }
 /**
- * A task that had ended is to be done again, because whoever decides on what comes after it wants it changed. No
- * attempt of it, as failures count.
+ * A task that had ended is done again, because the approver of a later task wants it changed. It does not count as a
+ * failed attempt.
  */
-export interface TaskReopened extends Fact {
+export interface TaskReopened extends FactCommand {
   readonly type: 'task.reopened'
   readonly task: string
   /** From 1. */
@@ -149,15 +145,15 @@ export interface TaskReopened extends Fact {
   readonly feedback: string
   readonly by?: string
 }
-/** A task goes to somebody else, who begins it anew. */
-export interface TaskReassigned extends Fact {
+/** A task was given to another member, which begins it again. */
+export interface TaskReassigned extends FactCommand {
   readonly type: 'task.reassigned'
   readonly task: string
   readonly from: string
   readonly to: string
 }
 /** A task has ended, once. */
-export interface TaskSettled extends Fact {
+export interface TaskSettled extends FactCommand {
   readonly type: 'task.settled'
   readonly task: string
   readonly member: string
@@ -166,49 +162,49 @@ export interface TaskSettled extends Fact {
   readonly failure?: Failure
   /** Why it was skipped or cancelled. */
   readonly reason?: string
-  /** A human did it: under which name, `operator` if nobody said. */
+  /** The human who completed it; `operator` if no name was given. */
   readonly by?: string
-  /** What the human gave, of a task that nobody had begun: what whoever works on it gives is that one's own end. */
+  /** The result that a human gave to a task that no member had begun. Otherwise the member's own end has it. */
   readonly output?: Json
-  /** What it had to do without. */
+  /** The inputs that were missing when it began. */
   readonly missing?: readonly string[]
   /** Of all its attempts. Absent: no model was called. */
   readonly usage?: Usage
 }
 
-/** Somebody is on the team from now on. */
-export interface TeammateJoined extends Fact {
+/** A member has joined the team. */
+export interface TeammateJoined extends FactCommand {
   readonly type: 'teammate.joined'
   readonly member: string
   readonly role: string
-  /** The registered role that stands in for one that nobody knows. */
+  /** The registered role used in place of an unknown one. */
   readonly resolved?: string
   readonly task: string
   readonly recruited?: true
-  /** Who asked for them: a member, `lead`, or whoever said so from outside. */
+  /** The requester: a member, `lead`, or an operator's name. */
   readonly by?: string
-  /** The task that waits no longer than for them: those that depend on it wait for them, too. */
+  /** The task it helps: tasks that depend on that one wait for this member, too. */
   readonly parent?: string
   readonly join?: 'parent' | 'run' | 'none'
 }
 /**
- * Somebody gets no more work. Whoever is at work and retires `graceful` has left when its task settles, others have
- * left now.
+ * A member gets no more work. One that retires `graceful` while it works leaves when its task settles; the others leave
+ * now.
  */
-export interface TeammateRetired extends Fact {
+export interface TeammateRetired extends FactCommand {
   readonly type: 'teammate.retired'
   readonly member: string
   readonly mode: 'graceful' | 'force'
   readonly reason?: string
   readonly by?: string
-  /** The word that asked for it. */
+  /** The id of the command that asked for it. */
   readonly request?: string
 }
-/** Why nobody was taken in, or let go. */
+/** Why a request to recruit or retire was refused. */
 export type StaffRefusal =
   'policy' | 'team_size' | 'budget' | 'invalid' | 'closed' | 'per_member' | 'depth' | 'unknown' | 'ended' | 'approval'
-/** Somebody asks for a new member. */
-export interface RecruitRequested extends Fact {
+/** A new member was requested. */
+export interface RecruitRequested extends FactCommand {
   readonly type: 'recruit.requested'
   readonly request: string
   readonly role: string
@@ -216,22 +212,22 @@ export interface RecruitRequested extends Fact {
   readonly by?: string
   readonly parent?: string
 }
-/** What became of it: somebody joined (or is there already, doing just that), or nobody. */
-export interface RecruitDecided extends Fact {
+/** The request was decided: a member joined, or already does this, or the request was refused. */
+export interface RecruitDecided extends FactCommand {
   readonly type: 'recruit.decided'
   readonly request: string
   readonly admitted: boolean
   readonly member?: string
   /** The member does this already. */
   readonly duplicate?: true
-  /** What they do, where whoever approved it has changed what was asked for. */
+  /** The role and the work as the approver changed them. */
   readonly role?: string
   readonly description?: string
   readonly reason?: StaffRefusal
   readonly message?: string
 }
-/** What became of a wish that somebody leave the team, if nothing. */
-export interface RetireRefused extends Fact {
+/** A request to retire a member was refused. */
+export interface RetireRefused extends FactCommand {
   readonly type: 'retire.refused'
   readonly request: string
   readonly member: string
@@ -240,40 +236,40 @@ export interface RetireRefused extends Fact {
   readonly by?: string
 }
 
-/** What there is to be spent. Again when a human has said that there is more. */
-export interface BudgetSet extends Fact {
+/** The budget of the team. Recorded again when a human raises it. */
+export interface BudgetSet extends FactCommand {
   readonly type: 'budget.set'
   readonly limits: { readonly tokens?: number; readonly usd?: number }
   readonly mode: 'hard' | 'soft'
   readonly raised?: { readonly of: 'tokens' | 'usd'; readonly by: number }
 }
 /**
- * Something was set aside for an attempt at a task, or it has ended and what it used is known: not recorded where that
- * is nothing. Or a task waits, because it would fit only if others use less than was set aside for them.
+ * An amount was reserved for an attempt, or an attempt has ended and its usage is known (not recorded if it is zero),
+ * or a task waits because it would fit only if others use less than their reservations.
  */
-export interface BudgetMoved extends Fact {
+export interface BudgetMoved extends FactCommand {
   readonly type: 'budget.moved'
   readonly task: string
   readonly move: 'reserved' | 'settled' | 'waiting'
-  /** What was set aside, used, or is wanted. */
+  /** The amount that was reserved, used, or is wanted. */
   readonly tokens: number
   readonly usd: number
-  /** Of the whole team, after it. */
+  /** Of the whole team, after this move. */
   readonly spent: { readonly tokens: number; readonly usd: number }
   readonly reserved: { readonly tokens: number; readonly usd: number }
-  /** Calls so far of which nobody knows what they used: they count at the estimate. Absent: none. */
+  /** Calls of unknown usage so far: they count at the estimate. Absent: none. */
   readonly unknown?: number
 }
-/** A part of the budget is used up. */
-export interface BudgetCrossed extends Fact {
+/** Spending has crossed a threshold of the budget. */
+export interface BudgetCrossed extends FactCommand {
   readonly type: 'budget.crossed'
   readonly percent: 50 | 80 | 100
   readonly of: 'tokens' | 'usd'
   readonly spent: number
   readonly limit: number
 }
-/** A task begins although the budget may not be enough: its limit is soft. */
-export interface BudgetWarned extends Fact {
+/** A task begins although the budget may not suffice: the limit is soft. */
+export interface BudgetWarned extends FactCommand {
   readonly type: 'budget.warned'
   readonly task: string
   readonly of: 'tokens' | 'usd'
@@ -281,35 +277,35 @@ export interface BudgetWarned extends Fact {
   readonly left: number
 }
 
-/** What the past says about how to go about this. */
-export interface StrategyAdvised extends Fact {
+/** A strategy was advised from earlier cases. */
+export interface StrategyAdvised extends FactCommand {
   readonly type: 'strategy.advised'
   readonly strategy: string
   readonly confidence: number
-  /** It decides; otherwise it is a hint to the planner. */
+  /** True: it replaces the planned strategy. False: it is a hint to the planner. */
   readonly overrides: boolean
-  /** What it goes by, if that is one earlier case. */
+  /** The earlier case it is based on, if there is one. */
   readonly source?: string
   readonly warnings: readonly string[]
 }
-/** The memory could not be asked, or told; the work goes on without. */
-export interface MemoryUnavailable extends Fact {
+/** The memory could not be read or written. The work goes on without it. */
+export interface MemoryUnavailable extends FactCommand {
   readonly type: 'memory.unavailable'
   readonly wanted: 'recall' | 'record'
   readonly failure: Failure
 }
 /** What the answer was made of. */
-export interface ResultsSynthesised extends Fact {
+export interface ResultsSynthesised extends FactCommand {
   readonly type: 'results.synthesised'
   /** `verbatim`: the one result there was. `task`: that of the task whose work it was. */
   readonly by: 'verbatim' | 'task' | 'concatenation' | 'function' | 'agent' | 'model'
   readonly used: readonly string[]
   readonly dropped: readonly { readonly task: string; readonly reason: string }[]
-  /** Why the one who was to do it did not. */
+  /** Why the configured synthesis was not used. */
   readonly fallback?: Failure
 }
-/** Some wait for each other, or go round without getting anywhere. */
-export interface DeadlockFound extends Fact {
+/** Tasks wait for each other, or exchange mail without progress. */
+export interface DeadlockFound extends FactCommand {
   readonly type: 'deadlock.found'
   readonly kind: 'deadlock' | 'livelock' | 'loop'
   /**

@@ -2,12 +2,12 @@
  * Delegations as applications see them: one row for each, at any depth, out of a run's events.
  *
  * Owns: what a row says and how it is folded. Does not own: what agents said (transcript.ts), the state of activations
- * and their usage (projection.ts); both are asked.
- * K1: the same events give the same rows. They hold what workers really answered and did, whatever their leaders'
- * models were told of it.
+ * (run-index.ts) and their usage (projection.ts).
+ * K1: the same events give the same rows. They hold what workers answered and did, whatever their leaders' models were
+ * shown of it.
  *
- * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were
- * begun in another way (members of flows, agents as tools, `delegate` in code) have none, and no row.
+ * A delegation is known by its leader's label for it, which crosses to the worker. Workers that were begun in another
+ * way (members of flows, agents as tools, `delegate` in code) have no label, and no row.
  */
 import {
   isObject,
@@ -24,9 +24,9 @@ import { withTimeout } from '../older-journals.ts'
 import { viewOf } from './projection.ts'
 import { RunIndex, type IndexedActivation } from './run-index.ts'
 import type { RunView } from './views.ts'
-import { newSpoken, speakChange, type Spoken, type SpokenFold } from './transcript.ts'
+import { newTranscriptFold, transcribeChange, type Spoken, type TranscriptFold } from './transcript.ts'
 
-/** What a tool was called with by a worker, and what came of it. */
+/** A tool call of a worker and its result. */
 export interface DelegatedToolResult {
   readonly tool: string
   readonly callId: string
@@ -40,22 +40,22 @@ export interface DelegatedToolResult {
 export interface DelegationView {
   /** The activation that delegated. */
   readonly leader: ActivationId
-  /** The leader's name for it: `d1`, `d2`, … Absent for one that was refused before it had one. */
+  /** The leader's label for it: `d1`, `d2`, … Absent for one that was refused before it had one. */
   readonly label?: string
   readonly worker: string
   readonly callId?: string
-  /** The worker's; of the last attempt. Absent while there is none. */
+  /** The worker's activation, of the last attempt. Absent while no attempt has begun. */
   readonly activation?: ActivationId
   /**
-   * `pending`: the worker has not begun. `waiting`: everything in it waits for somebody outside. `refused`: it never
-   * began, see `failure`.
+   * `pending`: the worker has not begun. `waiting`: everything in it waits for an answer or a decision. `refused`:
+   * it never began, see `failure`.
    */
   readonly status: 'pending' | 'running' | 'waiting' | 'refused' | Outcome['status']
   /** How often it was begun. */
   readonly attempts: number
   /** What the worker was asked to do: its instructions, or its typed input. */
   readonly brief?: Json
-  /** What it answered, whatever its leader's model was told. Only of a completed one. */
+  /** What it answered, whatever its leader's model was shown. Only of a completed one. */
   readonly output?: Json
   readonly outcome?: Outcome
   /** Why it was refused. */
@@ -64,13 +64,13 @@ export interface DelegationView {
   readonly usage?: Usage
   readonly startedAt: number
   readonly endedAt?: number
-  /** What the worker's tools came to, in the order in which they ended. Its own delegations are among them. */
+  /** The results of the worker's tool calls, in the order in which they ended. Its own delegations are among them. */
   readonly tools: readonly DelegatedToolResult[]
-  /** Hooks of the leader that failed on it. */
+  /** Hooks of the leader that failed for it. */
   readonly hookFailures: readonly { readonly hook: string; readonly failure: Failure }[]
 }
 
-type Row = {
+type DelegationRow = {
   -readonly [
     K in 'leader' | 'label' | 'worker' | 'callId' | 'activation' | 'brief' | 'failure' | 'startedAt' | 'attempts'
   ]: DelegationView[K]
@@ -78,63 +78,63 @@ type Row = {
   readonly hookFailures: { readonly hook: string; readonly failure: Failure }[]
 }
 
-interface Doing {
-  /** Of the calls of its last answer, by their ids. */
+interface WorkerCalls {
+  /** Arguments of the calls of its last answer, by their ids. */
   inputs: Map<string, Json>
   readonly tools: DelegatedToolResult[]
 }
 
 /**
- * The state of the fold. Opaque: make one with `newDelegated`, feed it with `foldDelegated`, look at it with
+ * The state of the fold. Opaque: make one with `newDelegationsFold`, feed it with `foldDelegations`, look at it with
  * `delegationsIn`.
  */
-export interface DelegatedFold {
+export interface DelegationsFold {
   readonly index: RunIndex
   readonly run: RunFold
-  readonly spoken: SpokenFold
-  readonly rows: Row[]
+  readonly spoken: TranscriptFold
+  readonly rows: DelegationRow[]
   /** The newest row by leader and label. */
-  readonly named: Map<string, Row>
-  /** What happened before there was a row, by leader and label. */
-  readonly early: Map<string, Row['hookFailures']>
-  readonly doing: Map<ActivationId, Doing>
+  readonly named: Map<string, DelegationRow>
+  /** Failed hooks from before there was a row, by leader and label. */
+  readonly early: Map<string, DelegationRow['hookFailures']>
+  readonly calls: Map<ActivationId, WorkerCalls>
 }
 
 /** The fold of no events. */
-export function newDelegated(): DelegatedFold {
+export function newDelegationsFold(): DelegationsFold {
   const index = new RunIndex()
   return {
     index,
     run: newRunFold(index),
-    spoken: newSpoken(index),
+    spoken: newTranscriptFold(index),
     rows: [],
     named: new Map(),
     early: new Map(),
-    doing: new Map(),
+    calls: new Map(),
   }
 }
 
 /** The delegations of a run, from its events in the order of their positions, beginning with the first. */
 export function delegationsOf(events: Iterable<Recorded>): readonly DelegationView[] {
-  const fold = newDelegated()
-  for (const recorded of events) foldDelegated(fold, recorded)
+  const fold = newDelegationsFold()
+  for (const recorded of events) foldDelegations(fold, recorded)
   return delegationsIn(fold)
 }
 
 /** Takes in the next event and returns what it says. An event that was taken in before changes nothing. */
-export function foldDelegated(fold: DelegatedFold, recorded: Recorded): readonly Spoken[] {
+export function foldDelegations(fold: DelegationsFold, recorded: Recorded): readonly Spoken[] {
   const change = fold.index.take(recorded)
   if (change === undefined) return []
   foldChange(fold.run, recorded, change)
   noted(fold, recorded, change.here)
-  const said = speakChange(fold.spoken, recorded, change)
+  const said = transcribeChange(fold.spoken, recorded, change)
   for (const each of said) heard(fold, each)
   return said
 }
 
 const nameOf = (leader: ActivationId, label: string): string => `${leader} ${label}`
 
-function noted(fold: DelegatedFold, { activation, event, at }: Recorded, here: IndexedActivation | undefined): void {
+function noted(fold: DelegationsFold, { activation, event, at }: Recorded, here: IndexedActivation | undefined): void {
   switch (event.type) {
     case 'activation.started':
       if (here !== undefined) begun(fold, here, event.input)
@@ -154,7 +154,7 @@ function noted(fold: DelegatedFold, { activation, event, at }: Recorded, here: I
       return
     case 'tool.called':
       if (event.callId !== undefined && event.input !== undefined)
-        doingOf(fold, activation).inputs.set(event.callId, event.input)
+        callsOf(fold, activation).inputs.set(event.callId, event.input)
       return
     default:
       return
@@ -162,7 +162,7 @@ function noted(fold: DelegatedFold, { activation, event, at }: Recorded, here: I
 }
 
 /** A worker that was begun under a label. */
-function begun(fold: DelegatedFold, worker: IndexedActivation, input: Json): void {
+function begun(fold: DelegationsFold, worker: IndexedActivation, input: Json): void {
   const { parent, delegation, agent, begunBy, startedAt, id } = worker
   if (parent === undefined || delegation === undefined) return
   const row = rowOf(fold, parent, delegation, agent, startedAt)
@@ -177,12 +177,18 @@ function begun(fold: DelegatedFold, worker: IndexedActivation, input: Json): voi
   row.activation = id
 }
 
-/** The row of this name: the newest one, unless another worker has it, or one that is still at work. */
-function rowOf(fold: DelegatedFold, leader: ActivationId, label: string | undefined, worker: string, at: number): Row {
+/** The newest row of this label; a new one if that is another worker's, or is still at work. */
+function rowOf(
+  fold: DelegationsFold,
+  leader: ActivationId,
+  label: string | undefined,
+  worker: string,
+  at: number,
+): DelegationRow {
   const known = label === undefined ? undefined : fold.named.get(nameOf(leader, label))
   if (known?.worker === worker && !fold.index.works(known.activation)) return known
   const hookFailures = label === undefined ? [] : (fold.early.get(nameOf(leader, label)) ?? [])
-  const row: Row = {
+  const row: DelegationRow = {
     leader,
     label,
     worker,
@@ -202,24 +208,28 @@ function rowOf(fold: DelegatedFold, leader: ActivationId, label: string | undefi
   return row
 }
 
-function hookFailuresOf({ named, early }: DelegatedFold, leader: ActivationId, label: string): Row['hookFailures'] {
+function hookFailuresOf(
+  { named, early }: DelegationsFold,
+  leader: ActivationId,
+  label: string,
+): DelegationRow['hookFailures'] {
   const name = nameOf(leader, label)
   const list = named.get(name)?.hookFailures ?? early.get(name) ?? []
   if (!named.has(name)) early.set(name, list)
   return list
 }
 
-function doingOf({ doing }: DelegatedFold, activation: ActivationId): Doing {
-  const known = doing.get(activation) ?? { inputs: new Map(), tools: [] }
-  doing.set(activation, known)
+function callsOf({ calls }: DelegationsFold, activation: ActivationId): WorkerCalls {
+  const known = calls.get(activation) ?? { inputs: new Map(), tools: [] }
+  calls.set(activation, known)
   return known
 }
 
-function heard(fold: DelegatedFold, said: Spoken): void {
+function heard(fold: DelegationsFold, said: Spoken): void {
   if (said.type === 'assistant')
-    doingOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
+    callsOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
   if (said.type !== 'tool' || said.callId === undefined) return
-  const { tools, inputs } = doingOf(fold, said.activation)
+  const { tools, inputs } = callsOf(fold, said.activation)
   const { tool, callId, content: result, isError = false } = said
   tools.push({ tool, callId, input: inputs.get(callId) ?? null, result, isError })
 }
@@ -228,7 +238,7 @@ function heard(fold: DelegatedFold, said: Spoken): void {
  * The rows as they are now, in the order in which they were begun or refused. They share nothing with the fold. `view`:
  * that of the same fold, if it is there already.
  */
-export function delegationsIn(fold: DelegatedFold, view?: RunView): readonly DelegationView[] {
+export function delegationsIn(fold: DelegationsFold, view?: RunView): readonly DelegationView[] {
   if (fold.rows.length === 0) return []
   view ??= viewOf(fold.run)
   const activations = new Map(view.activations.map((each) => [each.activation, each]))
@@ -254,7 +264,7 @@ export function delegationsIn(fold: DelegatedFold, view?: RunView): readonly Del
         ...present({ outcome, endedAt: at?.endedAt, usage: at?.usage }),
         ...(outcome?.status === 'completed' ? { output: outcome.output } : {}),
         startedAt,
-        tools: (row.activation === undefined ? undefined : fold.doing.get(row.activation)?.tools) ?? [],
+        tools: (row.activation === undefined ? undefined : fold.calls.get(row.activation)?.tools) ?? [],
         hookFailures,
       }
     }),

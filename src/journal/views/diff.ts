@@ -4,33 +4,33 @@
  * Owns: what counts as the same. Does not own: how a difference is shown (cli). Pure (K1). Entries are compared by
  * their place: the agent's place in its run, and the address of what it did (K4). What differs in any two runs is
  * passed over: ids, moments, what was used, what an engine noted on its own. An id is the same as another one that
- * stands in its place: where each came up first in its run. So a run is told from another one by what it did, not by
- * what it was called.
+ * stands in its place: where each came up first in its run. So two runs are compared by what they did, not by their
+ * names.
  */
 import { canonical, isObject, rootActivation, type Json, type RunId } from '../../core/index.ts'
 import { isArrival, isCommand, type JournalEvent, type Recorded } from '../events/events.ts'
 
-/** Something that is not the same in both runs. */
+/** An entry that is not the same in both runs. */
 export interface RunDifference {
-  /** Whose: the addresses from the root to the activation, joined by `>`; empty for the root. */
+  /** The addresses from the root to the activation, joined by `>`; empty for the root. */
   readonly path: string
   readonly agent: string
-  /** Of what it did; absent for its own beginning, its end, and what came in. */
+  /** The address of the operation. Absent for the beginning and the end of the activation, and for arrivals. */
   readonly address?: string
-  /** What each run has there; absent: nothing. */
+  /** The event of each run at this place. Absent: there is none. */
   readonly one?: Recorded
   readonly other?: Recorded
 }
 
-/** What two runs have in common, and what not. */
+/** The comparison of two runs. */
 export interface RunDiff {
   readonly one: RunId | undefined
   readonly other: RunId | undefined
   /** How many entries are the same. */
   readonly same: number
-  /** Where they part. Absent: they are the same as far as both go. */
+  /** The first difference. Absent: the runs are the same as far as both go. */
   readonly first?: RunDifference
-  /** Everything that is not the same, what came first first. */
+  /** All differences, in the order of the runs. */
   readonly differences: readonly RunDifference[]
 }
 
@@ -83,7 +83,7 @@ function itemsOf(events: Iterable<Recorded>): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>()
   const agents = new Map<string, string>()
   const counts = new Map<string, number>()
-  const named: Named = new Map()
+  const named: IdNames = new Map()
   for (const recorded of events) {
     const { event, run, activation } = recorded
     const root = rootActivation(run)
@@ -125,7 +125,7 @@ const passing: ReadonlySet<string> = new Set([
   'follows',
 ])
 
-function textOf(event: JournalEvent, root: string, named: Named, key: string): string {
+function textOf(event: JournalEvent, root: string, named: IdNames, key: string): string {
   const told = Object.fromEntries(Object.entries(event).filter(([name]) => !passing.has(name))) as Json
   let count = 0
   const nameOf = (id: string): string => {
@@ -141,13 +141,13 @@ function textOf(event: JournalEvent, root: string, named: Named, key: string): s
 }
 
 /** What ids are called here: after the entry in which they came up. */
-type Named = Map<string, string>
+type IdNames = Map<string, string>
 
 /** Ids as Reeve makes them: random ones, derived ones. */
 const made =
   /(?<![A-Za-z0-9])(?:run|msg|int|apr|cap|gra|ses|req|call|turn|result)_(?:[0-9a-f]{20}|[0-9a-hjkmnp-tv-z]{16})(?![A-Za-z0-9])/g
 
-/** Ids of calls, however a provider writes them: where an answer makes a call, and where somebody speaks of one. */
+/** Ids of calls, however a provider writes them: where an answer makes a call, and where an event refers to one. */
 function callIdsIn(value: Json | undefined): readonly string[] {
   if (Array.isArray(value)) return (value as readonly Json[]).flatMap(callIdsIn)
   if (!isObject(value)) return []

@@ -1,7 +1,8 @@
 /**
  * The fold: takes a run's events in, one by one, and keeps what views need (K1).
  *
- * Owns: what each event changes. Does not own: the pictures made of it (projection.ts).
+ * Owns: what each event changes. Does not own: activations and their open operations (run-index.ts), the view made of
+ * it (projection.ts).
  * K1: the same events give the same fold. K7: an activation ends once, and what it had open is closed with it. K11:
  * usage is the sum of the rows recorded where they occurred; nothing is subtracted.
  */
@@ -11,6 +12,7 @@ import {
   rootActivation,
   withoutHandoff,
   type ActivationId,
+  type Draft,
   type Json,
   type MessageId,
   type Outcome,
@@ -40,8 +42,6 @@ import {
   type RunView,
 } from './views.ts'
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
 /** @internal What the view of an activation has beyond the index. */
 export interface ActivationFold extends Draft<
   Pick<ActivationView, 'modelCalls' | 'toolCalls' | 'failedAttempts' | 'recruited' | 'shortOf' | 'outcome'>
@@ -62,7 +62,7 @@ export interface RunFold {
   readonly doubts: Map<string, DoubtView>
   readonly messages: Map<MessageId, Draft<MessageView>>
   readonly recruits: RecruitView[]
-  /** Who handed control on to whom: by the leader that recorded it and the path it went to. */
+  /** By whose choice control was handed on, by the leader that recorded it and the path that got control. */
   readonly handed: Map<string, NonNullable<ActivationView['handed']>>
   readonly teams: TeamsFold
   readonly failedAttempts: FailedAttempt[]
@@ -168,7 +168,7 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
   }
 }
 
-/** A call for which there is no room is none. */
+/** A call without room in an account is not counted. */
 function modelAsked(here: ActivationFold, { refused }: StepOpened, since: number): void {
   delete here.shortOf
   if (refused === undefined) here.modelCalls++
@@ -256,7 +256,7 @@ function foldRest(
     case 'cancel.received':
       if (!isRoot(fold, activation)) return
       fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
-      // it goes on, to its end: nobody holds it any more
+      // it goes on to its end: neither paused nor taken over any more
       fold.pause = fold.takeover = undefined
       return
     case 'activation.settled':
@@ -361,7 +361,7 @@ function foldNote(
   }
 }
 
-/** @internal Names a place to which a leader's workers handed control. */
+/** @internal The key of a path that a leader has handed control to. */
 export const handedKey = (leader: ActivationId | undefined, path: readonly string[]): string =>
   JSON.stringify([leader ?? '', ...path])
 

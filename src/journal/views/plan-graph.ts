@@ -2,7 +2,7 @@
  * The plan as a graph, as text in the Mermaid language: for pages, pull requests and notes that draw it.
  *
  * Owns: what is a node, what is an arrow, that no text of a plan can break the graph. Does not own: the view
- * (team-projection.ts), pictures in a terminal (cli). Pure.
+ * (team-projection.ts), trees in a terminal (cli). Pure.
  */
 import type { TaskStatus } from '../../core/index.ts'
 import type { TaskView, TeamView } from './team-views.ts'
@@ -20,9 +20,9 @@ const colours: Readonly<Record<TaskStatus, string>> = {
 
 /**
  * The plan of a team as a Mermaid flowchart, from left to right: a box for each task with its role and status, an arrow
- * from each task to those that depend on it, a dotted arrow with the name of the topic from whoever produces it to
- * whoever consumes it; recruits have a dashed box, and a dotted arrow from the task of whoever asked for them. `team`:
- * of `run.view()`, e.g. `view.teams[0]`.
+ * from each task to those that depend on it, a dotted arrow with the name of the topic from its producers to its
+ * consumers. Recruits have a dashed box, and a dotted arrow from the task of the requester. `team`: of `run.view()`,
+ * e.g. `view.teams[0]`.
  */
 export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, 'plan' | 'members' | 'topics'>): string {
   const nodes = new Map(tasks.map(({ task }, i) => [task, `t${i}`]))

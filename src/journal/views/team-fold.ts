@@ -1,12 +1,12 @@
 /**
  * The fold of planned teams: takes the facts of each in, and keeps what their views need (K1).
  *
- * Owns: what each fact changes. Does not own: the rest of a run (fold.ts), the pictures made of it
+ * Owns: what each fact changes. Does not own: the rest of a run (fold.ts), its views
  * (team-projection.ts).
- * Holds: K1: the same facts give the same fold. A task and a member end once; nothing leads out of an end. What has no
- * end of its own, mail above all, is kept up to a bound, so a fold grows with its plan and not with its mail.
+ * Holds: K1: the same facts give the same fold. A task and a member end once. Unbounded lists, mail above all, are kept
+ * up to a bound, so a fold grows with its plan and not with its mail.
  */
-import { present, type ActivationId, type MessageId, type TaskStatus } from '../../core/index.ts'
+import { present, type ActivationId, type Draft, type MessageId, type TaskStatus } from '../../core/index.ts'
 import type { Recorded } from '../events/events.ts'
 import type { FactEvent } from '../events/facts.ts'
 import type { MailAccepted } from '../events/mail-facts.ts'
@@ -29,16 +29,14 @@ import {
   type TeamView,
 } from './team-views.ts'
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
-/** @internal A task while it is folded: `waiting` and `awaiting_approval` are made of it in a picture. */
+/** @internal A task while it is folded: the projection derives `waiting` and `awaiting_approval`. */
 export interface TaskFold extends Draft<Omit<TaskView, 'joined' | 'waitsFor' | 'status'>> {
   readonly joined: string[]
   status: Exclude<TaskStatus, 'waiting' | 'awaiting_approval'>
 }
-/** @internal A member while it is folded: `paused` is made of it in a picture. */
+/** @internal A member while it is folded: the projection derives `paused`. */
 export type MemberFold = Draft<Omit<MemberView, 'status'>> & { status: Exclude<MemberStatus, 'paused'> }
-/** @internal Mail that is kept. Its content is that of the message that brought it. */
+/** @internal Mail that is kept. The message that brought it has its content. */
 export interface MailFold {
   readonly mail: Omit<MailAccepted, 'type' | 'op' | 'address' | 'recipients' | 'message'> & { readonly at: number }
   readonly recipients: string[]
@@ -51,12 +49,12 @@ export interface TeamFold {
   readonly rejected: Draft<TeamView['plan']['rejected'][number]>[]
   aborted: TeamView['plan']['aborted']
   readonly tasks: Map<string, TaskFold>
-  /** Those that somebody else had before. */
+  /** Tasks that another member had before. */
   readonly reassigned: Set<string>
   readonly members: Map<string, MemberFold>
   readonly wishes: Map<string, Draft<RecruitWishView>>
   readonly mail: Map<number, MailFold>
-  /** By member: what is in its inbox, unread. In the order of their numbers. */
+  /** The unread messages of each member, in the order of their numbers. */
   readonly unread: Map<string, Set<number>>
   readonly counts: { accepted: number; dropped: number; readonly refused: Draft<MailboxView['refused']> }
   readonly topics: Map<
@@ -74,13 +72,13 @@ export interface TeamFold {
   answer: TeamView['answer']
 }
 
-/** The teams of a run, and which task whose activation works on. */
+/** The teams of a run, and the task that each activation works on. */
 export interface TeamsFold {
   readonly teams: Map<ActivationId, TeamFold>
   readonly assigned: Map<ActivationId, { readonly task: string; readonly member: string; readonly recruited: boolean }>
 }
 
-/** The fold of nothing. */
+/** The fold of no facts. */
 export const newTeamsFold = (): TeamsFold => ({ teams: new Map(), assigned: new Map() })
 
 /** Takes a fact in, if it is one of a planned team. */
@@ -207,7 +205,7 @@ const takes: Takes = {
   'mail.delivered'(team, { member, seqs }) {
     for (const seq of seqs) team.unread.get(member)?.delete(seq)
   },
-  // it stays unread: nobody will read it any more
+  // it stays unread
   'mail.unread': () => {},
   'topic.published'(team, { topic, task, bytes }, at) {
     const here = topicOf(team, topic)
@@ -245,7 +243,7 @@ const notedAt = <Event extends TeamFactEvent>(
   at,
 })
 
-/** Adds to a list that has no end of its own. It may be twice as long as what is shown of it. */
+/** Adds to an unbounded list. It may be twice as long as what is shown of it. */
 function keep<Each>(list: Each[], each: Each): void {
   list.push(each)
   if (list.length >= 2 * shownAtMost) list.splice(0, list.length - shownAtMost)
@@ -259,7 +257,7 @@ function dropBelow(seqs: Iterable<number>, from: number, drop: (seq: number) => 
   }
 }
 
-/** What was removed is in the plan no more; what was replaced is what the edit says, and nobody has begun it. */
+/** Only tasks that have not begun are replaced or removed. */
 function editPlan(
   team: TeamFold,
   { added, replaced, removed, maxFailures, concurrency }: PlanEdited,
@@ -319,7 +317,7 @@ function settle(team: TeamFold, event: TaskSettled, at: number): void {
   const who = openMember(team, member)
   if (who === undefined) return
   if (failure !== undefined) who.lastError = failure
-  // tries of its steps count, too; those of others who had the task before do not
+  // attempts of its steps count, too; those of members that had the task before do not
   if (!team.reassigned.has(id)) who.attempts = Math.max(who.attempts, attempts)
   endMember(team, member, who.retirement === undefined ? memberEnds[status] : 'retired', at)
 }
@@ -348,7 +346,7 @@ function join(team: TeamFold, event: TeammateJoined, at: number): void {
   }
 }
 
-/** What a recruit is to do is what was wished for. */
+/** The work of a recruit is what was requested. */
 function describe(team: TeamFold, member: string | undefined): void {
   const task = member === undefined ? undefined : team.tasks.get(team.members.get(member)?.task ?? '')
   if (task?.recruit === undefined || task.description !== '') return
@@ -361,11 +359,11 @@ function retire(team: TeamFold, event: TeammateRetired, at: number): void {
   if (who === undefined) return
   const { member: _member, ...retirement } = notedAt(event, at)
   who.retirement = retirement
-  // between two attempts it is at its task, too
+  // between two attempts it still has its task
   if (event.mode === 'force' || who.startedAt === undefined) endMember(team, event.member, 'retired', at)
 }
 
-/** Who was admitted is never forgotten. */
+/** Forgets the oldest refused request; one that was admitted is never forgotten. */
 function forgetARefusal({ wishes }: TeamFold): void {
   for (const [request, { admitted }] of wishes)
     if (admitted === false) {

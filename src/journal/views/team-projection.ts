@@ -1,10 +1,10 @@
 /**
- * Pictures of planned teams: their views out of their fold.
+ * The projection of planned teams: their views out of their fold.
  *
- * Owns: what a task waits for now, that a pause, a human and the end of the team are seen at everybody they concern.
+ * Owns: what a task waits for now, how a pause, an open approval and the end of the team show in tasks and members.
  * Does not own: what facts change (team-fold.ts).
- * K1: a view says nothing that is not in the events before its position. Not copied here: whoever hands views out does
- * that (projection.ts).
+ * K1: a view says nothing that is not in the events before its position. Nothing is copied here: projection.ts
+ * does that.
  */
 import { isObject, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import type { MemberFold, TaskFold, TeamFold, TeamsFold } from './team-fold.ts'
@@ -19,20 +19,20 @@ import {
 } from './team-views.ts'
 import type { ActivationView } from './views.ts'
 
-/** What there is to know of a run besides its teams. */
-export interface Surroundings {
+/** What the views of teams need of the rest of the run. */
+export interface TeamViewSources {
   /** By id. */
   readonly activations: ReadonlyMap<ActivationId, ActivationView>
-  /** Those who wait for a human, or have somebody below them who does. */
+  /** The activations that wait for a human, and those above them. */
   readonly awaiting: ReadonlySet<ActivationId>
-  /** By leader: the tasks about which a human is asked. */
+  /** By leader: the tasks with an open approval. */
   readonly asked: ReadonlyMap<ActivationId, ReadonlySet<string>>
   readonly paused: boolean
   readonly bodyOf: (message: MessageId) => Json | undefined
 }
 
 /** The teams that have a plan, in the order in which they began. */
-export function teamViews({ teams }: TeamsFold, around: Surroundings): readonly TeamView[] {
+export function teamViews({ teams }: TeamsFold, around: TeamViewSources): readonly TeamView[] {
   return [...teams].flatMap(([id, team]) => {
     const leader = around.activations.get(id)
     return team.plan === undefined || leader === undefined ? [] : [teamView(team, team.plan, leader, around)]
@@ -43,7 +43,7 @@ function teamView(
   team: TeamFold,
   plan: NonNullable<TeamFold['plan']>,
   leader: ActivationView,
-  around: Surroundings,
+  around: TeamViewSources,
 ): TeamView {
   const { activation, agent, path, state, startedAt, endedAt } = leader
   const topics = topicViews(team)
@@ -83,7 +83,7 @@ function teamView(
   }
 }
 
-/** Of those that began to wait for room: who still does. */
+/** The tasks that still wait for room in the budget. */
 const waitingForRoom = ({ short }: TeamFold, tasks: readonly TaskView[]): readonly string[] =>
   short.size === 0
     ? []
@@ -91,19 +91,19 @@ const waitingForRoom = ({ short }: TeamFold, tasks: readonly TaskView[]): readon
 
 const newest = <Each>(list: readonly Each[]): readonly Each[] => list.slice(-shownAtMost)
 
-/** Tasks that were added to the plan later are before recruits, whenever those came. */
+/** Tasks of the plan stand before the work of recruits, also those that were added later. */
 const inOrder = ({ tasks }: TeamFold): readonly TaskFold[] => {
   const all = [...tasks.values()]
   return [...all.filter(({ recruit }) => recruit === undefined), ...all.filter(({ recruit }) => recruit !== undefined)]
 }
 
-/** Nobody goes on after the end of the team: whoever had not ended by then was called off with it. */
+/** A task that had not ended at the end of its team was cancelled with it. */
 function taskView(
   team: TeamFold,
   task: TaskFold,
   open: ReadonlySet<string>,
   leader: ActivationView,
-  around: Surroundings,
+  around: TeamViewSources,
 ): TaskView {
   if (task.endedAt !== undefined) return { ...task, waitsFor: [] }
   if (leader.endedAt !== undefined) return { ...task, waitsFor: [], status: 'cancelled', endedAt: leader.endedAt }
@@ -145,14 +145,14 @@ function topicViews({ tasks, topics }: TeamFold): readonly TopicView[] {
   })
 }
 
-/** Topics without an entry to which somebody may still add one. */
+/** Topics without an entry that an open task may still add to. */
 function openTopics({ tasks }: TeamFold, topics: readonly TopicView[]): ReadonlySet<string> {
   const isOpen = ({ entries, producers }: TopicView): boolean =>
     entries === 0 && producers.some((each) => tasks.get(each)?.endedAt === undefined)
   return new Set(topics.filter(isOpen).map(({ topic }) => topic))
 }
 
-function mailboxView({ mail, unread, counts }: TeamFold, bodyOf: Surroundings['bodyOf']): MailboxView {
+function mailboxView({ mail, unread, counts }: TeamFold, bodyOf: TeamViewSources['bodyOf']): MailboxView {
   const left = [...unread].filter(([, seqs]) => seqs.size > 0)
   const messages = [...mail.values()].map(({ mail: { content, ...each }, recipients, message }): MailView => {
     const unreadBy = recipients.filter((member) => unread.get(member)?.has(each.seq) === true)
@@ -166,7 +166,7 @@ function mailboxView({ mail, unread, counts }: TeamFold, bodyOf: Surroundings['b
   return { ...counts, unread: Object.fromEntries(left.map(([member, seqs]) => [member, seqs.size])), messages }
 }
 
-/** What a word to the leader wants to have sent. */
+/** The content in an operator's message to the leader. */
 function contentOf(body: Json | undefined): Json {
   const mail = isObject(body) ? body['mail'] : undefined
   return (isObject(mail) ? mail['content'] : undefined) ?? null

@@ -1,9 +1,9 @@
 /**
- * The words of a planned team's view: its plan, its members, its mailbox, as programs, terminals and the studio get
- * them.
+ * The types of a planned team's view: its plan, members, mailbox, topics and budget.
  *
- * Owns: the types, how much of what has no end is shown. Does not own: how they are made (team-fold.ts,
- * team-projection.ts), how they are drawn (plan-graph.ts, cli).
+ * Owns: the types, how much of an unbounded list is shown. Does not own: how views are made (team-fold.ts,
+ * team-projection.ts) and drawn (plan-graph.ts, cli).
+ * All times are milliseconds since 1970.
  */
 import type { MailRefused } from '../events/mail-facts.ts'
 import type { ActivationId, Failure, Json, Outcome, TaskStatus, Usage } from '../../core/index.ts'
@@ -24,54 +24,58 @@ import type {
   TeamStrategy,
 } from '../events/team-facts.ts'
 
-/** A fact as a view has it: without its place in a log, with its time in milliseconds since 1970. */
+/** A fact in a view: without its place in a log, with its time in milliseconds since 1970. */
 export type Noted<Event> = Omit<Event, 'type' | 'op' | 'address'> & { readonly at: number }
 
-/** Where a member of a team is. `paused`: it works, and its run is paused. The last five are ends. */
+/** The state of a member. `paused`: it works, and its run is paused. The last five are final. */
 export type MemberStatus =
   'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'retired' | 'cancelled' | 'skipped'
 
-/** A task of a plan, or what a recruit does. */
+/** A task of a plan, or the work of a recruit. */
 export interface TaskView {
   readonly task: string
   readonly description: string
-  /** Who has it, or had it last. */
+  /** The member that has it, or had it last. */
   readonly member: string
   readonly role: string
   /**
-   * `waiting`: for what `waitsFor` names. `awaiting_approval`: a human is asked about it, or whoever does it waits for
-   * one.
+   * `waiting`: for what `waitsFor` names. `awaiting_approval`: it waits for an approver, or its worker waits for a
+   * human.
    */
   readonly status: TaskStatus
   /** Tasks of the plan that come before it. */
   readonly dependencies: readonly string[]
-  /** Recruits that joined one of those before this task began, so it waits for them, too. */
+  /** Recruits that joined one of its dependencies before it began: it waits for them, too. */
   readonly joined: readonly string[]
+  /** Topics that it adds to, and topics that it needs. */
   readonly produces: readonly string[]
   readonly consumes: readonly string[]
+  /** Its failure ends the plan. */
   readonly critical: boolean
-  /** What it does with the world, and how bad it is if it should not have been done; as gates look at it. */
+  /** The action it takes outside and its risk, as approval rules name them. */
   readonly action?: string
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
-  /** Whoever decides may say no to it, and the plan goes on. */
+  /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
-  /** It is asked about before it begins, in every mode. Absent in plans from before that was recorded. */
+  /** An approver is asked before it begins, in every mode. Absent in journals older than this field. */
   readonly requiresApproval?: true
-  /** A human sees its result before it counts. */
+  /** A human reviews its result before it counts. */
   readonly review?: true
-  /** How closely humans look at it, where it says so itself. */
+  /** Its own oversight mode. Absent: that of the team. */
   readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
-  /** The tasks and topics that are to come before it may begin. */
+  /** The tasks and topics it waits for. */
   readonly waitsFor: readonly string[]
-  /** What it had to do without. */
+  /** The inputs that were missing when it began. */
   readonly missing: readonly string[]
-  /** Tries so far. */
+  /** Attempts so far. */
   readonly attempts: number
-  /** Of its last try that failed. */
+  /** Of its last failed attempt. */
   readonly failure?: Failure
   /** Why it was skipped or cancelled. */
   readonly reason?: string
-  /** A human did it: under which name, `operator` if nobody said; and what they gave, if nobody had begun it. */
+  /**
+   * The human who completed it (`operator` if no name was given), and the result they gave if no member had begun it.
+   */
   readonly by?: string
   readonly output?: Json
   /** Of all its attempts, once it has ended. */
@@ -81,65 +85,65 @@ export interface TaskView {
   readonly endedAt?: number
   /** Of its last attempt. */
   readonly activation?: ActivationId
-  /** Present where a recruit does it: who asked, whose task that helps, who waits for it. */
+  /** Present where a recruit does it: the requester, the task that it helps, and what waits for it. */
   readonly recruit?: { readonly by: string; readonly parent?: string; readonly join: 'parent' | 'run' | 'none' }
 }
 
-/** A plan and where it is. */
+/** A plan and its progress. */
 export interface PlanView {
   readonly route: TeamRoute
-  /** Why it goes this way, one sentence each. */
+  /** Why this route was chosen, one sentence each. */
   readonly reasons: readonly string[]
   readonly strategy: TeamStrategy
   readonly concurrency: number
   readonly complexity: number
-  /** At so many failed tasks of the plan it is given up. */
+  /** The plan is given up when so many of its tasks have failed. */
   readonly maxFailures: number
   /** How many tasks of the plan have failed; recruits do not count. */
   readonly failed: number
   readonly warnings: readonly string[]
-  /** It is a makeshift: nobody could make a plan, and this is why. */
+  /** It is the fallback plan; this is why planning failed. */
   readonly fallback?: Failure
   /** The plans that were refused before it. */
   readonly rejected: readonly Noted<PlanRejected>[]
   /** It was given up. */
   readonly aborted?: Noted<PlanAborted>
-  /** In the order of the plan, then those of recruits in the order in which they came. */
+  /** In the order of the plan, then the work of recruits in the order in which they joined. */
   readonly tasks: readonly TaskView[]
 }
 
-/** Somebody who is or was on a team. */
+/** A member, or former member, of a team. */
 export interface MemberView {
   readonly member: string
   readonly role: string
-  /** The registered role that stands in for one that nobody knows. */
+  /** The registered role used in place of an unknown one. */
   readonly resolved?: string
   readonly status: MemberStatus
   readonly task: string
   readonly recruited: boolean
-  /** Of recruits: who asked for them: a member, `lead`, or whoever said so from outside. */
+  /** Of a recruit: the requester, which is a member, `lead`, or an operator's name. */
   readonly requestedBy?: string
   readonly joinedAt: number
   readonly startedAt?: number
   readonly endedAt?: number
   readonly attempts: number
   readonly lastError?: Failure
-  /** Somebody has let it go. */
+  /** How it was retired. Absent: it was not. */
   readonly retirement?: Noted<Omit<TeammateRetired, 'member'>>
 }
 
-/** Mail as everybody outside sees it. */
+/** A message in a team's mailbox. */
 export interface MailView {
   readonly seq: number
   /** A member, `lead`, or `operator`. */
   readonly from: string
-  /** Of an operator: who it is, as they say. */
+  /** Of an operator: their name, as given. */
   readonly by?: string
   /** A member, `role:<name>` or `*`. */
   readonly to: string
-  /** Whose inboxes it went to. */
+  /** The members whose inboxes it went to. */
   readonly recipients: readonly string[]
-  /** Whose inboxes it is still in, unread. */
+  /** The members who have not read it. */
   readonly unread: readonly string[]
   readonly content: Json
   readonly kind?: string
@@ -149,24 +153,24 @@ export interface MailView {
 
 /** The mail of a team. */
 export interface MailboxView {
-  /** How many messages were taken. */
+  /** How many messages were accepted. */
   readonly accepted: number
-  /** How many of them were given up because there were too many. */
+  /** How many of them were dropped because a bound was reached. */
   readonly dropped: number
-  /** How many were not taken, by reason. */
+  /** How many were refused, by reason. */
   readonly refused: Readonly<Partial<Record<MailRefused['reason'], number>>>
-  /** How many are in each inbox, unread; no inbox is empty here. */
+  /** The number of unread messages by member. Empty inboxes are left out. */
   readonly unread: Readonly<Record<string, number>>
-  /** The newest of what is kept, oldest first: at most `shownAtMost`. */
+  /** The newest messages, oldest first: at most `shownAtMost`. */
   readonly messages: readonly MailView[]
 }
 
-/** A topic, who adds to it, who needs it. */
+/** A topic, the tasks that add to it, and the tasks that need it. */
 export interface TopicView {
   readonly topic: string
   readonly producers: readonly string[]
   readonly consumers: readonly string[]
-  /** How many entries it has, and how many bytes they are as JSON. */
+  /** The number of entries, and their size as JSON in bytes. */
   readonly entries: number
   readonly bytes: number
   /** Tasks that have added to it. */
@@ -175,7 +179,7 @@ export interface TopicView {
   readonly lastAt?: number
 }
 
-/** A wish that somebody join. Undecided while `admitted` is absent. */
+/** A request for a new member. It is undecided while `admitted` is absent. */
 export interface RecruitWishView {
   readonly request: string
   readonly role: string
@@ -185,24 +189,24 @@ export interface RecruitWishView {
   readonly at: number
   readonly admitted?: boolean
   readonly member?: string
-  /** The member was there already, doing just that. */
+  /** The member was on the team already, with this work. */
   readonly duplicate?: true
   readonly reason?: StaffRefusal
   readonly message?: string
 }
 
-/** What there is to be spent, and where it has gone. */
+/** The budget of a team and its use. */
 export interface BudgetView {
-  /** What a human has added is in it. Empty: there is no budget. */
+  /** Includes what a human has added. Empty: there is no budget. */
   readonly limits: BudgetSet['limits']
   readonly mode?: BudgetSet['mode']
-  /** As it was observed, by tasks and recruits, whatever became of them. */
+  /** Observed usage of tasks and recruits, whatever their end. */
   readonly spent: BudgetMoved['spent']
-  /** Set aside for those at work. */
+  /** Reserved for tasks at work. */
   readonly reserved: BudgetMoved['reserved']
-  /** Tasks that wait until others have used less than was set aside for them. */
+  /** Tasks that wait until others have used less than was reserved for them. */
   readonly waiting: readonly string[]
-  /** Calls of which nobody knows what they used: they count at the estimate. */
+  /** Calls of unknown usage: they count at the estimate. */
   readonly unknown: number
   readonly crossed: readonly Noted<BudgetCrossed>[]
   readonly warned: readonly Noted<BudgetWarned>[]
@@ -218,23 +222,23 @@ export interface TeamView {
   readonly startedAt: number
   readonly endedAt?: number
   readonly plan: PlanView
-  /** Tasks of the plan that succeeded, of all it has. Recruits do not count. */
+  /** How many tasks of the plan succeeded, and how many it has. Recruits do not count. */
   readonly coverage: { readonly succeeded: number; readonly planned: number }
   /** In the order in which they joined. */
   readonly members: readonly MemberView[]
-  /** Wishes for members: at most `shownAtMost`, the oldest that were refused go first. */
+  /** Requests for members: at most `shownAtMost`; the oldest refused ones are left out first. */
   readonly recruiting: readonly RecruitWishView[]
   readonly mailbox: MailboxView
   readonly topics: readonly TopicView[]
   readonly budget: BudgetView
   readonly advice?: Noted<StrategyAdvised>
-  /** When the memory could not be asked, or told. */
+  /** Failures to read or write the memory. */
   readonly memory: readonly Noted<MemoryUnavailable>[]
-  /** Who waited for each other, or went round without getting anywhere: at most `shownAtMost`, the newest. */
+  /** Deadlocks and mail loops: the newest, at most `shownAtMost`. */
   readonly waits: readonly Noted<DeadlockFound>[]
   /** What the answer was made of. */
   readonly answer?: Noted<ResultsSynthesised>
 }
 
-/** Of lists that have no end of their own, a view shows so many. */
+/** How many entries of an unbounded list a view shows. */
 export const shownAtMost = 1_000

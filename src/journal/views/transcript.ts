@@ -1,21 +1,21 @@
 /**
- * What the agents said: a run's events as messages, in the order of the feed (spec collaboration 1.2).
+ * The transcript: a run's events as messages, in the order of the feed (spec collaboration 1.2).
  *
- * Owns: which events are somebody's words, whose they are, what a message holds. Does not own: what a model was shown
- * of them (../edge), following a run (../runtime), what is said while it is being said: only what is recorded is here,
- * so an attempt that failed never is.
- * K1: the same events give the same messages, and what an event gives depends on those before it alone, so whoever
- * takes them one by one has what whoever waits for the end has. What a middleware may still change is said when it has
- * had its word, as it holds then: a text that it takes out is nobody's to read.
+ * Owns: which events are messages, who says them, what a message holds. Does not own: what a model is shown of them
+ * (../edge), following a run (../runtime), live text (../runtime/feed). Only what is recorded is here, so a failed
+ * attempt never is.
+ * K1: the same events give the same messages. What an event gives depends only on the events before it, so a reader
+ * that follows a run gets what a later reader gets. A message that a middleware may still change is said after the
+ * middleware has run, as it is then.
  *
- * How an agent ends is its last word only if it has not been heard yet: - an output is said, unless it is null, empty,
- * what the agent said last, or the result of a call of its last turn. So what a middleware, a human in review, or a
- * completion by hand
- *    has put in its place is heard, and an output that is forwarded is said once more, by the one whose answer it is;
- *  - a workflow, which only passes on what those ended with to whom it gave control (the end of one; or a list or
- * record of their outputs), says nothing: they have said it; - whoever fails, or ends otherwise, exactly as a worker
- * did that answers to no call, has nothing to add to it; - a tool that is an activation of its own says nothing at its
- * end: the result of the call is what it said.
+ * The end of an agent is a message only if nothing has said it before:
+ *
+ * - An output is said unless it is null, empty, the agent's last text, or the result of a call of its last turn. So an
+ *   output from a middleware, a review or a completion by hand is said; an output that is forwarded is said again.
+ * - A workflow says nothing if it only passes on the ends of those it gave control to: one end, or a list or record of
+ *   their outputs.
+ * - An agent that fails, or ends otherwise, exactly as such a worker did says nothing.
+ * - A tool that is an activation of its own says nothing: the result of the call has said it.
  */
 import {
   asText,
@@ -42,9 +42,10 @@ import {
 } from '../../core/index.ts'
 import type { Changeable, JournalEvent, Recorded, StepSettled, WorkerSettled } from '../events/events.ts'
 import type { AgentTransferred } from '../events/facts.ts'
+import { isInAnswerHook, isInCall } from '../turn-scopes.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './run-index.ts'
 
-/** What becomes of control. */
+/** What an agent does with control. */
 export type SpokenAction =
   | { readonly type: 'transfer'; readonly to: string; readonly task?: string }
   | { readonly type: 'exit'; readonly scope: 'run' | 'supervisor' }
@@ -53,29 +54,28 @@ export type SpokenAction =
   /** The loop ends because `from` asked for it. `iteration` counts from 0. */
   | { readonly type: 'loop-broken'; readonly from: string; readonly iteration: number }
 
-/** Who said it, and where in the feed. */
-interface Speaking {
+/** The place of a message: its agent, and its position in the feed. */
+interface SpokenAt {
   /** Of the event that it was made of. A transfer that no model asked for is two messages of one position. */
   readonly position: number
   /** Milliseconds since 1970. */
   readonly at: number
   /**
-   * Of a transfer: who recorded it, which is whoever leads those between whom control moves; the fact does not say in
-   * which activation control was.
+   * Of a transfer: the leader that recorded it. The fact does not name the activation that had control.
    */
   readonly activation: ActivationId
   readonly agent: string
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
   /**
-   * It was said by somebody to whom control was not handed: a worker under delegation, also of code, a member of a
-   * planned team, an agent that is called as a tool, or somebody below one.
+   * Control was not handed to its agent: a worker under delegation (also of code), a member of a planned team, an agent
+   * called as a tool, or a worker below one of them.
    */
   readonly inner?: true
 }
 
-type Words =
-  /** An answer of a model, or what code says. */
+type SpokenContent =
+  /** An answer of a model, or a text of code. */
   | {
       readonly type: 'assistant'
       readonly text: string
@@ -99,9 +99,9 @@ type Words =
       readonly action?: Extract<SpokenAction, { type: 'transfer' }>
     }
   | { readonly type: 'action'; readonly action: SpokenAction; readonly callId?: string }
-  /** A question to the outside; `id` is what an answer names. */
+  /** A question to a human. An answer names its `id`. */
   | { readonly type: 'interrupt'; readonly id: string; readonly question: Json }
-  /** A yes/no question to the outside about one call; `id` is what a decision names. */
+  /** A question to a human whether one call may run. A decision names its `id`. */
   | {
       readonly type: 'approval'
       readonly id: string
@@ -115,70 +115,73 @@ type Words =
   /** The agent neither completed nor failed. */
   | { readonly type: 'ended'; readonly outcome: Exclude<Outcome, { status: 'completed' | 'failed' }> }
 
-/** One thing that an agent said or did, as others are told of it. */
-export type Spoken = Speaking & Words
+/** One message of an agent: what it said or did. */
+export type Spoken = SpokenAt & SpokenContent
 
-interface Speaker {
+interface SpeakerState {
   readonly indexed: IndexedActivation
   readonly inner: boolean
   /** Undefined once it has ended. */
-  work: Work | undefined
+  work: SpeakerWork | undefined
 }
 
-/** What must be known of an agent at work until it ends. */
-interface Work {
+/** The state of an agent at work. */
+interface SpeakerWork {
   /** Of workers that answer a call: the name of the call, by the address of the worker. */
   readonly called: Map<string, string>
   /** Names of the calls of its last answer, by their ids. */
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
   readonly answered: Set<string>
-  /** Digests of the ends of those to whom it gave control. */
+  /** Digests of the ends of the workers that it gave control to. */
   readonly ends: Set<string>
   forwards: boolean
   last: string | undefined
   /** Results of the calls of its last answer. */
   results: readonly Json[]
-  /** What middlewares may still change of the turn under way, and where that turn is. */
+  /** What middlewares may still change of the turn under way, and what the addresses of that turn begin with. */
   changeable: readonly Changeable[]
   turn: string
-  /** What is said once they had their word. */
-  held: Words[]
+  /** Messages that are said after the middlewares have run. */
+  held: SpokenContent[]
 }
 
-/** The state of the fold. Opaque: make one with `newSpoken`, feed it with `speak`. */
-export interface SpokenFold {
+/** The state of the fold. Opaque: make one with `newTranscriptFold`, feed it with `transcribe`. */
+export interface TranscriptFold {
   readonly index: RunIndex
-  readonly speakers: Map<ActivationId, Speaker>
+  readonly speakers: Map<ActivationId, SpeakerState>
   /** Calls that have a result of their own and hand control on as well. */
   readonly handing: Set<string>
 }
 
 /** The fold of no events, over an index of the same events. */
-export const newSpoken = (index = new RunIndex()): SpokenFold => ({ index, speakers: new Map(), handing: new Set() })
+export const newTranscriptFold = (index = new RunIndex()): TranscriptFold => ({
+  index,
+  speakers: new Map(),
+  handing: new Set(),
+})
 
 /** What was said in a run, from its events in the order of their positions, beginning with the first. */
 export function spokenOf(events: Iterable<Recorded>): readonly Spoken[] {
-  const fold = newSpoken()
+  const fold = newTranscriptFold()
   const all: Spoken[] = []
-  for (const recorded of events) all.push(...speak(fold, recorded))
+  for (const recorded of events) all.push(...transcribe(fold, recorded))
   return all
 }
 
 const silence: readonly Spoken[] = []
 
 /**
- * Takes one more event in and returns what it says. Events already taken in (by position) change nothing and say
- * nothing.
+ * Takes in the next event and returns what it says. An event that was taken in before changes nothing and says nothing.
  */
-export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
+export function transcribe(fold: TranscriptFold, recorded: Recorded): readonly Spoken[] {
   const change = fold.index.take(recorded)
-  return change === undefined ? silence : speakChange(fold, recorded, change)
+  return change === undefined ? silence : transcribeChange(fold, recorded, change)
 }
 
 /** What an event says that the index has taken in. */
-export function speakChange(
-  fold: SpokenFold,
+export function transcribeChange(
+  fold: TranscriptFold,
   recorded: Recorded,
   { here: indexed, closed }: IndexChange,
 ): readonly Spoken[] {
@@ -212,8 +215,8 @@ export function speakChange(
   return [...before, ...(words === undefined ? [] : [words])].map((each) => by(placeOf(speaker), recorded, each))
 }
 
-/** What was held and is said now: no middleware can change it any more. */
-function released(work: Work, event: JournalEvent): readonly Words[] {
+/** Held messages that are said now: no middleware can change them any more. */
+function released(work: SpeakerWork, event: JournalEvent): readonly SpokenContent[] {
   if (work.held.length === 0) return work.held
   const outcome = event.type === 'activation.settled' ? event.outcome : undefined
   const stays = outcome === undefined ? heldBy(work, event) : isReplaced(work, outcome)
@@ -224,13 +227,13 @@ function released(work: Work, event: JournalEvent): readonly Words[] {
 }
 
 /**
- * What stays held at this event: everything while a turn's answer is looked at, results while its calls go on, and what
- * may be the last answer of its agent until there is another turn.
+ * What stays held at this event: everything while a middleware may change the answer, results while the calls go on,
+ * and what may be the agent's last answer until there is another turn.
  */
-function heldBy({ changeable, turn }: Work, event: JournalEvent): (words: Words) => boolean {
+function heldBy({ changeable, turn }: SpeakerWork, event: JournalEvent): (words: SpokenContent) => boolean {
   const address = 'address' in event ? event.address : undefined
-  if (address === undefined || address.startsWith(`${turn}afterModel:`)) return () => true
-  const isCalling = address.startsWith(`${turn}call`)
+  if (address === undefined || isInAnswerHook(address, turn)) return () => true
+  const isCalling = isInCall(address, turn)
   const isNext = event.type === 'model.requested' && event.purpose === undefined
   return (words) =>
     words.type === 'tool'
@@ -239,20 +242,20 @@ function heldBy({ changeable, turn }: Work, event: JournalEvent): (words: Words)
 }
 
 /** An answer that calls for nothing. */
-const isLast = (words: Words): boolean => words.type === 'assistant' && words.calls === undefined
+const isLast = (words: SpokenContent): boolean => words.type === 'assistant' && words.calls === undefined
 
 /** Of what is held when its agent ends: an answer in whose place a middleware has left another one. */
 const isReplaced =
-  ({ changeable }: Work, outcome: Outcome) =>
-  (words: Words): boolean =>
+  ({ changeable }: SpeakerWork, outcome: Outcome) =>
+  (words: SpokenContent): boolean =>
     words.type === 'assistant' &&
     isLast(words) &&
     changeable.includes('end') &&
     outcome.status === 'completed' &&
     !saysValue(words.text, outcome.output)
 
-/** Puts what a middleware has changed in the place of what is held. */
-function changed(work: Work, data: Json): void {
+/** Replaces held messages by what a middleware has made of them. */
+function changed(work: SpeakerWork, data: Json): void {
   const { held } = work
   if (!isObject(data)) return
   const { hook, text, callId, content } = data
@@ -271,7 +274,7 @@ function changed(work: Work, data: Json): void {
   }
 }
 
-function speakerOf({ speakers }: SpokenFold, indexed: IndexedActivation): Speaker {
+function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation): SpeakerState {
   const { parent, begunBy, isHandedControl } = indexed
   const leader = parent === undefined ? undefined : speakers.get(parent)
   const holds = parent === undefined || isHandedControl
@@ -294,15 +297,19 @@ function speakerOf({ speakers }: SpokenFold, indexed: IndexedActivation): Speake
 }
 
 /** Who speaks, and where in the run. */
-type SpeakerPlace = Pick<Speaking, 'agent' | 'path'> & { readonly inner: boolean }
+type SpeakerPlace = Pick<SpokenAt, 'agent' | 'path'> & { readonly inner: boolean }
 
-const placeOf = ({ indexed: { agent, path }, inner }: Speaker): SpeakerPlace => ({ agent, path, inner })
+const placeOf = ({ indexed: { agent, path }, inner }: SpeakerState): SpeakerPlace => ({ agent, path, inner })
 
-function by({ agent, path, inner }: SpeakerPlace, { position, at, activation }: Recorded, words: Words): Spoken {
+function by(
+  { agent, path, inner }: SpeakerPlace,
+  { position, at, activation }: Recorded,
+  words: SpokenContent,
+): Spoken {
   return { position, at, activation, agent, path, ...(inner ? { inner } : {}), ...words }
 }
 
-function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefined {
+function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenContent | undefined {
   switch (event.type) {
     case 'model.requested':
       if (event.purpose !== undefined) return undefined
@@ -336,8 +343,8 @@ function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefi
   }
 }
 
-/** What is meant for those around it: actions, and questions to the outside. */
-function asked(event: JournalEvent): Words | undefined {
+/** Actions, and questions to humans. */
+function asked(event: JournalEvent): SpokenContent | undefined {
   switch (event.type) {
     case 'exit.requested':
       return { type: 'action', action: { type: 'exit', scope: event.scope }, ...idOf(event) }
@@ -366,12 +373,12 @@ const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: str
 
 /** What the end of an operation says: an answer, or the result of a call. */
 function endOf(
-  { index }: SpokenFold,
+  { index }: TranscriptFold,
   { id }: IndexedActivation,
-  work: Work,
+  work: SpeakerWork,
   { address, outcome }: StepSettled | WorkerSettled,
   opened: IndexedOperation['event'] | undefined,
-): Words | undefined {
+): SpokenContent | undefined {
   switch (opened?.type) {
     case 'model.requested':
       return opened.purpose === undefined && outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
@@ -392,7 +399,12 @@ function endOf(
   }
 }
 
-function endOfCall(work: Work, tool: string, call: { readonly callId?: string }, outcome: Outcome): Words | undefined {
+function endOfCall(
+  work: SpeakerWork,
+  tool: string,
+  call: { readonly callId?: string },
+  outcome: Outcome,
+): SpokenContent | undefined {
   if (outcome.status === 'completed') return resultOf(work, tool, call, outcome.output)
   const told = describeOutcome(outcome)
   return outcome.status === 'bailed'
@@ -401,7 +413,7 @@ function endOfCall(work: Work, tool: string, call: { readonly callId?: string },
 }
 
 /** A model's answer as its step has recorded it. */
-function answerOf(work: Work, answer: Json): Words | undefined {
+function answerOf(work: SpeakerWork, answer: Json): SpokenContent | undefined {
   if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined
   const calls = listOf<ToolCall>(answer['calls'])
   const files = listOf<FilePart>(answer['files'])
@@ -420,34 +432,34 @@ function answerOf(work: Work, answer: Json): Words | undefined {
   return isHeld ? held(work, words) : words
 }
 
-function held(work: Work, words: Words): undefined {
+function held(work: SpeakerWork, words: SpokenContent): undefined {
   work.held = [...work.held, words]
   return undefined
 }
 
 const listOf = <T>(value: Json | undefined): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [])
 
-function said(work: Work, text: string): Extract<Words, { type: 'assistant' }> {
+function said(work: SpeakerWork, text: string): Extract<SpokenContent, { type: 'assistant' }> {
   work.last = text
   return { type: 'assistant', text }
 }
 
 function resultOf(
-  work: Work,
+  work: SpeakerWork,
   tool: string,
   call: { readonly callId?: string },
   content: Json,
   isError?: true,
-): Words | undefined {
+): SpokenContent | undefined {
   if (call.callId !== undefined) work.answered.add(call.callId)
   const words = { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) } as const
-  // what an answer called for is told in the order of its messages
+  // results follow their answer
   if (work.changeable.includes('results') || work.held.length > 0) return held(work, words)
   work.results = [...work.results, content]
   return words
 }
 
-function lastWords(work: Work, outcome: Outcome): Words | undefined {
+function lastWords(work: SpeakerWork, outcome: Outcome): SpokenContent | undefined {
   if (isPassedOn(work, outcome)) return undefined
   if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
   if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutHandoff(outcome) as typeof outcome }
@@ -458,10 +470,10 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
 }
 
 /**
- * Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to
- * those who come after it, or as the result of a call.
+ * Whether this output was said already: as the last text of its agent, in its own words or in those it leaves to later
+ * agents, or as the result of a call.
  */
-function isHeard({ last, results, forwards }: Work, output: Json, { said }: HandoffRecord): boolean {
+function isHeard({ last, results, forwards }: SpeakerWork, output: Json, { said }: HandoffRecord): boolean {
   if (last !== undefined && saysValue(last, output)) return true
   if (forwards) return false
   const answer = said.findLast((entry) => entry.answer === true)?.message
@@ -472,10 +484,10 @@ function isHeard({ last, results, forwards }: Work, output: Json, { said }: Hand
 }
 
 /**
- * Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an
- * empty list.
+ * Whether this is the end of one of its workers, or made of their outputs and nothing else. Without workers: an empty
+ * list.
  */
-function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
+function isPassedOn({ ends }: SpeakerWork, outcome: Outcome): boolean {
   if (ends.size === 0)
     return outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.length === 0
   if (ends.has(digestOf(outcome))) return true
@@ -485,8 +497,8 @@ function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
 }
 
 /**
- * A failure that is passed on may say more of itself than before, such as where it was; an output is the same whoever
- * gave it, and whatever came of the plan behind it.
+ * A failure that is passed on may have more details than before, such as its place. Two outputs are the same whichever
+ * agent gave them, and whatever the results of a plan behind them.
  */
 function digestOf(outcome: Outcome): string {
   if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
@@ -496,13 +508,13 @@ function digestOf(outcome: Outcome): string {
 }
 
 /**
- * A model that called for a transfer has said so itself, and only the result is missing; if the call has a result of
- * its own, only the action is. For code and rules the pair of messages is made here.
+ * A model that called for a transfer has said so itself: only the result is missing, or only the action if the call has
+ * a result of its own. For code and rules the call and its result are made here.
  */
 function handedOver(
-  fold: SpokenFold,
+  fold: TranscriptFold,
   recorded: Recorded,
-  { inner }: Speaker,
+  { inner }: SpeakerState,
   event: AgentTransferred,
 ): readonly Spoken[] {
   const { from, path, to, by: whose, callId, task } = event
@@ -517,15 +529,15 @@ function handedOver(
 }
 
 function rememberHanding(
-  { handing }: SpokenFold,
+  { handing }: TranscriptFold,
   { path }: IndexedActivation,
-  { answered }: Work,
+  { answered }: SpeakerWork,
   callId: string | undefined,
 ): void {
   if (callId !== undefined && answered.has(callId)) handing.add(handingKey(callId, path))
 }
 
-/** The first turn of a router's lead is the router's own activation: it records its own transfer. */
+/** The first turn of a router's lead runs in the router's activation, which records its own transfer. */
 const isOwn = ({ path }: IndexedActivation, event: AgentTransferred): boolean =>
   path.length === event.path.length && path.every((name, i) => name === event.path[i])
 

@@ -1,7 +1,8 @@
 /**
- * The words of a run's view: plain data, as programs, terminals and the studio get it.
+ * The types of a run's view: plain data, as programs, terminals and the studio get it.
  *
- * Owns: the types. Does not own: how they are made (fold.ts, projection.ts), how they are shown (cli, studio).
+ * Owns: the types. Does not own: how views are made (fold.ts, projection.ts) and shown (cli, studio).
+ * All times are milliseconds since 1970.
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, RunId, Usage } from '../../core/index.ts'
 import type { ApprovalRequested, Caller } from '../events/events.ts'
@@ -12,16 +13,16 @@ import type { TeamView } from './team-views.ts'
 export interface OpenOperation {
   readonly kind: 'model' | 'tool' | 'step' | 'approval' | 'interrupt' | 'timer' | 'worker'
   readonly address: string
-  /** The model, the tool, the worker's agent; for the others the address. */
+  /** The model, the tool, the worker's agent, the id of an interrupt; for the others the address. */
   readonly name: string
   readonly since: number
-  /** For an effect: how many of its tries have failed. */
+  /** For an effect: how many of its attempts have failed. */
   readonly failedAttempts: number
-  /** For an effect: nobody knows whether it happened, and somebody must say. */
+  /** For an effect: it may have happened, and an operator must say (`run.control.settleDoubt`). */
   readonly inDoubt: boolean
 }
 
-/** One agent at work once. */
+/** An activation: one agent at work once. */
 export interface ActivationView {
   readonly activation: ActivationId
   readonly agent: string
@@ -29,18 +30,20 @@ export interface ActivationView {
   readonly parent?: ActivationId
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
+  /** `waiting`: everything in it waits for an answer, a decision or an operator. */
   readonly state: 'running' | 'waiting' | Outcome['status']
   readonly startedAt: number
   readonly endedAt?: number
   readonly outcome?: Outcome
+  /** In the order in which they began. Empty once it has ended. */
   readonly open: readonly OpenOperation[]
   /** Usage of this activation and everything below it. */
   readonly usage: Usage
   readonly modelCalls: number
   readonly toolCalls: number
   /**
-   * Its model call waits: it has room in this limit, of this activation, only once calls that are under way have used
-   * less than was set aside for them.
+   * Its model call waits for room in this limit of this activation: there is room once calls under way have used less
+   * than was reserved for them.
    */
   readonly shortOf?: {
     readonly limit: 'tokens' | 'usd'
@@ -48,32 +51,32 @@ export interface ActivationView {
     readonly activation: ActivationId
     readonly since: number
   }
-  /** Tries of effects that failed and were made again. */
+  /** Attempts of effects that failed and were followed by another. */
   readonly failedAttempts: number
-  /** Joined while the run went on. */
+  /** It joined while the run went on. */
   readonly recruited: boolean
   /**
    * It is placed apart, as a run of its own, whose id is this activation's without `act_`. Where its own events were
-   * not folded, only what its leader knows of it is here.
+   * not read, only what its leader's events say is here.
    */
   readonly apart?: true
-  /** Control was handed to it, and by whose choice; absent where it was started in another way. */
+  /** Control was handed to it, by the choice of a model, of code or of a rule. Absent where it was given work. */
   readonly handed?: 'model' | 'code' | 'rule'
-  /** Of a member of a planned team: who it is there, and which task it works on. */
+  /** Of a member of a planned team: its name there, and the task it works on. */
   readonly member?: string
   readonly task?: string
 }
 
-/** What a yes/no question asks for, without its place in a log. */
+/** What an approval asks for, without its place in a log. */
 export type ApprovalAsked = Omit<ApprovalRequested, 'type' | 'op' | 'address' | 'until' | 'grantable'>
 
-/** What this question asks for. Shares its values with it. */
+/** What this event asks for. Shares its values with it. */
 export function approvalAsked(event: ApprovalRequested): ApprovalAsked {
   const { type: _type, op: _op, address: _address, until: _until, grantable: _grantable, ...asked } = event
   return asked
 }
 
-/** A yes/no question to the outside. `resolution` is absent while it is open. */
+/** An approval: a yes/no question to a human. `resolution` is absent while it is open. */
 export interface ApprovalView extends ApprovalAsked {
   readonly activation: ActivationId
   readonly address: string
@@ -84,12 +87,12 @@ export interface ApprovalView extends ApprovalAsked {
   readonly resolution?: ApprovalResolved['resolution']
   readonly approver?: string
   readonly comment?: string
-  /** Of a yes: the id of what it is good for. `tool.called` names it. */
+  /** Of a yes: the id of the capability it gives. `tool.called` names it. */
   readonly capability?: string
   readonly resolvedAt?: number
 }
 
-/** A request for a value from the outside. `outcome` is absent while it is open. */
+/** An interrupt: a question to a human for a value. `outcome` is absent while it is open. */
 export interface InterruptView {
   readonly id: string
   readonly activation: ActivationId
@@ -114,7 +117,7 @@ export interface MessageView {
   readonly body?: Json
 }
 
-/** A specialist that joined. */
+/** A specialist that joined a supervisor's team. */
 export interface RecruitView {
   readonly worker: string
   readonly reason: string
@@ -122,7 +125,7 @@ export interface RecruitView {
   readonly at: number
 }
 
-/** A try of an effect that failed. */
+/** An attempt of an effect that failed. */
 export interface FailedAttempt {
   readonly activation: ActivationId
   readonly address: string
@@ -132,22 +135,22 @@ export interface FailedAttempt {
   readonly at: number
 }
 
-/** An effect in doubt or a diverged address that somebody must settle. */
+/** An effect in doubt or a diverged address that an operator must settle. */
 export interface DoubtView {
   readonly kind: 'in-doubt' | 'diverged'
   readonly activation: ActivationId
   readonly address: string
   readonly since: number
   readonly unclaimed: readonly string[]
-  /** The run in which it happened, or may have: the one that this run was forked from. */
+  /** The run in which it happened, or may have happened: the origin of this fork. */
   readonly doneIn?: RunId
-  /** The activation that made it, or may have: an earlier attempt at the same work. */
+  /** The activation that made it, or may have made it: an earlier attempt at the same work. */
   readonly madeBy?: ActivationId
 }
 
 /**
- * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session.
- * `human_control`: a human has taken it over. `stuck`: it needs an operator.
+ * `waiting`: everything in it waits for an answer, a decision or an operator. `queued`: it waits for its turn in its
+ * session. `human_control`: a human has taken it over. `stuck`: an operator must settle a divergence or an error.
  */
 export type ViewStatus =
   'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
@@ -163,27 +166,26 @@ export interface RunView {
   readonly startedAt: number
   readonly endedAt?: number
   readonly outcome?: Outcome
-  /** Every activation in the order in which they began; parents before their workers. */
+  /** Every activation, in the order in which they began: leaders before their workers. */
   readonly activations: readonly ActivationView[]
   readonly approvals: readonly ApprovalView[]
   readonly interrupts: readonly InterruptView[]
   readonly doubts: readonly DoubtView[]
   readonly messages: readonly MessageView[]
   readonly recruits: readonly RecruitView[]
-  /** Planned teams, in the order in which they began. Empty: nobody here has made a plan. */
+  /** Planned teams, in the order in which they began. Empty: no team has made a plan. */
   readonly teams: readonly TeamView[]
   readonly failedAttempts: readonly FailedAttempt[]
   readonly usage: Usage
   readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }
   /**
-   * The run that has the session in which it waits for its turn. Not in its journal: `run.view()` says so, a view
-   * folded from events does not.
+   * The run ahead of it in its session. Not in its journal: `run.view()` says so, a view folded from events does not.
    */
   readonly queued?: { readonly behind: RunId }
-  /** A human has it. `pause` says since when nothing new begins. */
+  /** A human has taken it over. `pause` says since when nothing new begins. */
   readonly takeover?: { readonly since: number; readonly reason?: string; readonly by?: string }
   readonly cancel?: { readonly reason: string; readonly by?: string }
-  /** It was forked from another run, at this position of that one's feed. */
+  /** It was forked from another run, at this position of that run's feed. */
   readonly origin?: { readonly run: RunId; readonly at: number; readonly reason?: string; readonly by?: string }
   /** The last position folded in. */
   readonly position: number

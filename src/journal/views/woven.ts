@@ -2,8 +2,8 @@
  * Woven feeds: the journal of a run with those of its child runs, in one order.
  *
  * Owns: which runs those are, and the order. Does not own: reading them (the engine), what is made of the whole
- * (fold.ts, fork.ts). Pure. The order is one that may have been: all of a child run that has ended stands before its
- * leader is told, all of one that has not stands after the rest.
+ * (fold.ts, fork.ts). Pure. The order is a possible one: the events of a child run that has ended stand before its
+ * end in the leader's feed, those of an open one stand after the rest.
  */
 import { childActivation, runOf, type RunId } from '../../core/index.ts'
 import type { Recorded } from '../events/events.ts'

@@ -17,7 +17,14 @@ import {
   type Outcome,
   type RunId,
 } from '../../core/index.ts'
-import type { ApprovalRequested, ApprovalResolved, JournalEvent, Recorded } from '../../journal/index.ts'
+import {
+  RunIndex,
+  type ApprovalRequested,
+  type ApprovalResolved,
+  type IndexedOperation,
+  type JournalEvent,
+  type Recorded,
+} from '../../journal/index.ts'
 import { signDocument, type Signer } from './signer.ts'
 
 /**
@@ -126,14 +133,11 @@ interface EntryContent extends Pick<AuditEntry, 'by' | 'what' | 'subject'> {
 
 /** The earlier facts of a run that later entries refer to. */
 class AuditFold {
+  readonly #index = new RunIndex()
+  /** As an audit names activations: the recorded path, else the agent alone. Part of the signed document. */
   readonly #paths = new Map<ActivationId, string>()
   /** Approvals by id. */
   readonly #asked = new Map<string, ApprovalRequested>()
-  /** Questions by activation and address. */
-  readonly #open = new Map<
-    string,
-    { readonly id: string; readonly question?: Json; readonly until?: number | undefined }
-  >()
   /** Decisions as they arrived, by the approval's id. */
   readonly #words = new Map<string, Outcome>()
   /** Given approvals, by capability, and by activation and call. */
@@ -144,6 +148,7 @@ class AuditFold {
 
   read(recorded: Recorded, isRoot: boolean): readonly EntryContent[] {
     const { activation, event } = recorded
+    const { closed = [] } = this.#index.take(recorded) ?? {}
     if (event.type === 'activation.started') this.#paths.set(activation, (event.path ?? [event.agent]).join(' > '))
     const agent = this.#paths.get(activation)
     const at = (address: string): string => `${activation} ${address}`
@@ -155,7 +160,7 @@ class AuditFold {
           ? [{ by: 'runtime', what: 'run.ended', subject: event.outcome.status, evidence: endOf(event.outcome) }]
           : []
       case 'approval.requested':
-        return [this.#approvalAsked(event, at(event.address))]
+        return [this.#approvalAsked(event)]
       case 'approval.resolved':
         return this.#decided(event, activation)
       case 'approval.granted':
@@ -164,7 +169,6 @@ class AuditFold {
           { by: 'grant', who: event.approver, what: 'grant.used', subject: event.tool, evidence: withoutPlace(event) },
         ]
       case 'interrupt.raised':
-        this.#open.set(at(event.address), { id: event.id, question: event.question, until: event.until })
         return [
           {
             by: 'agent',
@@ -175,7 +179,7 @@ class AuditFold {
           },
         ]
       case 'ask.settled':
-        return this.#answered(at(event.address), event.outcome)
+        return this.#answered(closed[0]?.event, event.outcome)
       case 'tool.called':
       case 'worker.started':
         return this.#requested(event, activation, agent)
@@ -240,9 +244,8 @@ class AuditFold {
     }
   }
 
-  #approvalAsked(event: ApprovalRequested, at: string): EntryContent {
+  #approvalAsked(event: ApprovalRequested): EntryContent {
     this.#asked.set(event.id, event)
-    this.#open.set(at, { id: event.id })
     const { type: _type, op: _op, address: _address, ...evidence } = event
     return { by: 'agent', who: event.path.join(' > '), what: 'approval.asked', subject: event.tool, evidence }
   }
@@ -291,24 +294,19 @@ class AuditFold {
     if (callId !== undefined) this.#given.set(`${activation} ${callId}`, id)
   }
 
-  #answered(at: string, outcome: Outcome): readonly EntryContent[] {
-    const open = this.#open.get(at)
-    if (open === undefined) return []
-    this.#open.delete(at)
-    if (open.question === undefined) {
-      this.#words.set(open.id, outcome)
-      return []
-    }
+  #answered(asked: IndexedOperation['event'] | undefined, outcome: Outcome): readonly EntryContent[] {
+    if (asked?.type === 'approval.requested') this.#words.set(asked.id, outcome)
+    if (asked?.type !== 'interrupt.raised') return []
     const by: AuditActor =
       outcome.status === 'timed-out' ? 'clock' : outcome.status === 'completed' ? 'human' : 'runtime'
     const who = outcome.status === 'completed' ? outcome.by : undefined
     const evidence = {
-      id: open.id,
-      question: open.question,
+      id: asked.id,
+      question: asked.question,
       ...endOf(outcome),
       ...(outcome.status === 'completed' ? { value: outcome.output } : undefined),
     }
-    return [{ by, who, what: 'interrupt.answered', subject: open.id, evidence }]
+    return [{ by, who, what: 'interrupt.answered', subject: asked.id, evidence }]
   }
 
   /** The request for an approved action. Only held effects have a separate start; the end says whether it was done. */

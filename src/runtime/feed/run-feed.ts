@@ -8,7 +8,7 @@
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../../engine/index.ts'
-import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
+import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { PartOrigins, type RunPart } from './part-origin.ts'
 
@@ -122,9 +122,9 @@ async function* messages(
   { from = 0, inner = true }: MessagesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Spoken, undefined> {
-  const fold = newSpoken()
+  const fold = newTranscriptFold()
   for await (const recorded of events(engine, run, 0, signal)) {
-    for (const spoken of speak(fold, recorded)) {
+    for (const spoken of transcribe(fold, recorded)) {
       if (signal.aborted) return undefined
       if (spoken.position > from && (inner || isMeantForOutside(spoken))) yield spoken
     }

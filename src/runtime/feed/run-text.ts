@@ -7,7 +7,13 @@
  */
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { isDelta, type Engine, type LivePart } from '../../engine/index.ts'
-import { newSpoken, speakChange, type Recorded, type Spoken, type SpokenFold } from '../../journal/index.ts'
+import {
+  newTranscriptFold,
+  transcribeChange,
+  type Recorded,
+  type Spoken,
+  type TranscriptFold,
+} from '../../journal/index.ts'
 import type { PartsOptions } from './run-feed.ts'
 import { LiveQueue } from './live-parts.ts'
 import { PartOrigins } from './part-origin.ts'
@@ -70,14 +76,14 @@ interface Seen {
 
 class TextBuilder {
   readonly #origins: PartOrigins
-  readonly #spoken: SpokenFold
+  readonly #spoken: TranscriptFold
   readonly #seen = new Map<ActivationId, Seen>()
   /** The last text of each activation. */
   readonly #last = new Map<ActivationId, string>()
 
   constructor(origins: PartOrigins) {
     this.#origins = origins
-    this.#spoken = newSpoken(origins.index)
+    this.#spoken = newTranscriptFold(origins.index)
   }
 
   /** `hasRoom`: the reader keeps up, so it receives deltas. */
@@ -100,7 +106,7 @@ class TextBuilder {
 
   #event(recorded: Recorded): readonly string[] {
     const change = this.#origins.note(recorded)
-    const words = change === undefined ? [] : speakChange(this.#spoken, recorded, change)
+    const words = change === undefined ? [] : transcribeChange(this.#spoken, recorded, change)
     return words.flatMap((each) => (this.#origins.isWanted(each.activation) ? this.#said(each) : []))
   }
 

@@ -160,7 +160,7 @@ export async function decide(access: DecisionAccess, decision: Decision): Promis
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
   const { approvalId, ...said } = decision
-  const question = await find(access, approvalId, 'approval')
+  const question = await openQuestion(access, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(access, approvalId)
   if (question.until !== undefined && question.until < storeTime(access)) throw expired(approvalId, question.until)
   const asked = question.body as ApprovalRequested
@@ -329,7 +329,7 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
   const { interruptId: id, value, by } = given
   if (by !== undefined && (typeof by !== 'string' || by === ''))
     throw new ReeveError('interrupt.invalid', 'by must be a name that is not empty')
-  const question = await find(access, id, 'interrupt')
+  const question = await openQuestion(access, id, 'interrupt')
   if (question !== undefined) {
     const result = await access.engine.post({
       type: 'answer',
@@ -355,7 +355,7 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
 
 /** Settles whether an effect in doubt happened. */
 export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {
-  const { activation, address } = await findOrThrow(access, given.id, 'in-doubt')
+  const { activation, address } = await mustBeOpen(access, given.id, 'in-doubt')
   const { happened, value, by } = given
   accepted(
     given.id,
@@ -372,7 +372,7 @@ export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement
 
 /** Settles an address on which code and journal differ. */
 export async function settleDivergence(access: DecisionAccess, given: DivergenceSettlement): Promise<void> {
-  const { activation, address } = await findOrThrow(access, given.id, 'diverged')
+  const { activation, address } = await mustBeOpen(access, given.id, 'diverged')
   const { action, to, by } = given
   accepted(
     given.id,
@@ -402,7 +402,7 @@ const kinds: Readonly<
 }
 
 /** The open question of this kind. Throws for a question of another kind; the hint names the right call. */
-async function find(
+async function openQuestion(
   { engine, run }: DecisionAccess,
   id: string,
   kind: Question['kind'],
@@ -416,8 +416,8 @@ async function find(
   })
 }
 
-async function findOrThrow(access: DecisionAccess, id: string, kind: Question['kind']): Promise<Question> {
-  const question = await find(access, id, kind)
+async function mustBeOpen(access: DecisionAccess, id: string, kind: Question['kind']): Promise<Question> {
+  const question = await openQuestion(access, id, kind)
   if (question !== undefined) return question
   throw new ReeveError('interrupt.unknown', `no open question has the id "${id}"`, {
     hint: 'List the open questions: reeve show <run>, or runtime.questions().',

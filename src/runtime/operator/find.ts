@@ -2,17 +2,17 @@
  * Find: what an operator's name means in a run.
  *
  * Owns: the one meaning of a name for every command that takes one: the id of an activation or of a call, a leader's
- * label for a delegation (`d1`), a task of a plan, its member, a team; which of them a command acts on; the refusal of a
- * name that is unknown, or that several have. Does not own: what the command does (stop-delegation.ts, takeover.ts,
+ * label for a delegation (`d1`), a task of a plan, its member, a team; which of them a command acts on; the refusal of
+ * a name that is unknown, or that several have. Does not own: what the command does (stop-delegation.ts, takeover.ts,
  * team-staff.ts, team-mail.ts), ids of questions (decisions.ts).
  * K1: the journal alone knows, so any process may ask. Pure. Where this throws, nothing was changed.
  */
 import { delegationOf, ReeveError, rootActivation, type ActivationId } from '../../core/index.ts'
 import {
   delegationsIn,
-  foldDelegated,
+  foldDelegations,
   isPauseAfter,
-  newDelegated,
+  newDelegationsFold,
   viewOf,
   type DelegationView,
   type IndexedActivation,
@@ -52,8 +52,8 @@ interface Found {
 
 /** Everything that goes by this name. */
 function find(events: readonly Recorded[], name: string): Found {
-  const fold = newDelegated()
-  for (const recorded of events) foldDelegated(fold, recorded)
+  const fold = newDelegationsFold()
+  for (const recorded of events) foldDelegations(fold, recorded)
   const view = viewOf(fold.run)
   const delegations = delegationsIn(fold, view)
   const activation = fold.index.activations.get(name as ActivationId)

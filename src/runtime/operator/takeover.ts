@@ -30,8 +30,8 @@ import { checkOutput, teamMessage, type Agent } from '../../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
 import {
   delegationsIn,
-  foldDelegated,
-  newDelegated,
+  foldDelegations,
+  newDelegationsFold,
   runView,
   viewOf,
   type JournalEvent,
@@ -197,8 +197,8 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
 /** The takeover context of a run as of now, without a takeover. */
 export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
   const events = await readAll(engine, run)
-  const fold = newDelegated()
-  const said = events.flatMap((recorded) => foldDelegated(fold, recorded))
+  const fold = newDelegationsFold()
+  const said = events.flatMap((recorded) => foldDelegations(fold, recorded))
   const view = viewOf(fold.run)
   return takeoverContext({ view, delegations: delegationsIn(fold, view), said })
 }

@@ -37,6 +37,8 @@ export interface DelegationEntry extends SlotWaiter {
   readonly callId: string
   /** The label that models use. */
   readonly label: string
+  /** The label that several share, `d1` of `d1.2`; undefined for one alone. */
+  readonly group: string | undefined
   /** The activation of its last attempt. */
   id: ActivationId | undefined
   /** The outcome of its last attempt, without the handoff record. */
@@ -55,10 +57,11 @@ export interface DelegationEntry extends SlotWaiter {
 }
 
 /** A delegation that has not begun. */
-export const newEntry = (worker: string, callId: string, label: string): DelegationEntry => ({
+export const newEntry = (worker: string, callId: string, label: string, group?: string): DelegationEntry => ({
   worker,
   callId,
   label,
+  group,
   id: undefined,
   outcome: undefined,
   output: undefined,
@@ -154,7 +157,7 @@ export class Attempts {
     const open = [...this.#open.keys()]
     const ways: readonly ((each: DelegationEntry) => boolean)[] = [
       ({ id }) => id === name,
-      ({ label }) => label === name || label.startsWith(`${name}.`),
+      ({ label, group }) => label === name || group === name,
       ({ callId }) => callId === name,
     ]
     return ways.map((is) => open.filter(is)).find(({ length }) => length > 0) ?? []

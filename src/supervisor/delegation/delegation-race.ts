@@ -63,7 +63,7 @@ export class DelegationRace {
 
   /** The delegations of a call, with labels derived from its label. */
   entries({ workers, call }: SharedDelegation, label: string): readonly DelegationEntry[] {
-    return workers.map((worker, i) => newEntry(worker.name, call.id, `${label}.${i + 1}`))
+    return workers.map((worker, i) => newEntry(worker.name, call.id, `${label}.${i + 1}`, label))
   }
 
   /**
@@ -96,7 +96,7 @@ export class DelegationRace {
    */
   async hedged(given: DelegationCall, afterMs: number, beside: Worker): Promise<CallResult> {
     const { call, entry, asked } = given
-    const second = newEntry(beside.name, call.id, `${entry.label}.2`)
+    const second = newEntry(beside.name, call.id, `${entry.label}.2`, entry.label)
     const both = [given, { ...given, worker: beside, asked: { ...asked, worker: beside.name }, entry: second }]
     const rule = {
       keep: 'first',

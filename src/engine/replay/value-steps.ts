@@ -1,0 +1,14 @@
+/**
+ * Value steps: the names of the steps by which a context reads and writes values of sessions and streams. Persistent.
+ *
+ * Owns: how these names begin, and the only reading of them. Does not own: the steps (scope.ts). Pure.
+ * Released journals have no field that says so, and an event without one cannot be told from a step of users' code in a
+ * newer journal. So the name decides, in older and newer journals alike.
+ */
+
+/** What the names of the steps on the session's values begin with, or of those on a stream. */
+export const valueStep = (stream?: string): string => (stream === undefined ? 'value' : `stream.${stream}`)
+
+/** Whether the step at this address reads or writes values. Such a step changes nothing outside. */
+export const isValueStep = (address: string): boolean =>
+  /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
