@@ -39,7 +39,7 @@ const taskNames = {
 } satisfies Record<string, (task: TeamTask, name: string) => boolean>
 
 /** Everything in a run that goes by one name, ended or not, in the order of the journal. */
-interface Found {
+interface NamedWork {
   readonly name: string
   readonly index: RunIndex
   readonly delegations: (...by: (keyof typeof delegationNames)[]) => readonly DelegationView[]
@@ -51,7 +51,7 @@ interface Found {
 }
 
 /** Everything that goes by this name. */
-function find(events: readonly Recorded[], name: string): Found {
+function find(events: readonly Recorded[], name: string): NamedWork {
   const fold = newDelegationsFold()
   for (const recorded of events) foldDelegations(fold, recorded)
   const view = viewOf(fold.run)
