@@ -2,8 +2,8 @@
  * The post room: takes the mail of members and of people outside in, and gives it out.
  *
  * Owns: what is taken and what is refused, who waits, the facts of it, telling members' models that there is some. Does
- * not own: bounds and inboxes (mailbox.ts), who waits for ever (../work/deadlocks.ts), what a round of replies is
- * (../work/exchanges.ts).
+ * not own: bounds and inboxes (mailbox.ts), who waits for ever (../progress/deadlocks.ts), what a round of replies is
+ * (../progress/mail-loops.ts).
  * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one
  * sender is decided in the order in which it was sent. No sender waits for space in a mailbox: it takes, gives up or
  * refuses at once.

@@ -2,7 +2,7 @@
  * Plan edit: a human who has the run changes the plan, or gives the result of a task.
  *
  * Owns: carrying an edit out, all of it or nothing, and what is recorded of it. Does not own: what an edit may say
- * (../plan/editing.ts), who gives it and when (runtime/operator/takeover.ts).
+ * (edit-check.ts), who gives it and when (runtime/operator/takeover.ts).
  * Holds: K3: it is heard as a word, in recorded order, while nothing new begins. Whatever has begun stays as it is
  * (spec team R-13, C72, C73).
  */

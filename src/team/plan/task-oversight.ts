@@ -3,7 +3,7 @@
  * (spec team 1.14 to 1.17, 1.23).
  *
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
- * own: gates (../work/task-reviews.ts), triggers (../../oversight). Pure.
+ * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
  */
 import { described, isObject, present, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
 import {

@@ -2,7 +2,7 @@
  * Recruitment: whether a new member is admitted (spec team 1.8, R-8).
  *
  * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a request
- * (staff-requests.ts), policies and humans (permission.ts), what a recruit does (../work).
+ * (staff-requests.ts), policies and humans (permission.ts), what a recruit does (../schedule).
  * Holds: K3: counts are taken after all questions, in one go, so two undecided requests never both get the last place.
  * K6: one answer for one request, recorded once.
  */
