@@ -1,7 +1,7 @@
 /**
  * Facts of a team's mail and topics: what was accepted, dropped, read, published.
  *
- * Owns: these events. Does not own: who emits them (../team/mail, ../team/work), their view (team-fold.ts).
+ * Owns: these events. Does not own: who emits them (../../team), their view (team-fold.ts).
  * Spec team R-7.
  */
 import type { Json, MessageId } from '../../core/index.ts'
