@@ -4,9 +4,9 @@
  *
  * Owns: checks that need more than one agent. Does not own: the checks of a single agent (`Agent.problems`).
  */
-import { ReeveError } from '../core/index.ts'
+import { described, isName, nameForm, ReeveError } from '../core/index.ts'
 import type { Limits } from '../edge/index.ts'
-import { isAgent, isName, isToolAgentName, listProblems, usdCapOf, type Agent } from './definition.ts'
+import { agentsCheck, isAgent, isToolAgentName, usdCapOf, type Agent } from './definition.ts'
 
 /**
  * Checks these agents and all agents they can reach. Throws `team.invalid` with all problems, one per line;
@@ -51,15 +51,15 @@ const noPrice = 'is not known'
 /** The problems of these agents and of all agents they can reach, one sentence each. */
 export function agentProblems(roots: readonly Agent[]): readonly string[] {
   const all = reachableAgents(roots)
-  const problems = new Set<string>(listProblems(roots, 'agents'))
+  const problems = new Set<string>(agentsCheck(roots, 'agents'))
   for (const agent of all) {
     if (!isAgent(agent)) continue
     const own = agent.problems()
     for (const problem of own) problems.add(problem)
     if (own.length === 0)
-      for (const problem of listProblems(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
+      for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
-      problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+      problems.add(`agent "${agent.name}": name is ${described(agent.name)}, expected ${nameForm}`)
   }
   for (const problem of duplicateNames(all)) problems.add(problem)
   const rounds = new Set<string>()

@@ -7,16 +7,20 @@
 import {
   completed,
   described,
+  either,
   failed,
   failure,
+  isFunction,
   jsonProblem,
   mustBeOptions,
+  optionProblems,
   ReeveError,
+  unchecked,
   unknownNames,
   withHandoff,
+  type Checks,
   type Failure,
   type Json,
-  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
 import { briefValue, leavesHandoff, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
@@ -24,13 +28,12 @@ import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './tool/binding.ts'
 import { ActivityContext, type Activity } from './loop/activity.ts'
 import { DefinedAgent } from './defined-agent.ts'
-import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
+import { agentsCheck, agentsIn, versionOf, type Agent } from './definition.ts'
 import {
   dataOf,
-  factNames,
-  factProblems,
+  factChecks,
+  factRule,
   modelAgentChecks,
-  modelAgentProblems,
   schemaOf,
   toolProblems,
   type AgentFacts,
@@ -97,21 +100,21 @@ export function agent(
     | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
 ): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
-  mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelNames, ...codeNames })
+  mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelChecks, ...codeChecks })
   const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
   return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
 }
 
-/** The option names of an agent with a model. */
-const modelNames: Readonly<Record<keyof Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>, unknown>> = {
-  ...factNames,
+/** The options of an agent that thinks with a model. */
+const modelChecks: Checks<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = {
+  ...factChecks,
   ...modelAgentChecks,
 }
-/** The option names of an agent that is code. */
-const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
-  ...factNames,
-  run: true,
-  workers: true,
+/** The options of an agent that is code. */
+const codeChecks: Checks<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
+  ...factChecks,
+  run: unchecked,
+  workers: either(isFunction, agentsCheck),
 }
 
 /**
@@ -167,9 +170,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     assess,
     outputKey,
     problems: () => [
-      ...unknownNames(options, modelNames, `agent "${name}"`),
-      ...factProblems(options),
-      ...modelAgentProblems(options, `agent "${name}"`),
+      ...optionProblems<object>(modelChecks, options, `agent "${name}"`, factRule),
       ...toolProblems(name, tools, undefined, assess),
     ],
   })
@@ -257,17 +258,15 @@ class CodeAgent extends DefinedAgent {
 
   related(): readonly Agent[] {
     const { workers } = this.#options
-    return listOf(typeof workers === 'function' ? workers() : workers)
+    return agentsIn(typeof workers === 'function' ? workers() : workers)
   }
 
   problems(): readonly string[] {
     const { workers } = this.#options
-    const given = typeof workers === 'function' ? workers() : workers
     const where = `agent "${this.name}"`
     return [
-      ...unknownNames(this.#options, codeNames, where),
-      ...factProblems(this.#options),
-      ...(given === undefined ? [] : listProblems(given, `${where}: workers`)),
+      ...optionProblems<object>(codeChecks, this.#options, where, factRule),
+      ...(typeof workers === 'function' ? agentsCheck(workers(), `${where}: workers`) : []),
     ]
   }
 }

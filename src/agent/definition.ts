@@ -5,9 +5,9 @@
  * Owns: the interface, the rule for names, how a version is made of a declared part and a data part. Does not own: how
  * any kind of agent works (agent.ts, ../supervisor), the checks of a whole team (agent-checks.ts).
  */
-import { described, digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
-import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { described, digestJson, isObject, listOf, type Json, type Outcome } from '../core/index.ts'
+import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { ModelPrice } from '../model/index.ts'
 import type { Assess } from './approval/assessment.ts'
 
@@ -115,14 +115,7 @@ export type InputOf<A> = A extends Agent<infer _N, infer I, infer _O> ? I : neve
 /** The output type of a completed agent. */
 export type OutputOf<A> = A extends Agent<infer _N, infer _I, infer O> ? O : never
 
-const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 const orchestrationTool = /^[A-Za-z_][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_-]{0,63}$/
-
-/**
- * True for valid names of agents and tools: a letter or `_`, then up to 63 letters, digits, `_` or `-`. Every provider
- * accepts these.
- */
-export const isName = (text: unknown): boolean => typeof text === 'string' && identifier.test(text)
 
 /** True for a blank text, and for a value that is not a text. */
 export const isBlank = (text: unknown): boolean => typeof text !== 'string' || text.trim() === ''
@@ -144,18 +137,17 @@ export function isAgent(given: unknown): given is Agent {
   )
 }
 
-/** The problems of a list of agents, one sentence each; empty if it has none. `where` names the list. */
-export function listProblems(given: unknown, where: string): string[] {
-  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of agents`]
-  return Array.from(given as readonly unknown[]).flatMap((each, i) => {
-    if (isAgent(each)) return []
-    const instead = described(each)
-    return [
-      `${where}[${i}] is not an agent, but ${instead}${instead.startsWith('the tool ') ? ', which belongs in tools' : ''}`,
-    ]
-  })
-}
+/** The check of a list of agents. */
+export const agentsCheck = listOf(
+  (given, where) =>
+    isAgent(given)
+      ? []
+      : [
+          `${where} is not an agent, but ${described(given)}${(given as { kind?: unknown } | null | undefined)?.kind === 'tool' ? ', which belongs in tools' : ''}`,
+        ],
+  'agents',
+)
 
-/** The given list of agents, or an empty one if it is not a list. `listProblems` reports that. */
-export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] =>
+/** The given list of agents, or an empty one if it is not a list. `agentsCheck` reports that. */
+export const agentsIn = (given: readonly Agent[] | undefined): readonly Agent[] =>
   Array.isArray(given) ? (given as readonly Agent[]) : []

@@ -4,41 +4,44 @@
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them
  * (agent.ts, flow, ../supervisor).
  */
+import type { RetryPolicy } from '../engine/index.ts'
 import {
   askTool,
-  described,
+  expects,
   functionCheck,
   isObject,
   jsonProblem,
+  nameCheck,
   object,
-  knownProblems,
+  required,
+  string,
   transferTool,
+  twiceIn,
   unchecked,
   type Checks,
   type Json,
-  type NamesOf,
+  type Rule,
 } from '../core/index.ts'
 import {
   compileSchema,
-  limitProblems,
-  oversightProblems,
+  limitsCheck,
+  oversightCheck,
   type Limits,
   type Oversight,
   type Schema,
   type SchemaLike,
 } from '../edge/index.ts'
-import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
-import { assessProblems, reportTool, type Assess } from './approval/assessment.ts'
+import { reportTool, type Assess } from './approval/assessment.ts'
 import { compactionCheck, compactionData, type Compaction } from './extensions/compaction.ts'
-import { completionData, completionProblems, scorerAgents, type Completion } from './extensions/completion.ts'
-import { isAgent, isName, type Agent } from './definition.ts'
+import { completionCheck, completionData, scorerAgents, type Completion } from './extensions/completion.ts'
+import { isAgent, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
 import { retryCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
-/** The options of every kind of agent. */
+/** The option checks of every kind of agent. */
 export interface AgentFacts<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -219,93 +222,64 @@ export function dataIn(given: unknown): Json | undefined {
   return jsonProblem(given) === undefined ? (given as Json) : typeof given
 }
 
-/** The option names of every kind of agent. */
-export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
-  name: true,
-  description: true,
-  input: true,
-  output: true,
-  limits: true,
-  oversight: true,
-  assess: true,
-  outputKey: true,
-  version: true,
+/** The option checks of every kind of agent. */
+export const factChecks: Checks<AgentFacts<string, undefined, undefined>> = {
+  name: required(nameCheck),
+  description: string,
+  input: unchecked,
+  output: unchecked,
+  limits: limitsCheck,
+  oversight: oversightCheck,
+  assess: expects((given) => typeof given === 'function' || given === 'report', 'a function or "report"'),
+  outputKey: expects(
+    (given) => typeof given === 'string' && given !== '' && !given.startsWith('$'),
+    'a name that is not empty and does not begin with "$"',
+  ),
+  version: unchecked,
 }
 
-const settingChecks: Checks<ModelSettings> = {
-  temperature: unchecked,
-  topP: unchecked,
-  topK: unchecked,
-  maxOutputTokens: unchecked,
-  stop: unchecked,
-  seed: unchecked,
-  presencePenalty: unchecked,
-  frequencyPenalty: unchecked,
-  providerOptions: unchecked,
-}
+const { input: _input, output: _output, ...composed } = factChecks
+/** Those of every agent that is made of others: it takes and answers what they do. */
+export const composedChecks: Checks<Omit<AgentFacts<string, undefined, undefined>, 'input' | 'output'>> = composed
 
-const middlewareNames: NamesOf<Middleware> = {
-  name: true,
-  instructions: true,
-  tools: true,
-  before: true,
-  beforeModel: true,
-  afterModel: true,
-  wrapTool: true,
-  after: true,
-}
-
-/** The option checks of every model agent. Its model, tools and prices are checked where they are made. */
-export const modelAgentChecks: Checks<ModelAgentFacts> = {
-  model: unchecked,
-  instructions: unchecked,
-  tools: unchecked,
-  settings: object(settingChecks),
-  prices: unchecked,
-  retry: retryCheck,
-  middleware: middlewareCheck(middlewareNames),
-  templating: unchecked,
-  lastAnswer: unchecked,
-  onIterationComplete: functionCheck,
-  isComplete: unchecked, // by completionProblems
-  compaction: compactionCheck,
-}
-
-/** The problems of the common options of one agent. `where` begins each sentence; default: `agent "name"`. */
-export function factProblems(
-  options: Pick<
-    AgentFacts<string, undefined, undefined>,
-    'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'
-  >,
-  where = `agent "${options.name}"`,
-): string[] {
-  const { name, description, limits, oversight, assess, outputKey } = options
-  return [
-    ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
-    ...(description === undefined || typeof description === 'string'
-      ? []
-      : [`${where}: description is ${described(description)}, expected a text`]),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...oversightProblems(oversight, where),
-    ...assessProblems(assess, where, usesModel(options)),
-    ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
-      ? []
-      : [
-          `${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`,
-        ]),
-  ]
-}
+/** What must hold between them: only a model can report. */
+export const factRule: Rule<object> = (options, where) => [
+  'assess' in options &&
+    options.assess === 'report' &&
+    !usesModel(options) &&
+    `${where}: assess is "report", which needs a model`,
+]
 
 /** Whether these options define a model agent: they have a model, or a base that has one. */
 const usesModel = (options: object): boolean =>
   !('run' in options && options.run !== undefined) &&
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
-/** The problems of the options of a model agent, apart from its tools. */
-export const modelAgentProblems = (options: ModelAgentFacts, where: string): string[] => [
-  ...knownProblems(modelAgentChecks, options, where),
-  ...completionProblems(options.isComplete, where),
-]
+/** The option checks of every model agent. Its model, tools and prices are checked where they are made. */
+export const modelAgentChecks: Checks<ModelAgentFacts> = {
+  model: unchecked,
+  instructions: unchecked,
+  tools: unchecked,
+  settings: object<ModelSettings>({
+    temperature: unchecked,
+    topP: unchecked,
+    topK: unchecked,
+    maxOutputTokens: unchecked,
+    stop: unchecked,
+    seed: unchecked,
+    presencePenalty: unchecked,
+    frequencyPenalty: unchecked,
+    providerOptions: unchecked,
+  }),
+  prices: unchecked,
+  retry: retryCheck,
+  middleware: middlewareCheck<Middleware>({ instructions: unchecked, tools: unchecked }),
+  templating: unchecked,
+  lastAnswer: unchecked,
+  onIterationComplete: functionCheck,
+  isComplete: completionCheck,
+  compaction: compactionCheck,
+}
 
 /**
  * The agents that a model agent starts besides its tools and workers: scorers and summarizers. They are registered with
@@ -324,15 +298,16 @@ export function toolProblems(
   taken: ReadonlySet<string> = new Set(),
   assess?: Assess,
 ): string[] {
-  const seen = new Set<string>()
-  return tools.flatMap(({ name }) => {
-    const problem =
-      taken.has(name) || name === transferTool || name === askTool || (assess === 'report' && name === reportTool)
-        ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
-        : seen.has(name)
-          ? [`agent "${agentName}": two tools are called "${name}"`]
-          : []
-    seen.add(name)
-    return problem
-  })
+  const isTaken = (name: string): boolean =>
+    taken.has(name) || name === transferTool || name === askTool || (assess === 'report' && name === reportTool)
+  const names = tools.map(({ name }) => name)
+  const where = `agent "${agentName}"`
+  return [
+    ...names.filter(isTaken).map((name) => `${where}: the tool name "${name}" is taken by Reeve's own`),
+    ...twiceIn(
+      names.filter((name) => !isTaken(name)),
+      where,
+      'tools',
+    ),
+  ]
 }

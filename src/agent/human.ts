@@ -5,32 +5,34 @@
  * (oversight/interrupt.ts), the person who leads (../supervisor/human-leader.ts).
  * Holds: K3: each answer of the person arrives as the end of a question, so it is recorded and asked once.
  */
+import type { Context } from '../engine/index.ts'
 import {
   asText,
   described,
   expects,
   functionCheck,
   isObject,
-  knownProblems,
   number,
-  unknownNames,
+  object,
+  optionProblems,
+  unchecked,
+  type Checks,
   type HistoryEntry,
   type Json,
   type JsonObject,
-  type Checks,
   type Outcome,
+  type Rule,
 } from '../core/index.ts'
 import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
 import { inquire, type Answered } from '../oversight/index.ts'
 import { runCode } from './agent.ts'
 import { DefinedAgent } from './defined-agent.ts'
 import { versionOf, type Agent } from './definition.ts'
-import { dataOf, factNames, factProblems, schemaOf, type AgentFacts } from './facts.ts'
+import { dataOf, factChecks, factRule, schemaOf, type AgentFacts } from './facts.ts'
 import { checkOutput } from './output.ts'
 import { CodeEnd, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
 
-/** The options of every person. */
+/** The option checks of every person. */
 export interface HumanFacts<
   Name extends string,
   In extends SchemaLike | undefined,
@@ -62,7 +64,8 @@ export interface HumanOptions<
 export type AnyHuman = HumanFacts<string, SchemaLike | undefined, SchemaLike | undefined>
 
 /** The option checks of every person. */
-const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
+export const humanChecks: Checks<AnyHuman> = {
+  ...factChecks,
   channel: expects(
     (given) => (Array.isArray(given) ? given : [given]).every((each) => typeof each === 'string' && each !== ''),
     'the name of a channel, or a list of names',
@@ -72,26 +75,29 @@ const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
     given === 'fail'
       ? []
       : isObject(given) && given['answer'] !== undefined
-        ? unknownNames(given, { answer: true }, where)
+        ? answerCheck(given, where)
         : [`${where} is ${described(given)}, expected "fail" or { answer }`],
   prompt: functionCheck,
 }
-export const humanNames = { ...factNames, ...ownChecks }
+const answerCheck = object<{ answer: Json }>({ answer: unchecked })
+
+/** What must hold between them. `output`: what a person answers. */
+export const humanRule =
+  (output: Schema | undefined): Rule<AnyHuman> =>
+  (given, where) => {
+    const { timeoutMs, onTimeout } = given
+    if (!isObject(onTimeout) || onTimeout['answer'] === undefined) return factRule(given, where)
+    const fits = checkOutput(onTimeout['answer'], output)
+    return [
+      ...factRule(given, where),
+      !fits.ok && `${where}: onTimeout.answer does not fit the output: ${fits.problem}`,
+      timeoutMs === undefined && `${where}: onTimeout without timeoutMs: there is no deadline`,
+    ]
+  }
 
 /** The channels that notify a person. */
 export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] =>
   typeof channel === 'string' ? [channel] : channel
-
-/** The problems of the options of a person, one sentence each. */
-export function humanProblems(options: AnyHuman, output: Schema | undefined, where: string): string[] {
-  const { timeoutMs, onTimeout } = options
-  const problems = knownProblems(ownChecks, options, where)
-  if (!isObject(onTimeout) || onTimeout['answer'] === undefined) return problems
-  const fits = checkOutput(onTimeout['answer'], output)
-  if (!fits.ok) problems.push(`${where}: onTimeout.answer does not fit the output: ${fits.problem}`)
-  if (timeoutMs === undefined) problems.push(`${where}: onTimeout without timeoutMs: there is no deadline`)
-  return problems
-}
 
 /** The options of a person that are data. */
 export const humanData = ({ channel, timeoutMs, onTimeout }: AnyHuman): JsonObject => ({
@@ -207,11 +213,6 @@ export class HumanAgent extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const where = `human "${this.name}"`
-    return [
-      ...unknownNames(this.#options, humanNames, where),
-      ...factProblems(this.#options, where),
-      ...humanProblems(this.#options, this.outputSchema, where),
-    ]
+    return optionProblems(humanChecks, this.#options, `human "${this.name}"`, humanRule(this.outputSchema))
   }
 }

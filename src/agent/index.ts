@@ -15,7 +15,7 @@ export {
 } from './tool/binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './extensions/compaction.ts'
 export {
-  completionProblems,
+  completionChecks,
   judgedText,
   scoreOf,
   type Completion,
@@ -42,9 +42,8 @@ export {
 export {
   isAgent,
   isBlank,
-  isName,
-  listOf,
-  listProblems,
+  agentsIn,
+  agentsCheck,
   usdCapOf,
   versionOf,
   type Agent,
@@ -58,10 +57,10 @@ export { ConversationState } from './loop/conversation-state.ts'
 export {
   dataIn,
   dataOf,
-  factNames,
-  factProblems,
+  composedChecks,
+  factChecks,
+  factRule,
   modelAgentChecks,
-  modelAgentProblems,
   schemaOf,
   toolProblems,
   type AgentFacts,
@@ -121,8 +120,8 @@ export {
   transferAnswer,
   HumanAgent,
   humanData,
-  humanNames,
-  humanProblems,
+  humanChecks,
+  humanRule,
   type AnyHuman,
   type HumanFacts,
   type HumanOptions,
@@ -177,13 +176,12 @@ export type {
   ToolIO,
   ToolsLike,
 } from './tool/tool.ts'
-export { retryCheck, retryProblems } from './retry-check.ts'
+export { retryCheck, retryChecks } from './retry-check.ts'
 export type { ApproveAnswer, ApproveOptions } from './approval/code-approval.ts'
 export {
   agentContext,
   delegate,
-  grantNames,
-  grantProblems,
+  grantChecks,
   sleep,
   startWorker,
   step,

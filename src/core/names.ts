@@ -15,13 +15,21 @@ export type NamesOf<T> = { readonly [Name in keyof T]-?: unknown }
 
 /**
  * What is wrong with the names of given options, one sentence each; empty if nothing. `known`: a table whose names are
- * those of the options. Pure.
+ * those of the options; `meant`: what people who know other tools mean by other names. Pure.
  */
-export function unknownNames(given: unknown, known: Readonly<Record<string, unknown>>, where: string): string[] {
-  if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object`]
+export function unknownNames(
+  given: unknown,
+  known: Readonly<Record<string, unknown>>,
+  where: string,
+  meant: Readonly<Record<string, string>> = {},
+): string[] {
+  if (!hasNames(given)) return [unexpected(given, where, 'an object')]
   return Object.keys(given).flatMap((name) => {
     if (Object.hasOwn(known, name)) return []
-    return [`${where} has no option "${name}"${meantInstead(name, Object.keys(known), 'it has')}`]
+    const instead = Object.hasOwn(meant, name)
+      ? `: did you mean "${meant[name]!}"?`
+      : meantInstead(name, Object.keys(known), 'it has')
+    return [`${where} has no option "${name}"${instead}`]
   })
 }
 
@@ -35,12 +43,17 @@ export function mustBeOptions(given: unknown, maker: string, code: ErrorCode): v
     throw new ReeveError(code, `${maker}() was given ${described(given)}, expected an object of options`)
 }
 
+/** The sentence about a value that is not what was expected. */
+export const unexpected = (given: unknown, where: string, expected: string): string =>
+  `${where} is ${given === undefined ? 'missing' : described(given)}, expected ${expected}`
+
 /** Anything that was given by mistake, in a few words. */
 export function described(given: unknown): string {
   if (typeof given === 'string') return `the text ${JSON.stringify(given)}`
   if (typeof given === 'function') return 'a function'
   if (Array.isArray(given)) return 'a list'
   if (typeof given !== 'object' || given === null) return String(given)
+  if (given instanceof RegExp) return 'a RegExp'
   const { kind, name } = given as { readonly kind?: unknown; readonly name?: unknown }
   if (kind === 'tool' || kind === 'agent') return `the ${kind} "${String(name)}"`
   return given instanceof Promise ? 'a promise' : 'an object'

@@ -6,7 +6,8 @@
  * (journal/redaction.ts), when it is applied (the engine, before anything is recorded).
  */
 import { own, type Json, type JsonObject } from './json.ts'
-import { described, hasNames, unknownNames, type NamesOf } from './names.ts'
+import { object, type Check } from './checks.ts'
+import { described } from './names.ts'
 
 /** What is taken out before anything is recorded. What remains in its place is `[redacted]`. */
 export interface Redaction {
@@ -28,32 +29,27 @@ export interface Redaction {
   readonly secret?: string
 }
 
-const names: NamesOf<Redaction> = { keys: true, values: true, secret: true }
 /** A shorter secret could be guessed, and with it whatever a key is made of. */
 const secretCharacters = 32
 
-/** What is wrong with the rules, one sentence each: a rule that is not text would silently redact nothing. */
-export function redactionProblems(rules: unknown, where: string): string[] {
-  if (rules === undefined) return []
-  const given: { readonly secret?: unknown } = hasNames(rules) ? rules : {}
-  const { secret, ...lists } = given
-  const short =
-    secret === undefined || (typeof secret === 'string' && secret.length >= secretCharacters)
+/** The check of the rules: a rule that is not text would silently redact nothing. */
+const texts: Check = (given, where) =>
+  Array.isArray(given) && given.every((each) => typeof each === 'string')
+    ? []
+    : [
+        `${where} is ${Array.isArray(given) ? 'a list with something else in it' : described(given)}, expected a list of texts`,
+      ]
+export const redactionCheck = object<Redaction>({
+  keys: texts,
+  values: texts,
+  // a secret that is too short is not repeated
+  secret: (given, where) =>
+    typeof given === 'string' && given.length >= secretCharacters
       ? []
       : [
-          `${where}.secret is ${typeof secret === 'string' ? `a text of ${secret.length} characters` : described(secret)}, expected at least ${secretCharacters}`,
-        ]
-  const wrong = Object.entries(lists).flatMap(([name, list]: [string, unknown]) =>
-    !Object.hasOwn(names, name) ||
-    list === undefined ||
-    (Array.isArray(list) && list.every((each) => typeof each === 'string'))
-      ? []
-      : [
-          `${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`,
+          `${where} is ${typeof given === 'string' ? `a text of ${given.length} characters` : described(given)}, expected at least ${secretCharacters}`,
         ],
-  )
-  return [...unknownNames(rules, names, where), ...wrong, ...short]
-}
+})
 
 /** What stands where something was taken out. */
 export const redactedMark = '[redacted]'

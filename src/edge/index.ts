@@ -25,7 +25,7 @@ export {
   defaultLimits,
   handedDown,
   howToLift,
-  limitProblems,
+  limitsCheck,
   tighter,
   turnsOf,
   unsaid,
@@ -37,10 +37,11 @@ export {
   escalateDefaults,
   isTrustName,
   oversightModes,
-  oversightProblems,
+  oversightCheck,
   riskLevels,
   stricter,
   stricterMode,
+  trustNameForm,
   trustsOf,
   type ApprovalRules,
   type ApproverTier,
@@ -49,7 +50,15 @@ export {
   type OversightMode,
   type RiskLevel,
 } from './oversight.ts'
-export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
+export {
+  denies,
+  narrow,
+  needsApproval,
+  patternsCheck,
+  permissionsCheck,
+  permits,
+  type Permissions,
+} from './permissions.ts'
 export { layered, type Layer, type ActivationWork } from './layer.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
 export {

@@ -5,8 +5,8 @@
  * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts;
  * depth is checked where a worker is started; a model agent counts its own turns).
  */
-import { amount, number, object, type Checks } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'
+import { amount, number, object, type Checks } from '../core/index.ts'
 
 /**
  * Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the
@@ -71,11 +71,8 @@ const checks: Checks<Limits> = {
   tasks: count,
 }
 const names = Object.keys(checks) as readonly (keyof Limits)[]
-const limitsCheck = object(checks)
-
-/** What is wrong with given limits, one sentence each; empty if nothing. */
-export const limitProblems = (limits: Limits, where: string): readonly string[] =>
-  limitsCheck(limits, `${where}: limits`)
+/** The check of limits. */
+export const limitsCheck = object(checks)
 
 /** The smaller of both for each limit; undefined if neither limits anything. */
 export function tighter(one: Limits | undefined, other: Limits | undefined): Limits | undefined {

@@ -7,16 +7,20 @@
  * is recorded (K1).
  */
 import {
-  described,
+  choice,
+  either,
   expects,
   flag,
-  hasNames,
   isSamePerson,
-  nearest,
+  listOf,
+  number,
   object,
   personName,
   required,
+  wholeNumber,
   type Check,
+  type Checks,
+  type Rule,
 } from '../core/index.ts'
 
 /**
@@ -103,121 +107,78 @@ export const oversightModes: readonly OversightMode[] = ['on-the-loop', 'in-the-
 /** From the least to the worst. */
 export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
-/** A list of names, each element by itself. */
-const listOf =
-  (of: string): Check =>
-  (given, where) =>
-    Array.isArray(given)
-      ? given.flatMap((each: unknown, i) =>
-          typeof each === 'string' && each !== ''
-            ? []
-            : [`${where}[${i}] is ${each instanceof RegExp ? 'a RegExp' : described(each)}, expected a name`],
-        )
-      : [`${where} is ${described(given)}, expected a list of ${of}`]
-
-/** Names without a visible character: no approver could decide under one. */
-const unseenProblems = (who: unknown, where: string): string[] =>
-  (Array.isArray(who) ? (who as readonly unknown[]) : []).flatMap((each, i) =>
-    typeof each === 'string' && each !== '' && personName(each) === ''
-      ? [`${where}[${i}] has no visible character, expected a name`]
-      : [],
-  )
-
 /** Under which trust may be kept: it becomes the name of a stream. */
 export const isTrustName = (given: unknown): boolean =>
   typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
-const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
+/** What such a name is, in a sentence. */
+export const trustNameForm = 'a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"'
 
-/** The known word that an unknown one was probably meant to be. */
-function slip(given: unknown, words: readonly string[]): string {
-  const meant = typeof given === 'string' ? nearest(given, words) : undefined
-  return meant === undefined ? '' : `: did you mean "${meant}"?`
-}
-
-const modeCheck: Check = (given, where) =>
-  oversightModes.includes(given as OversightMode)
-    ? []
-    : [
-        `${where} is ${described(given)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(given, oversightModes)}`,
-      ]
-
-const orOff =
-  (check: Check): Check =>
-  (given, where) =>
-    given === false ? [] : check(given, where)
-const amountOrOff = orOff(expects(isAmount, 'a number of at least 0, or false'))
-const escalateCheck = object<Escalate>({
-  confidenceBelow: orOff((given, where) =>
-    (isAmount(given) ? expects((of) => (of as number) <= 1, '0 to 1') : amountOrOff)(given, where),
+const isFalse = (given: unknown): boolean => given === false
+const named = expects((given) => typeof given === 'string' && given !== '', 'a name')
+/** A name under which somebody could decide: something of it can be seen. */
+const person: Check = (given, where) =>
+  typeof given === 'string' && given !== '' && personName(given) === ''
+    ? [`${where} has no visible character, expected a name`]
+    : named(given, where)
+const amountOrOff = either(
+  isFalse,
+  number((given) => Number.isFinite(given) && given >= 0, 'a number of at least 0, or false'),
+)
+const escalateChecks: Checks<Escalate> = {
+  confidenceBelow: either(
+    isFalse,
+    number((given) => given >= 0 && given <= 1, '0 to 1, or false'),
   ),
   costAboveUsd: amountOrOff,
-  sensitive: orOff(listOf('names')),
-  exceptions: listOf('names'),
-  match: expects((given) => given === 'substring' || given === 'word', '"substring" or "word"'),
+  sensitive: either(isFalse, listOf(named, 'names')),
+  exceptions: listOf(named, 'names'),
+  match: choice('substring', 'word'),
   scanDescription: flag,
-  consecutiveFailures: orOff(
-    expects((given) => Number.isInteger(given) && (given as number) >= 1, 'a whole number of at least 1, or false'),
+  consecutiveFailures: either(
+    isFalse,
+    number((given) => Number.isInteger(given) && given >= 1, 'a whole number of at least 1, or false'),
   ),
   decisionMs: amountOrOff,
   outOfScope: flag,
-})
-
-const finiteMs = expects(Number.isFinite, 'milliseconds')
-const tierCheck = object<ApproverTier>({
-  who: required((given, where) => [...listOf('names')(given, where), ...unseenProblems(given, where)]),
+}
+const finiteMs = number(Number.isFinite, 'milliseconds')
+const approvalChecks: Checks<ApprovalRules> = {
   timeoutMs: finiteMs,
-})
-const approvalOptions = object<ApprovalRules>({
-  timeoutMs: finiteMs,
-  onTimeout: expects(
-    (given) => given === 'reject' || given === 'approve' || given === 'escalate',
-    '"reject", "approve" or "escalate"',
+  onTimeout: choice('reject', 'approve', 'escalate'),
+  approvers: listOf(
+    object<ApproverTier>({ who: required(listOf(person, 'names')), timeoutMs: finiteMs }),
+    'approvers: { who, … }',
   ),
-  approvers: (given, where) =>
-    Array.isArray(given)
-      ? given.flatMap((tier: unknown, i) => tierCheck(tier, `${where}[${i}]`))
-      : [`${where} is ${described(given)}, expected a list`],
-  fourEyes: orOff(
-    expects(
-      (given) => riskLevels.includes(given as RiskLevel),
-      `${riskLevels.map((each) => `"${each}"`).join(', ')} or false`,
-    ),
-  ),
-  notify: listOf('names of channels'),
-  rounds: expects((given) => Number.isInteger(given) && (given as number) >= 0, 'a whole number of at least 0'),
-})
-
-/** The rules of approvals, each by itself, and what one of them needs of another. */
-const approvalCheck: Check = (given, where) => {
-  const problems = approvalOptions(given, where)
-  const { onTimeout, approvers, fourEyes } = (hasNames(given) ? given : {}) as ApprovalRules
-  if (onTimeout === 'escalate' && (approvers?.length ?? 0) < 2)
-    return [
-      ...problems,
-      `${where}.onTimeout is "escalate", and there is no one to escalate to: give at least two tiers of approvers`,
-    ]
-  if (problems.length > 0 || approvers === undefined || fourEyes === undefined || fourEyes === false) return problems
-  const people = approvers.flatMap(({ who }) => who)
-  return people.length > 0 &&
-    approvers.every(({ who }) => who.length > 0) &&
-    people.every((each) => isSamePerson(each, people[0]!))
-    ? [`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`]
-    : []
+  fourEyes: either(isFalse, choice(...riskLevels)),
+  notify: listOf(named, 'names of channels'),
+  rounds: wholeNumber(0),
 }
 
-const oversightCheck = object<Oversight>({
-  mode: modeCheck,
-  trust: expects(
-    (given) => isTrustName(given) || (Array.isArray(given) && given.every(isTrustName)),
-    'a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"',
-  ),
-  escalate: escalateCheck,
-  approval: approvalCheck,
-})
+/** Who approves, and what a deadline of one means. */
+const approvalRule: Rule<ApprovalRules> = ({ onTimeout, approvers, fourEyes }, where) => {
+  const tiers = Array.isArray(approvers) ? (approvers as readonly (Partial<ApproverTier> | null)[]) : []
+  const people = tiers.flatMap((tier) =>
+    Array.isArray(tier?.who) && tier.who.length > 0 ? (tier.who as readonly unknown[]) : [undefined],
+  )
+  const [first] = people
+  return [
+    onTimeout === 'escalate' &&
+      tiers.length < 2 &&
+      `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`,
+    (fourEyes ?? false) !== false &&
+      typeof first === 'string' &&
+      people.every((each) => typeof each === 'string' && isSamePerson(each, first)) &&
+      `${where}: fourEyes needs two different people, and approvers names only "${first}"`,
+  ]
+}
 
-/** What is wrong with given oversight, one sentence each; empty if nothing. */
-export const oversightProblems = (given: unknown, where: string): readonly string[] =>
-  given === undefined ? [] : oversightCheck(given, `${where}: oversight`)
+/** The check of oversight. */
+export const oversightCheck = object<Oversight>({
+  mode: choice('in-command', 'in-the-loop', 'on-the-loop'),
+  trust: expects((given) => [given].flat().every(isTrustName), trustNameForm),
+  escalate: object(escalateChecks),
+  approval: object(approvalChecks, approvalRule),
+})
 
 /** How strict a mode is. An unknown one is the strictest. */
 const strictness = (mode: OversightMode): number =>

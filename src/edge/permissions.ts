@@ -5,7 +5,7 @@
  * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks
  * (agent/approval/tool-gate.ts).
  */
-import { described, object, type Check } from '../core/index.ts'
+import { either, expects, listOf, object } from '../core/index.ts'
 
 /**
  * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing
@@ -22,24 +22,17 @@ export interface Permissions {
 
 const pattern = /^(?:[A-Za-z0-9_.:-]*\*|[A-Za-z0-9_.:-]+)$/
 
-const patterns: Check = (given, where) =>
-  Array.isArray(given)
-    ? (given as readonly unknown[])
-        .filter((entry) => typeof entry !== 'string' || !pattern.test(entry))
-        .map((entry) => {
-          const at = where.lastIndexOf(': ') + 2
-          return `${where.slice(0, at)}"${String(entry)}" in ${where.slice(at)} is not a tool name or a beginning followed by "*"`
-        })
-    : [`${where} is ${described(given)}, expected a list of tool names`]
-const permissionsCheck = object<Permissions>({
-  tools: patterns,
-  deny: patterns,
-  approval: (given, where) => (given === 'all' ? [] : patterns(given, where)),
+/** The check of a list of patterns. */
+export const patternsCheck = listOf(
+  expects((given) => typeof given === 'string' && pattern.test(given), 'a tool name, or its beginning followed by "*"'),
+  'tool names',
+)
+/** The check of permissions. */
+export const permissionsCheck = object<Permissions>({
+  tools: patternsCheck,
+  deny: patternsCheck,
+  approval: either((given) => given === 'all', patternsCheck),
 })
-
-/** What is wrong with given permissions, one sentence each; empty if nothing. */
-export const permissionProblems = (permissions: Permissions, where: string): readonly string[] =>
-  permissionsCheck(permissions, `${where}: permissions`)
 
 const fits = (entry: string, name: string): boolean =>
   entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name

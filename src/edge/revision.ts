@@ -6,8 +6,18 @@
  * Holds: K1 in its part: the revisions of a run are in its edges, so a version published later changes no run that
  * has begun.
  */
-import { described, hasNames, jsonProblem, unknownNames, type JsonObject, type NamesOf } from '../core/index.ts'
-import { limitProblems, type Limits } from './limits.ts'
+import {
+  expects,
+  hasNames,
+  jsonProblem,
+  listOf,
+  optionProblems,
+  required,
+  string,
+  type Checks,
+  type JsonObject,
+} from '../core/index.ts'
+import { limitsCheck, type Limits } from './limits.ts'
 
 /**
  * A version of an agent. What it does not say holds as it is defined. All but `base` and `limits` is for agents that
@@ -33,34 +43,22 @@ export interface Revision {
 /** The revisions that hold in a run, by the name of the agent. */
 export type Revisions = { readonly [agent: string]: Revision }
 
-const names: NamesOf<Revision> = {
-  version: true,
-  base: true,
-  instructions: true,
-  model: true,
-  settings: true,
-  tools: true,
-  limits: true,
-}
 const word = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
+const checks: Checks<Revision> = {
+  version: required(
+    expects((given) => typeof given === 'string' && word.test(given), '1 to 128 letters, digits, ".", "_", "+" or "-"'),
+  ),
+  base: string,
+  instructions: string,
+  model: string,
+  settings: expects(hasNames, 'an object'),
+  tools: listOf(string, 'names'),
+  limits: limitsCheck,
+}
 
-/** What is wrong with a revision as such, one sentence each; empty if nothing. */
+/** What is wrong with a revision, one sentence each; empty if nothing. `where` names it. */
 export function revisionProblems(given: unknown, where: string): string[] {
-  const problems = unknownNames(given, names, where)
-  if (!hasNames(given)) return problems
-  const { version, base, instructions, model, settings, tools, limits } = given as {
-    readonly [name in keyof Revision]: unknown
-  }
-  if (typeof version !== 'string' || !word.test(version))
-    problems.push(`${where}: version is ${described(version)}, expected 1 to 128 letters, digits, ".", "_", "+" or "-"`)
-  for (const [name, text] of Object.entries({ base, instructions, model }))
-    if (text !== undefined && typeof text !== 'string')
-      problems.push(`${where}: ${name} is ${described(text)}, expected a text`)
-  if (settings !== undefined && !hasNames(settings))
-    problems.push(`${where}: settings is ${described(settings)}, expected an object`)
-  if (tools !== undefined && !(Array.isArray(tools) && tools.every((name) => typeof name === 'string')))
-    problems.push(`${where}: tools is ${described(tools)}, expected a list of names`)
-  if (limits !== undefined) problems.push(...limitProblems(limits as Limits, where))
+  const problems = optionProblems(checks, given, where)
   const json = problems.length === 0 ? jsonProblem(given, where) : undefined
   return json === undefined ? problems : [json]
 }

@@ -6,9 +6,10 @@
  * Does not own: opening either (open-store.ts); it loads neither.
  * Holds: no password in any message.
  */
-import { described, hasNames, redactionProblems, ReeveError, type NamesOf } from '../core/index.ts'
+import { hostChecks } from './host/engine.ts'
+import { hasNames, ReeveError, required, unchecked, wholeNumber, type Check, type Checks } from '../core/index.ts'
 import type { SqliteOptions } from './embedded/store.ts'
-import { hostOptionNames, type HostOptions } from './host/index.ts'
+import type { HostOptions } from './host/index.ts'
 import type { PostgresOptions } from './postgres/index.ts'
 
 /**
@@ -37,45 +38,27 @@ export const forFiles = ['durability', 'busyMs', 'writer'] as const
  */
 export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
 
-/** The names of all that is said of a store and of moving its runs, besides the store's own. */
-export const storeAndHostNames: NamesOf<NamedStoreOptions & HostOptions> = {
-  ...hostOptionNames,
-  poolSize: true,
-  durability: true,
-  busyMs: true,
-  writer: true,
-  leaseMs: true,
-}
-
-/**
- * What is wrong with it: one line each. `asker` begins them. The name of a store may hold a password, which is not
- * repeated.
- */
-export const storeAndHostProblems = (
-  asker: string,
-  options: { readonly store?: unknown } & NamedStoreOptions & HostOptions,
-): readonly string[] => [
-  ...storeProblems(asker, options.store),
-  ...redactionProblems(options.redact, `${asker}: redact`),
-  ...atLeastOne(`${asker}: poolSize`, options.poolSize),
-  ...atLeastOne(`${asker}: leaseMs`, options.leaseMs),
-]
-
-function storeProblems(asker: string, store: unknown): readonly string[] {
+/** The name of a store that outlives its process. It may hold a password, which is not repeated. */
+const storeCheck: Check = (store, where) => {
   const forms = "'postgres://user@host/database' or the path of an SQLite file"
   if (typeof store === 'string')
     return store === ':memory:' || store === ''
-      ? [`${asker}: a store in memory is lost with its process; name a file, or postgres://…`]
+      ? [`${where} is in memory and lost with its process; name a file, or postgres://…`]
       : []
   if (hasNames(store) && (Object.hasOwn(store, 'postgres') || Object.hasOwn(store, 'sqlite')))
     return [
-      `${asker}: store is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
+      `${where} is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
     ]
-  return [`${asker}: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
+  return [`${where} is neither an address nor a path, expected ${forms}`]
 }
 
-/** `what` begins the line. */
-export const atLeastOne = (what: string, given: unknown): readonly string[] =>
-  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
-    ? []
-    : [`${what} is ${described(given)}, expected a whole number of at least 1`]
+/** The checks of a store and of what moves its runs. */
+export const storeAndHostChecks: Checks<{ store: unknown } & NamedStoreOptions & HostOptions> = {
+  ...hostChecks,
+  store: required(storeCheck),
+  poolSize: wholeNumber(1),
+  durability: unchecked,
+  busyMs: unchecked,
+  writer: unchecked,
+  leaseMs: wholeNumber(1),
+}

@@ -6,14 +6,15 @@
  * Its session values are those of the run.
  */
 import {
+  choice,
   described,
-  hasNames,
   isObject,
-  ReeveError,
-  unknownNames,
+  optionProblems,
+  refuseProblems,
+  unchecked,
+  type Checks,
   type HistoryEntry,
   type Json,
-  type NamesOf,
   type ToolCall,
 } from '../core/index.ts'
 import {
@@ -29,9 +30,9 @@ import {
 } from '../agent/index.ts'
 import {
   answersOnly,
-  limitProblems,
-  oversightProblems,
-  permissionProblems,
+  limitsCheck,
+  oversightCheck,
+  permissionsCheck,
   transferPair,
   withoutTransfers,
   type Limits,
@@ -89,8 +90,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
   given: A,
   options: AsToolOptions<Name> = {},
 ): Tool<Name> {
-  const problems = problemsOf(given, options)
-  if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
+  refuseProblems('tool.invalid', problemsOf(given, options))
   const { name = given.name, description = given.description, input, context = 'brief', transfers = 'hidden' } = options
   const asked = input === undefined && given.inputSchema === undefined
   const schema = input ?? (given.inputSchema === undefined ? request : given.inputSchema.json)
@@ -134,49 +134,32 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
   }
 }
 
-function problemsOf(given: Agent, options: AsToolOptions): string[] {
-  if (!isAgent(given)) return [`asTool: the agent is ${described(given)}, expected an agent`]
-  const where = `agent "${given.name}" as a tool`
-  const unknown = unknownNames(options, optionNames, where)
-  if (!hasNames(options)) return unknown
-  const { description = given.description, permissions, limits, oversight } = options
-  return [
-    ...unknown,
-    ...(isBlank(description) ? [`${where}: it has no description, so no model can choose it`] : []),
-    ...Object.entries(choices).flatMap(([option, words]) => {
-      const chosen = options[option as keyof typeof choices]
-      return chosen === undefined || words.includes(chosen)
-        ? []
-        : [
-            `${where}: ${option} is ${JSON.stringify(chosen)}, expected ${words.map((word) => `"${word}"`).join(' or ')}`,
-          ]
-    }),
-    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...oversightProblems(oversight, where),
-  ]
+const checks: Checks<AsToolOptions> = {
+  name: unchecked, // this one and those below without a check by tool()
+  description: unchecked,
+  input: unchecked,
+  context: choice('brief', 'answers', 'conversation'),
+  transfers: choice('shown', 'hidden'),
+  permissions: permissionsCheck,
+  limits: limitsCheck,
+  oversight: oversightCheck,
+  onFailure: choice('tell', 'fail'),
+  approval: unchecked,
+  action: unchecked,
+  background: unchecked,
 }
 
-const optionNames: NamesOf<AsToolOptions> = {
-  name: true,
-  description: true,
-  input: true,
-  context: true,
-  transfers: true,
-  permissions: true,
-  limits: true,
-  oversight: true,
-  onFailure: true,
-  approval: true,
-  action: true,
-  background: true,
-}
-
-const choices: Readonly<Record<'context' | 'transfers' | 'onFailure', readonly string[]>> = {
-  context: ['brief', 'answers', 'conversation'],
-  transfers: ['shown', 'hidden'],
-  onFailure: ['tell', 'fail'],
-}
+const problemsOf = (given: Agent, options: AsToolOptions): readonly string[] =>
+  isAgent(given)
+    ? optionProblems(
+        checks,
+        options,
+        `agent "${given.name}" as a tool`,
+        ({ description = given.description }, where) => [
+          isBlank(description) && `${where}: it has no description, so no model can choose it`,
+        ],
+      )
+    : [`asTool: the agent is ${described(given)}, expected an agent`]
 
 const requestOf = (input: Json): string =>
   isObject(input) && typeof input['request'] === 'string' ? input['request'] : ''

@@ -7,24 +7,31 @@
  * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest
  * loop; both are read when a member has ended.
  */
+import type { Context } from '../engine/index.ts'
 import {
   completed,
-  mustBeOptions,
+  either,
+  expects,
   handoffOf,
-  unknownNames,
-  withoutHandoff,
-  withHandoff,
+  isFunction,
+  mustBeOptions,
+  optionProblems,
   present,
+  required,
+  withHandoff,
+  withoutHandoff,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
 import {
+  agentsCheck,
+  composedChecks,
   dataIn,
   dataOf,
-  factProblems,
   DefinedAgent,
-  listProblems,
+  factRule,
+  isAgent,
   checkTree,
   renamable,
   versionOf,
@@ -33,13 +40,12 @@ import {
   type UsdCap,
 } from '../agent/index.ts'
 import { leavesHandoff, type Edge, type Limits, type Oversight } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
 import { FlowConversation } from './conversation.ts'
 import {
-  memberCaps,
   edgeOf,
-  memberEdgeNames,
-  memberProblems,
+  edgesCheck,
+  memberCaps,
+  memberEdgeChecks,
   MemberList,
   membersOf,
   runMember,
@@ -70,17 +76,11 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   readonly version?: string
 }
 
-const flowNames: NamesOf<FlowOptions<string, readonly Agent[]>> = {
-  name: true,
-  description: true,
-  agents: true,
-  edge: true,
-  limits: true,
-  oversight: true,
-  assess: true,
-  outputKey: true,
-  version: true,
-}
+const flowChecks = (members: readonly Agent[]): Checks<FlowOptions<string, readonly Agent[]>> => ({
+  ...composedChecks,
+  agents: required(either(isFunction, agentsCheck)),
+  edge: edgesCheck(members.filter(isAgent), memberEdgeChecks),
+})
 
 /** How a loop is told. */
 export interface LoopOptions<Name extends string, Agents extends readonly Agent[]> extends FlowOptions<Name, Agents> {
@@ -88,7 +88,15 @@ export interface LoopOptions<Name extends string, Agents extends readonly Agent[
   readonly maxIterations: number
 }
 
-const loopNames: NamesOf<LoopOptions<string, readonly Agent[]>> = { ...flowNames, maxIterations: true }
+const loopChecks = (members: readonly Agent[]): Checks<LoopOptions<string, readonly Agent[]>> => ({
+  ...flowChecks(members),
+  maxIterations: required(
+    expects(
+      (given) => given === Infinity || (Number.isInteger(given) && (given as number) > 0),
+      'a whole number of at least 1, or Infinity',
+    ),
+  ),
+})
 
 /**
  * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not
@@ -110,13 +118,7 @@ export function loop<const Name extends string, const Agents extends readonly Ag
 ): Agent<Name, string, Json> {
   mustBeOptions(options, 'loop', 'team.invalid')
   const { maxIterations } = options
-  const fine = maxIterations === Infinity || (Number.isInteger(maxIterations) && maxIterations > 0)
-  const problems = fine
-    ? []
-    : [
-        `loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`,
-      ]
-  const flow = new FixedOrderAgent('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations))
+  const flow = new FixedOrderAgent('loop', options, (run) => again(run, maxIterations), String(maxIterations))
   return renamable(flow, (name) => loop({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
@@ -252,16 +254,9 @@ class FixedOrderAgent extends DefinedAgent {
   readonly #order: Order
   readonly #word: string
   readonly #bound: string | undefined
-  readonly #problems: readonly string[]
   readonly #members: MemberList
 
-  constructor(
-    word: string,
-    given: FlowOptions<string, readonly Agent[]>,
-    order: Order,
-    problems: readonly string[] = [],
-    bound?: string,
-  ) {
+  constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, bound?: string) {
     mustBeOptions(given, word, 'team.invalid')
     const members = new MemberList(given.agents)
     super({ ...given, team: () => members.names, reaches: given.agents })
@@ -270,7 +265,6 @@ class FixedOrderAgent extends DefinedAgent {
     this.#order = order
     this.#word = word
     this.#bound = bound
-    this.#problems = problems
     if (members.known) checkTree(this)
   }
 
@@ -303,13 +297,8 @@ class FixedOrderAgent extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const where = `${this.#word} "${this.name}"`
-    return [
-      ...unknownNames(this.#given, this.#word === 'loop' ? loopNames : flowNames, where),
-      ...factProblems(this.#given),
-      ...this.#problems,
-      ...listProblems(this.#members.given, `${where}: agents`),
-      ...memberProblems(where, this.members(), this.#given.edge, 'edge', memberEdgeNames),
-    ]
+    const checks: Checks<object> = (this.#word === 'loop' ? loopChecks : flowChecks)(this.members())
+    const options = { ...this.#given, agents: this.#members.given }
+    return optionProblems(checks, options, `${this.#word} "${this.name}"`, factRule)
   }
 }

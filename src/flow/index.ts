@@ -9,9 +9,9 @@ export { loop, parallel, sequential, type FlowOptions, type LoopOptions } from '
 export {
   edgeOf,
   memberCaps,
-  memberEdgeNames,
+  edgesCheck,
+  memberEdgeChecks,
   MemberList,
-  memberProblems,
   membersOf,
   runMember,
   type EdgeOptions,

@@ -6,31 +6,35 @@
  * Holds: K4 (every member in a scope of its own).
  */
 import {
-  described,
+  choice,
+  choiceOr,
   failed,
   failure,
+  handoffOf,
   hasNames,
+  isFunction,
   jsonIn,
   messageOf,
-  handoffOf,
-  unknownNames,
-  withHandoff,
+  object,
   own,
+  recordOf,
+  withHandoff,
   type ActivationId,
+  type Check,
+  type Checks,
   type Failure,
-  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { isAgent, listOf, usdCapOf, type Agent, type UsdCap } from '../agent/index.ts'
+import { agentsIn, usdCapOf, type Agent, type UsdCap } from '../agent/index.ts'
 import {
   accountLimits,
   encodeEdge,
   labelled,
-  limitProblems,
+  limitsCheck,
   memberEdge,
+  oversightCheck,
+  permissionsCheck,
   revised,
-  permissionProblems,
-  oversightProblems,
   tighter,
   type Brief,
   type Candidate,
@@ -99,7 +103,7 @@ export class MemberList {
   }
 
   get agents(): readonly Agent[] {
-    return (this.#agents ??= Object.freeze([...listOf(this.given)]))
+    return (this.#agents ??= Object.freeze([...agentsIn(this.given)]))
   }
 
   get names(): readonly string[] {
@@ -229,14 +233,23 @@ const noTransferTarget = (agent: string, to: string, path: readonly string[]): F
     },
   )
 
-/** The options of what crosses to any member. */
-export const memberEdgeNames: NamesOf<MemberEdge> = {
-  context: true,
-  shares: true,
-  transfers: true,
-  permissions: true,
-  limits: true,
-  oversight: true,
+/** The checks of what crosses to any member. */
+export const memberEdgeChecks: Checks<MemberEdge> = {
+  context: choiceOr(isFunction, 'a function', 'brief', 'input', 'answers', 'conversation'),
+  shares: choice('conversation', 'answer'),
+  transfers: choice('shown', 'hidden'),
+  permissions: permissionsCheck,
+  limits: limitsCheck,
+  oversight: oversightCheck,
+}
+
+/** The check of what crosses to members: for all, and exceptions by name. */
+export function edgesCheck<T>(members: readonly { readonly name: string }[], checks: Checks<T>): Check {
+  const names = members.map(({ name }) => name)
+  const agents = recordOf(object(checks), 'exceptions by name', (name, where) =>
+    names.includes(name) ? undefined : `${where}: ${unknownAgent(name, names)}`,
+  )
+  return object({ ...checks, agents } as Checks<T & { agents: unknown }>)
 }
 
 /** Caps in US dollars on what members do; `option` is where they stand. */
@@ -247,34 +260,6 @@ export function memberCaps(members: readonly Agent[], given: unknown, option: st
     usdCapOf(edge?.limits, `${option}.agents.${name}.limits`, members.filter((member) => member.name === name)), // prettier-ignore
   )
   return [...usdCapOf(all.limits, `${option}.limits`, members), ...own]
-}
-
-/**
- * What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of
- * its options.
- */
-export function memberProblems(
-  where: string,
-  members: readonly Agent[],
-  given: unknown,
-  option: string,
-  known: Readonly<Record<string, unknown>>,
-): string[] {
-  const names = members.filter(isAgent).map(({ name }) => name)
-  const { all, agents } = edgesOf(given)
-  const listed = (all as { readonly agents?: unknown }).agents
-  return [
-    ...(given === undefined ? [] : unknownNames(given, { ...known, agents: true }, `${where}: ${option}`)),
-    ...(listed === undefined || hasNames(listed)
-      ? []
-      : [`${where}: ${option}.agents is ${described(listed)}, expected exceptions by name`]),
-    ...edgeProblems(all, where),
-    ...agents.flatMap(([name, own]) => [
-      ...(names.includes(name) ? [] : [`${where}: ${unknownAgent(name, names)}`]),
-      ...(own === undefined ? [] : unknownNames(own, known, `${where}: ${option}.agents.${name}`)),
-      ...(hasNames(own) ? edgeProblems(own, `${where}: ${name}`) : []),
-    ]),
-  ]
 }
 
 /** Options of edges as far as they can be read: for all members, and exceptions by name. */
@@ -291,25 +276,3 @@ export function edgesOf<Own extends MemberEdge = MemberEdge>(
 /** What is said of a name that no agent here has. */
 export const unknownAgent = (name: string, names: readonly string[]): string =>
   `unknown agent "${name}"${names.length === 0 ? '' : `; known: ${[...new Set(names)].join(', ')}`}`
-
-const contextValues: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'answers', 'conversation'])
-const shareValues: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
-const transferValues: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
-
-function edgeProblems(
-  { context, shares, transfers, permissions, limits, oversight }: MemberEdge,
-  where: string,
-): string[] {
-  const expected = (name: string, given: unknown, words: string): string =>
-    `${where}: ${name} is ${JSON.stringify(given)}, expected ${words}`
-  return [
-    ...(contextValues.has(context) || typeof context === 'function'
-      ? []
-      : [expected('context', context, '"brief", "input", "answers", "conversation" or a function')]),
-    ...(shareValues.has(shares) ? [] : [expected('shares', shares, '"conversation" or "answer"')]),
-    ...(transferValues.has(transfers) ? [] : [expected('transfers', transfers, '"shown" or "hidden"')]),
-    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...oversightProblems(oversight, where),
-  ]
-}

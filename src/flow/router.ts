@@ -6,29 +6,37 @@
  * Does not own: the control loop (control-loop.ts), what crosses (member.ts), how a model hands over
  * (agent/tool/transfer-tool.ts).
  */
+import type { Context } from '../engine/index.ts'
 import {
-  described,
+  choice,
+  either,
+  expects,
+  handoffOf,
   hasNames,
+  isFunction,
+  listOf,
   mustBeOptions,
+  optionProblems,
   parentOf,
   present,
-  handoffOf,
-  unknownNames,
-  withoutHandoff,
+  recordOf,
+  required,
+  unchecked,
   withHandoff,
+  withoutHandoff,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
 import {
   agent,
+  agentsCheck,
   dataIn,
   dataOf,
-  factNames,
+  DefinedAgent,
+  factChecks,
   isAgent,
   isBlank,
-  DefinedAgent,
-  listProblems,
   modelAgentChecks,
   mustHaveModelOrCode,
   checkTree,
@@ -42,14 +50,13 @@ import {
   type UsdCap,
 } from '../agent/index.ts'
 import { leavesHandoff, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
 import {
-  MemberList,
   edgeOf,
+  edgesCheck,
   edgesOf,
   memberCaps,
-  memberEdgeNames,
-  memberProblems,
+  memberEdgeChecks,
+  MemberList,
   membersOf,
   missingMember,
   unknownAgent,
@@ -155,15 +162,33 @@ type RouterAnswer<Out extends SchemaLike | undefined> = [Out] extends [undefined
 type AnyOptions = RouterFacts<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined> &
   (ModelAgentFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
 
-const ownNames: NamesOf<Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'sticky'>> = {
-  workers: true,
-  transfer: true,
-  routes: true,
-  sticky: true,
+type Own = Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'sticky'>
+const namesCheck = listOf(
+  expects((given) => typeof given === 'string', 'a name'),
+  'names',
+)
+const transferChecks: Checks<TransferEdge> = {
+  ...memberEdgeChecks,
+  returns: choice('always', 'on-request', 'never'),
+  followedBy: namesCheck,
+  onFailure: choice('tell', 'end'),
 }
-const modelNames: Readonly<Record<string, unknown>> = { ...factNames, ...modelAgentChecks, ...ownNames }
-const codeNames: Readonly<Record<string, unknown>> = { ...factNames, ...ownNames, run: true }
-const transferNames: NamesOf<TransferEdge> = { ...memberEdgeNames, returns: true, followedBy: true, onFailure: true }
+
+/** The options of a router itself, which leads by the `name`. The others are those of its lead. */
+function ownChecks(name: string, workers: readonly Agent[]): Checks<Own> {
+  const names = [name, ...workers.map((each) => each.name)]
+  return {
+    workers: required(either(isFunction, agentsCheck)),
+    transfer: edgesCheck([...workers, missingMember(name)], transferChecks),
+    routes: recordOf(namesCheck, 'lists of names by name', (from) =>
+      names.includes(from) ? undefined : `router "${name}": routes: ${unknownAgent(from, names)}`,
+    ),
+    sticky: unchecked,
+  }
+}
+const ownNames = ownChecks('', [])
+const modelNames = { ...factChecks, ...modelAgentChecks }
+const codeNames = { ...factChecks, run: unchecked }
 
 class RouterAgent extends DefinedAgent {
   readonly #options: AnyOptions
@@ -172,7 +197,7 @@ class RouterAgent extends DefinedAgent {
 
   constructor(options: AnyOptions) {
     mustBeOptions(options, 'router', 'team.invalid')
-    mustHaveModelOrCode(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
+    mustHaveModelOrCode(options, `router "${options.name}"`, { ...modelNames, ...codeNames, ...ownNames })
     const lead = agent(leadOptions(options))
     const { name, description, inputSchema, outputSchema, limits, oversight, assess, model, outputKey } = lead
     const members = new MemberList(options.workers)
@@ -251,11 +276,16 @@ class RouterAgent extends DefinedAgent {
 
   problems(): readonly string[] {
     const where = `router "${this.name}"`
+    const workers = this.members().filter(isAgent)
+    const lead = Object.fromEntries(Object.keys(namesOf(this.#options)).map((name) => [name, unchecked] as const))
     return [
-      ...unknownNames(this.#options, namesOf(this.#options), where),
+      ...optionProblems<object>(
+        { ...lead, ...ownChecks(this.name, workers) },
+        { ...this.#options, workers: this.#members.given },
+        where,
+      ),
       ...this.#lead.problems(),
-      ...listProblems(this.#members.given, `${where}: workers`),
-      ...routerProblems(this.name, this.members(), this.#options),
+      ...routerProblems(this.name, workers, this.#options),
     ]
   }
 }
@@ -265,15 +295,13 @@ const namesOf = (options: AnyOptions): Readonly<Record<string, unknown>> => ('ru
 /** What the lead is told. Unknown names are refused by the router. */
 const leadOptions = (options: AnyOptions): Parameters<typeof agent>[0] =>
   Object.fromEntries(
-    Object.entries(options).filter(([name]) => Object.hasOwn(namesOf(options), name) && !Object.hasOwn(ownNames, name)),
+    Object.entries(options).filter(([name]) => Object.hasOwn(namesOf(options), name)),
   ) as unknown as Parameters<typeof agent>[0]
 
 /** The key of the agent that had control last, among the values of a session. */
 const activeKey = (router: string): string => `$active.${router}`
 
-const returnValues: ReadonlySet<unknown> = new Set([undefined, 'always', 'on-request', 'never'])
-const failureValues: ReadonlySet<unknown> = new Set([undefined, 'tell', 'end'])
-
+/** What must hold between the edges and the routes. */
 function routerProblems(
   name: string,
   workers: readonly Agent[],
@@ -281,79 +309,49 @@ function routerProblems(
 ): string[] {
   const where = `router "${name}"`
   const { all, agents: exceptions } = edgesOf<TransferEdge>(options.transfer)
-  const agents = workers.filter(isAgent)
-  const names = agents.map((worker) => worker.name)
+  const names = workers.map((worker) => worker.name)
   const twice = names.filter((each, i) => each === name || names.indexOf(each) !== i)
   const edges = [['every worker', all] as const, ...exceptions.map(([from, edge]) => [`"${from}"`, edge] as const)]
+  const routes = hasNames(options.routes) ? Object.entries(options.routes as { readonly [from: string]: unknown }) : []
   return [
-    ...memberProblems(where, [...agents, missingMember(name)], options.transfer, 'transfer', transferNames),
     ...new Set(twice.map((each) => `${where}: "${each}" is named twice; a name belongs to one agent of a tree`)),
-    ...agents.flatMap((worker) =>
+    ...workers.flatMap((worker) =>
       isBlank(worker.description)
         ? [`${where}: the worker "${worker.name}" has no description, so no agent can choose it`]
         : [],
     ),
-    ...edges.flatMap(([from, edge]) => (hasNames(edge) ? transferProblems(where, from, edge, name, names) : [])),
+    ...edges.flatMap(([from, edge]) => followProblems(where, from, namesIn(edge?.followedBy), name, names)),
     ...leadProblems(where, exceptions.find(([from]) => from === name)?.[1] ?? {}),
-    ...routeProblems(where, options.routes, [name, ...names]),
+    ...routes.flatMap(([from, to]) =>
+      namesIn(to).flatMap((each) => [
+        ...(each === name || names.includes(each)
+          ? []
+          : [`${where}: the routes of "${from}": ${unknownAgent(each, [name, ...names])}`]),
+        ...(each === from ? [`${where}: the routes of "${from}" lead to itself`] : []),
+      ]),
+    ),
     ...unreachable(name, names, options).map((each) => `${where}: no agent can hand control to "${each}"`),
   ]
 }
 
-/** `name` is the router, `workers` are those who may follow. */
-function transferProblems(
+/** What is wrong with who follows. `name` is the router, `workers` are those who may follow. */
+const followProblems = (
   where: string,
   from: string,
-  edge: TransferEdge,
+  followedBy: readonly string[],
   name: string,
   workers: readonly string[],
-): string[] {
-  const { returns, onFailure } = edge
-  const followedBy = namesIn(edge.followedBy)
-  return [
-    ...(returnValues.has(returns)
-      ? []
-      : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
-    ...(failureValues.has(onFailure)
-      ? []
-      : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
-    ...namesProblems(edge.followedBy, `${where}: what follows ${from}`),
-    ...(new Set(followedBy).size === followedBy.length
-      ? []
-      : [`${where}: followedBy names an agent twice: ${followedBy.join(', ')}`]),
-    ...followedBy.flatMap((each) =>
-      each === name || workers.includes(each) ? [] : [`${where}: what follows ${from}: ${unknownAgent(each, workers)}`],
-    ),
-    ...(followedBy.some((each) => from === `"${each}"`)
-      ? [`${where}: what follows ${from} names that agent itself`]
-      : []),
-    ...(followedBy.includes(name)
-      ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`]
-      : []),
-  ]
-}
-
-function routeProblems(where: string, given: unknown, names: readonly string[]): string[] {
-  if (given === undefined) return []
-  if (!hasNames(given)) return [`${where}: routes is ${described(given)}, expected lists of names by name`]
-  return Object.entries(given as { readonly [from: string]: unknown }).flatMap(([from, to]) => [
-    ...(names.includes(from) ? [] : [`${where}: routes: ${unknownAgent(from, names)}`]),
-    ...namesProblems(to, `${where}: what "${from}" routes to`),
-    ...namesIn(to).flatMap((each) =>
-      names.includes(each) ? [] : [`${where}: the routes of "${from}": ${unknownAgent(each, names)}`],
-    ),
-    ...(namesIn(to).includes(from) ? [`${where}: the routes of "${from}" lead to itself`] : []),
-  ])
-}
-
-/** What is wrong with a list of names as such. */
-function namesProblems(given: unknown, where: string): string[] {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of names`]
-  return (given as readonly unknown[]).flatMap((each) =>
-    typeof each === 'string' ? [] : [`${where} has ${described(each)}, expected names`],
-  )
-}
+): string[] => [
+  ...(new Set(followedBy).size === followedBy.length
+    ? []
+    : [`${where}: followedBy names an agent twice: ${followedBy.join(', ')}`]),
+  ...followedBy.flatMap((each) => {
+    const follows = `${where}: what follows ${from}`
+    if (from === `"${each}"`) return [`${follows} names that agent itself`]
+    if (each === name) return [`${follows} names the router; that control comes back is what returns says`]
+    return workers.includes(each) ? [] : [`${follows}: ${unknownAgent(each, workers)}`]
+  }),
+]
 
 /** The names in it. */
 const namesIn = (given: unknown): readonly string[] =>

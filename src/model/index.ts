@@ -23,7 +23,7 @@ export type {
   ModelSettings,
   ToolSpec,
 } from './model.ts'
-export { resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
+export { modelCheck, modelProblem, resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
 export { providerNames } from './providers.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {

@@ -4,7 +4,7 @@
  * Owns: the forms a reference may have, the syntax of ids. Does not own: the providers (providers.ts).
  * Nothing is imported, no key is read and nothing is sent before the first call.
  */
-import { FailureError, failureFrom, ReeveError } from '../core/index.ts'
+import { FailureError, failureFrom, messageOf, ReeveError, valid } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { functionModel } from './function-model.ts'
 import { languageModel } from './language-model.ts'
@@ -143,3 +143,16 @@ const invalid = (message: string, hint: string): ReeveError => new ReeveError('m
 function processEnv(): { readonly [name: string]: string | undefined } {
   return 'process' in globalThis ? globalThis.process.env : {}
 }
+
+/** Why this is no model; undefined if it is one. */
+export function modelProblem(given: unknown): string | undefined {
+  try {
+    resolveModel(given as ModelRef)
+    return undefined
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}
+
+/** The check of a model. */
+export const modelCheck = valid(modelProblem)

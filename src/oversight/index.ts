@@ -1,6 +1,7 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
 export {
   approvalProblems,
+  approvalTimeoutCheck,
   approvalQuestion,
   approve,
   deadlineProblems,
@@ -69,7 +70,7 @@ export {
 } from './escalation/escalation.ts'
 export {
   channelOf,
-  channelProblems,
+  channelsCheck,
   channelWork,
   missingChannel,
   unregistered,
@@ -121,7 +122,7 @@ export {
   setLevel,
   trustLevels,
   trustPresets,
-  trustRuleProblems,
+  trustRulesCheck,
   trustRules,
   type CountedRun,
   type IncidentSeverity,

@@ -5,17 +5,19 @@
  * Owns: the question, its notices, the result. Does not own: how an answer arrives (runtime), approvals (approval.ts),
  * channels (notice.ts).
  */
+import type { Context } from '../engine/index.ts'
 import {
   asText,
   describeOutcome,
   failure,
   FailureError,
+  optionProblems,
   present,
-  ReeveError,
-  unknownNames,
+  refuseProblems,
+  unchecked,
+  type Checks,
   type Json,
 } from '../core/index.ts'
-import type { NamesOf } from '../core/index.ts'
 import {
   compileSchema,
   recordedOversight,
@@ -24,7 +26,6 @@ import {
   type Infer,
   type SchemaLike,
 } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
 import { withoutSlot } from './approval/concurrency-slot.ts'
 
@@ -48,7 +49,13 @@ export interface InterruptOptions<S extends SchemaLike | undefined = undefined> 
   readonly notify?: readonly string[]
 }
 
-const names: NamesOf<InterruptOptions> = { until: true, timeoutMs: true, schema: true, otherwise: true, notify: true }
+const checks: Checks<InterruptOptions> = {
+  until: unchecked,
+  timeoutMs: unchecked,
+  schema: unchecked,
+  otherwise: unchecked,
+  notify: unchecked,
+}
 
 /**
  * Asks for a value from outside and waits. Returns the answer unchanged, also `false`, `0`, `''` and `null`.
@@ -63,8 +70,7 @@ export async function interrupt<S extends SchemaLike | undefined = undefined>(
   question: Json,
   options: InterruptOptions<S> = {},
 ): Promise<S extends undefined ? Json : Infer<S>> {
-  const problems = unknownNames(options, names, 'interrupt')
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  refuseProblems('input.invalid', optionProblems<InterruptOptions>(checks, options, 'interrupt'))
   const schema = options.schema === undefined ? undefined : compileSchema(options.schema, 'interrupt')
   const check = schema === undefined ? undefined : (answer: Json): Checked<unknown> => schema.check(answer)
   return (await inquire(ctx, question, { ...options, ...(check === undefined ? undefined : { check }) })).value as never

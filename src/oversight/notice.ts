@@ -8,18 +8,28 @@
  * back like every effect. A notice never decides. K4: the prefix of its name (journal) and `tell` are persistent
  * format.
  */
+import type { Oversight } from '../edge/index.ts'
 import {
   described,
+  duration,
   failure,
   FailureError,
   failureFrom,
+  isName,
+  listOf,
+  nameCheck,
   nearest,
+  openObject,
+  required,
+  twiceIn,
+  unchecked,
+  wholeNumber,
   type ActivationId,
+  type Check,
   type Json,
   type Outcome,
   type RunId,
 } from '../core/index.ts'
-import type { Oversight } from '../edge/index.ts'
 import type { Context, Orchestration, StepIO } from '../engine/index.ts'
 import { isNotice, noticePrefix, type ApprovalRequested, type EscalationHit } from '../journal/index.ts'
 
@@ -161,33 +171,29 @@ const whyNot = (channel: string, outcome: Exclude<Outcome, { status: 'completed'
     ? outcome.failure
     : failure('notice.failed', `the channel "${channel}" did not notify: ${outcome.status}`, 'transport')
 
-const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const channelCheck = openObject<Channel>({
+  name: required(nameCheck),
+  timeoutMs: duration,
+  attempts: wholeNumber(1),
+  notify: unchecked,
+})
+const channelList = listOf(
+  (given, where) =>
+    typeof (given as Partial<Channel> | null)?.notify === 'function'
+      ? channelCheck(given, where)
+      : [`${where} is ${described(given)}, expected a channel: { name, notify }`],
+  'channels',
+)
 
-/** The problems of given channels, one sentence each. */
-export function channelProblems(given: unknown, where: string): string[] {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) return [`${where}: channels is ${described(given)}, expected a list of channels`]
-  const names = new Set<unknown>()
-  return (given as readonly unknown[]).flatMap((each, i) => {
-    const { name, notify, timeoutMs, attempts } = (typeof each === 'object' && each !== null ? each : {}) as Partial<
-      Record<string, unknown>
-    >
-    const at = `${where}: channels[${i}]`
-    if (typeof notify !== 'function') return [`${at} is ${described(each)}, expected a channel: { name, notify }`]
-    const problems: string[] = []
-    if (typeof name !== 'string' || !identifier.test(name))
-      problems.push(
-        `${at}: the name is ${described(name)}, expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-      )
-    else if (names.has(name)) problems.push(`${at}: two channels are called "${name}"`)
-    names.add(name)
-    if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && (timeoutMs as number) > 0))
-      problems.push(`${at}: timeoutMs is ${described(timeoutMs)}, expected milliseconds above 0`)
-    if (attempts !== undefined && !(Number.isInteger(attempts) && (attempts as number) >= 1))
-      problems.push(`${at}: attempts is ${described(attempts)}, expected a whole number of at least 1`)
-    return problems
-  })
-}
+/** The check of channels. */
+export const channelsCheck: Check = (given, where) => [
+  ...channelList(given, where),
+  ...twiceIn(
+    (Array.isArray(given) ? given : []).map((each) => (each as Partial<Channel> | null)?.name).filter(isName),
+    where,
+    'channels',
+  ),
+]
 
 /** The channels that are named but not registered, one sentence each. */
 export function unregistered(

@@ -4,9 +4,23 @@
  * Owns: what may be registered, what is wrong with the names that a start gives, the layer by which the code of a run
  * finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
  */
-import { completionProblems, isName, type Agent, type StartHookKind } from '../agent/index.ts'
-import { described, hasNames, meantInstead, own, unknownNames, type NamesOf } from '../core/index.ts'
-import type { Edge, Layer, StartDelegation, StartHooks } from '../edge/index.ts'
+import { completionChecks, type Agent, type StartHookKind } from '../agent/index.ts'
+import {
+  choice,
+  described,
+  functionCheck,
+  isName,
+  meantInstead,
+  nameForm,
+  object,
+  own,
+  recordOf,
+  twiceIn,
+  type Check,
+  type Checks,
+  type Rule,
+} from '../core/index.ts'
+import type { Edge, Layer, StartCompletion, StartDelegation, StartHooks } from '../edge/index.ts'
 import { ContextView, type Context } from '../engine/index.ts'
 import { extrasIn, type RootContext } from './session.ts'
 
@@ -24,107 +38,69 @@ export interface Hooks {
 export type FindHook = (name: string) => unknown
 
 /** Words that `context` of a start has for itself. */
-const taken: ReadonlySet<RootContext> = new Set(['brief', 'conversation'])
+const taken: ReadonlySet<string> = new Set<RootContext>(['brief', 'conversation'])
 
-/** What is wrong with the hooks of a runtime, one sentence each. */
-export function registeredProblems(given: unknown, where: string): string[] {
-  if (given === undefined) return []
-  if (!hasNames(given)) return [`${where} is ${described(given)}, expected functions by name`]
-  return Object.entries(given).flatMap(([name, hook]) => [
-    ...(isName(name) && !taken.has(name)
-      ? []
-      : [
-          `${where}: "${name}" is no name for a hook: a letter or "_", then up to 63 letters, digits, "_" or "-", and not ${[...taken].join(' or ')}`,
-        ]),
-    ...(typeof hook === 'function' ? [] : [`${where}.${name} is ${described(hook)}, expected a function`]),
-  ])
-}
+/** The check of the hooks of a runtime. */
+export const registeredCheck = recordOf(functionCheck, 'functions by name', (name, where) =>
+  isName(name) && !taken.has(name)
+    ? undefined
+    : `${where}: "${name}" is no name for a hook, expected ${nameForm}, and not ${[...taken].join(' or ')}`,
+)
 
 /** What of a start is hooks. */
 export interface Started extends StartHooks {
   readonly context?: RootContext
 }
 
-const delegationNames: NamesOf<StartDelegation> = {
-  onStart: true,
-  filterMessages: true,
-  onComplete: true,
-  hookErrors: true,
-}
-
-/** What is wrong with the hooks of a start of this agent, one sentence each. */
-export function startHookProblems(
-  given: Started,
-  agent: Agent,
-  hooks: Hooks,
-  find: (name: string) => Agent | undefined,
-): string[] {
-  const { delegation, onIterationComplete, isComplete, context } = given
-  const known = Object.keys(hooks)
-  const problemOf = (option: string, name: unknown): string[] => {
-    if (typeof name === 'function')
+/** The name of a hook, or of something else that is found by a name. */
+const hookName =
+  (hooks: Hooks, isOther: (name: string) => boolean = () => false): Check =>
+  (given, where) => {
+    if (typeof given === 'function')
       return [
-        `start: ${option} is a function, expected the name of one: a function does not outlive its process. Give it to createRuntime({ hooks: { name: … } }), and its name here`,
+        `${where} is a function, expected the name of one: a function does not outlive its process. Give it to createRuntime({ hooks: { name: … } }), and its name here`,
       ]
-    if (typeof name !== 'string') return [`start: ${option} is ${described(name)}, expected the name of a hook`]
-    return own(hooks, name) === undefined
-      ? [
-          `start: ${option} names "${name}", which no hook is called that this runtime has${meantInstead(name, known, 'it has')}. Give it to createRuntime({ hooks })`,
+    if (typeof given !== 'string') return [`${where} is ${described(given)}, expected the name of a hook`]
+    return own(hooks, given) !== undefined || isOther(given)
+      ? []
+      : [
+          `${where} names "${given}", which no hook is called that this runtime has${meantInstead(given, Object.keys(hooks), 'it has')}. Give it to createRuntime({ hooks })`,
         ]
-      : []
   }
-  const named = (options: { readonly [option: string]: unknown }): string[] =>
-    Object.entries(options).flatMap(([option, name]) => (name === undefined ? [] : problemOf(option, name)))
-  const unheard = (kind: StartHookKind, option: string, who: string): string[] =>
-    agent.hooked?.includes(kind) === true ? [] : [`start: ${option} is for ${who}, and "${agent.name}" is none`]
-  const scorers: readonly unknown[] =
-    hasNames(isComplete) && Array.isArray(isComplete.scorers) ? isComplete.scorers : []
-  return [
-    ...(delegation === undefined ? [] : unheard('delegation', 'delegation', 'agents that delegate')),
-    ...(delegation === undefined ? [] : unknownNames(delegation, delegationNames, 'start: delegation')),
-    ...(hasNames(delegation) ? delegationHookProblems(delegation, named) : []),
-    ...(onIterationComplete === undefined
-      ? []
-      : unheard('turns', 'onIterationComplete', 'agents that think with a model')),
-    ...named({ onIterationComplete }),
-    ...(isComplete === undefined ? [] : unheard('turns', 'isComplete', 'agents that think with a model')),
-    ...scorers.flatMap((name, i) =>
-      typeof name === 'string' && find(name) !== undefined ? [] : problemOf(`isComplete.scorers[${i}]`, name),
-    ),
-    ...(hasNames(isComplete) ? named({ 'isComplete.onScored': isComplete.onScored }) : []),
-    ...completionProblems(completionLike(isComplete), 'start'),
-    ...(context === undefined || (taken.has(context) && typeof context === 'string')
-      ? []
-      : problemOf('context', context)),
-  ]
-}
 
-function delegationHookProblems(
-  { onStart, filterMessages, onComplete, hookErrors }: StartDelegation,
-  named: (options: { readonly [option: string]: unknown }) => string[],
-): string[] {
-  return [
-    ...named({
-      'delegation.onStart': onStart,
-      'delegation.filterMessages': filterMessages,
-      'delegation.onComplete': onComplete,
+/** The checks of what of a start is hooks. */
+export function startHookChecks(hooks: Hooks, find: (name: string) => Agent | undefined): Checks<Started> {
+  const named = hookName(hooks)
+  return {
+    delegation: object<StartDelegation>({
+      onStart: named,
+      filterMessages: named,
+      onComplete: named,
+      hookErrors: choice('strict', 'lenient'),
     }),
-    ...(hookErrors === undefined || hookErrors === 'strict' || hookErrors === 'lenient'
-      ? []
-      : [`start: delegation.hookErrors is ${JSON.stringify(hookErrors)}, expected "strict" or "lenient"`]),
-  ]
+    onIterationComplete: named,
+    isComplete: object<StartCompletion>(
+      { ...completionChecks(hookName(hooks, (name) => find(name) !== undefined)), onScored: named },
+      ({ scorers }, where) => twiceIn(Array.isArray(scorers) ? scorers : [], where, 'scorers'),
+    ),
+    context: hookName(hooks, (name) => taken.has(name)),
+  }
 }
 
-/** With functions in the place of names, for everything else that may be wrong with it. */
-function completionLike(given: unknown): Parameters<typeof completionProblems>[0] {
-  if (!hasNames(given)) return given as undefined
-  const { scorers, onScored: _onScored, ...rest } = given as { readonly scorers?: unknown; readonly onScored?: unknown }
-  const score = (): boolean => true
-  const list = Array.isArray(scorers)
-    ? scorers.map((name: unknown) => ({ name: typeof name === 'string' ? name : 'a', score }))
-    : scorers
-  return { ...rest, scorers: list } as never
-}
+/** What of it means nothing to this agent. */
+export const startHookRule =
+  (agent: Agent): Rule<Started> =>
+  (given, where) => {
+    const unheard = (kind: StartHookKind, option: keyof Started, who: string): string | false =>
+      given[option] !== undefined &&
+      agent.hooked?.includes(kind) !== true &&
+      `${where}: ${option} is for ${who}, and "${agent.name}" is none`
+    return [
+      unheard('delegation', 'delegation', 'agents that delegate'),
+      unheard('turns', 'onIterationComplete', 'agents that think with a model'),
+      unheard('turns', 'isComplete', 'agents that think with a model'),
+    ]
+  }
 
 /** Agents that a start lets measure: their models are paid for, too. */
 export const measuringAgents = (

@@ -1,5 +1,5 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
-export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
+export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
 export type { Run, RunOutcome, RunWaiting } from './run-handle.ts'

@@ -4,29 +4,28 @@
  * Owns: what may be given to `createRuntime`, and what is wrong with what was given as such. Does not own: what becomes
  * of it (runtime.ts), what is wrong with the agents (registry.ts).
  */
+import { hostChecks } from '../engine/host/index.ts'
 import type { Agent } from '../agent/index.ts'
 import {
+  choice,
   expects,
   functionCheck,
-  knownProblems,
-  redactionProblems,
+  optionProblems,
   ReeveError,
+  refuseProblems,
   unchecked,
-  unknownNames,
   type Checks,
-  type NamesOf,
 } from '../core/index.ts'
-import { limitProblems, type Limits } from '../edge/index.ts'
+import { limitsCheck, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import { hostOptionNames } from '../engine/host/index.ts'
 import { forFiles } from '../engine/store-name.ts'
-import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
+import { channelsCheck, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './operator/decisions.ts'
-import { registeredProblems, type Hooks } from './hooks.ts'
+import { registeredCheck, type Hooks } from './hooks.ts'
 import type { SessionMemory } from './session.ts'
-import { strangeRules, trustPresetProblems } from './operator/trust.ts'
-import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoices } from './versions.ts'
+import { strangeRules, trustPresetsCheck } from './operator/trust.ts'
+import { choicesCheck, statusCheck, type RevisionStatus, type VersionChoices } from './versions.ts'
 
 /** How a runtime is made. */
 export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
@@ -95,63 +94,54 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
 }
 
 const agentList = expects(Array.isArray, 'a list of agents')
-const ownChecks: Checks<Omit<RuntimeOptions, keyof typeof hostOptionNames>> = {
+
+/** The checks of all options of a runtime. */
+export const runtimeChecks: Checks<RuntimeOptions> = {
+  ...hostChecks,
   store: unchecked,
   engine: unchecked,
   agents: agentList,
   earlier: agentList,
   drive: unchecked,
   onMissingVersion: unchecked,
-  channels: (given) => channelProblems(given, 'createRuntime'),
+  channels: channelsCheck,
   mayDecide: functionCheck,
   memory: expects((given) => typeof (given as SessionMemory | null)?.recall === 'function', 'an object with recall'),
-  hooks: registeredProblems,
+  hooks: registeredCheck,
   versions: unchecked, // by mustBeChoices, which knows the agents
-  defaultStatus: (given) => statusProblems(given, 'createRuntime'),
-  trust: trustPresetProblems,
-  onUnknownVersion: expects((given) => given === 'warn' || given === 'refuse', '"warn" or "refuse"'),
-  limits: (given) => runLimitProblems(given as Limits),
+  defaultStatus: statusCheck,
+  trust: trustPresetsCheck,
+  onUnknownVersion: choice('warn', 'refuse'),
+  limits: limitsCheck,
   durability: unchecked,
   leaseMs: unchecked,
   busyMs: unchecked,
   writer: unchecked,
 }
 
-/** The names of all options of a runtime. */
-export const optionNames: NamesOf<RuntimeOptions> = { ...hostOptionNames, ...ownChecks }
-
 /** Throws what is wrong with the options as such. */
-export function mustBeFine(options: RuntimeOptions): void {
-  const problems = [
-    ...unknownNames(options, optionNames, 'createRuntime'),
-    ...redactionProblems(options.redact, 'createRuntime: redact'),
-    ...knownProblems(ownChecks, options, 'createRuntime'),
-  ]
-  if (problems.length > 0)
-    throw new ReeveError('config.invalid', problems.join('\n'), {
-      hint: 'Nothing was opened, and nothing was started.',
-    })
-}
+export const mustBeFine = (options: RuntimeOptions): void =>
+  refuseProblems(
+    'config.invalid',
+    optionProblems(runtimeChecks, options, 'createRuntime', ({ limits }, where) => [
+      // own turns are those of one agent: no default of all runs
+      (limits as Limits | null | undefined)?.ownTurns !== undefined &&
+        `${where}: limits.ownTurns is for one agent: state it in its definition`,
+    ]),
+    'Nothing was opened, and nothing was started.',
+  )
 
-/** Own turns are those of one agent: no default of all runs. */
-function runLimitProblems(limits: Limits): readonly string[] {
-  const problems = limitProblems(limits, 'createRuntime')
-  return limits?.ownTurns === undefined
-    ? problems
-    : [...problems, 'createRuntime: limits.ownTurns is for one agent: state it in its definition']
-}
+/** A choice for an agent that is not here would be passed over in silence. */
+export const mustBeChoices = (versions: VersionChoices | undefined, registered: readonly string[]): void =>
+  refuseProblems(
+    'config.invalid',
+    versions === undefined ? [] : choicesCheck(registered)(versions, 'createRuntime: versions'),
+    'Nothing was started.',
+  )
 
-/** A choice for somebody who is not here would be passed over in silence. */
-export function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
-  const problems = choiceProblems(versions, 'createRuntime', registered)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
-}
-
-/** Rules for a trust that nobody has would be passed over in silence. */
-export function mustBeForSomebody(trust: TrustPresets | undefined, named: readonly string[]): void {
-  const problems = strangeRules(trust, named)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
-}
+/** Rules for a trust that no agent has would be passed over in silence. */
+export const mustBeForSomebody = (trust: TrustPresets | undefined, named: readonly string[]): void =>
+  refuseProblems('config.invalid', strangeRules(trust, named), 'Nothing was started.')
 
 /** An option that the chosen engine does not know would be passed over in silence, `redact` among them. */
 export function mustMeanSomething(

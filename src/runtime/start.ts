@@ -7,19 +7,27 @@
  */
 import { ownTurnsProblems, reachableAgents, capProblem, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
 import {
+  choice,
   copy,
+  described,
   hasNames,
   isObject,
+  jsonCheck,
   jsonProblem,
   newId,
+  optionProblems,
   present,
   ReeveError,
+  refuseProblems,
   runId,
-  unknownNames,
+  string,
+  unchecked,
+  type Check,
+  type Checks,
   type Json,
   type JsonObject,
   type Message,
-  type NamesOf,
+  type Rule,
   type SessionId,
 } from '../core/index.ts'
 import {
@@ -27,10 +35,10 @@ import {
   briefOf,
   defaultLimits,
   encodeEdge,
-  limitProblems,
+  limitsCheck,
   messageProblems,
-  oversightProblems,
-  permissionProblems,
+  oversightCheck,
+  permissionsCheck,
   rootEdge,
   unsaid,
   type Limits,
@@ -41,12 +49,12 @@ import {
 } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
-import { startHookProblems, type Hooks } from './hooks.ts'
+import { startHookChecks, startHookRule, type Hooks } from './hooks.ts'
 import type { BusySession, RootContext, RootExtras } from './session.ts'
 import {
-  choiceProblems,
+  choicesCheck,
   revisedModel,
-  statusProblems,
+  statusCheck,
   type Chosen,
   type Resolved,
   type RevisionStatus,
@@ -90,25 +98,6 @@ export interface StartOptions extends StartHooks {
   readonly context?: RootContext
 }
 
-const known: NamesOf<StartOptions> = {
-  runId: true,
-  session: true,
-  busySession: true,
-  user: true,
-  metadata: true,
-  values: true,
-  limits: true,
-  permissions: true,
-  oversight: true,
-  messages: true,
-  versions: true,
-  defaultStatus: true,
-  delegation: true,
-  onIterationComplete: true,
-  isComplete: true,
-  context: true,
-}
-
 /** The versions chosen for a run, and their revisions. */
 export interface Choice extends Resolved {
   readonly chosen: Chosen
@@ -131,9 +120,7 @@ export function startRequest(
   defaults: Limits = defaultLimits,
   { hooks = {}, find = () => undefined }: StartNames = {},
 ): StartRun {
-  const problems = optionProblems(options, agent)
-  if (hasNames(options)) problems.push(...startHookProblems(options, agent, hooks, find))
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was started.' })
+  mustBeStart(options, agent, hooks, find)
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, oversight, values, busySession, messages, context } = options
@@ -264,36 +251,53 @@ function callerOf({ user, metadata, session }: StartOptions): Caller {
 
 const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
-function optionProblems(options: StartOptions, agent: Agent): string[] {
-  const problems = unknownNames(options, known, 'start')
-  if (!hasNames(options)) return problems
-  const { session, busySession, user, metadata, values, limits, permissions } = options
-  if (session !== undefined && !sessionId.test(session)) {
+const plainJson: Check = (given, where) =>
+  isObject(given) ? jsonCheck(given, where) : [`${where} is ${described(given)}, expected a plain object`]
+
+const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent | undefined): Checks<StartOptions> => ({
+  ...startHookChecks(hooks, find),
+  runId: unchecked, // by runId()
+  session: unchecked, // by mustBeSession()
+  busySession: choice('queue', 'reject'),
+  user: string,
+  metadata: plainJson,
+  values: plainJson,
+  limits: limitsCheck,
+  permissions: permissionsCheck,
+  oversight: oversightCheck,
+  messages: messageProblems,
+  versions: choicesCheck([...new Set(reachableAgents([agent]).map(({ name }) => name))]),
+  defaultStatus: statusCheck,
+})
+
+/** What must hold between them. */
+const startRule =
+  (agent: Agent): Rule<StartOptions> =>
+  (options, where) => [
+    ...startHookRule(agent)(options, where),
+    ...Object.keys(isObject(options.values) ? options.values : {}).map(
+      (key) => key.startsWith('$') && `${where}: values.${key}: names that begin with "$" belong to Reeve`,
+    ),
+    ...(options.limits === undefined ? [] : ownTurnsProblems(agent, options.limits, where)),
+    options.context !== undefined &&
+      options.session === undefined &&
+      `${where}: context says what is shown of the session, and this run belongs to none`,
+  ]
+
+function mustBeStart(
+  options: StartOptions,
+  agent: Agent,
+  hooks: Hooks,
+  find: (name: string) => Agent | undefined,
+): void {
+  const { session } = hasNames(options) ? options : ({} as StartOptions)
+  if (session !== undefined && !sessionId.test(session))
     throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
       hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
     })
-  }
-  if (busySession !== undefined && busySession !== 'queue' && busySession !== 'reject')
-    problems.push(`busySession is ${JSON.stringify(busySession)}, expected "queue" or "reject"`)
-  if (user !== undefined && typeof user !== 'string') problems.push('user must be a text')
-  for (const [name, value] of Object.entries({ metadata, values })) {
-    if (value === undefined) continue
-    const problem = isObject(value) ? jsonProblem(value, name) : `${name} must be a plain object`
-    if (problem !== undefined) problems.push(problem)
-  }
-  if (options.messages !== undefined) problems.push(...messageProblems(options.messages, 'messages'))
-  for (const key of Object.keys(isObject(values) ? values : {}))
-    if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
-  if (limits !== undefined)
-    problems.push(...limitProblems(limits, 'start'), ...ownTurnsProblems(agent, limits, 'start'))
-  problems.push(...statusProblems(options.defaultStatus, 'start'))
-  if (options.versions !== undefined)
-    problems.push(
-      ...choiceProblems(options.versions, 'start', [...new Set(reachableAgents([agent]).map(({ name }) => name))]),
-    )
-  if (options.context !== undefined && session === undefined)
-    problems.push('start: context says what is shown of the session, and this run belongs to none')
-  problems.push(...oversightProblems(options.oversight, 'start'))
-  if (permissions !== undefined) problems.push(...permissionProblems(permissions, 'start'))
-  return problems
+  refuseProblems(
+    'input.invalid',
+    optionProblems(startChecks(agent, hooks, find), options, 'start', startRule(agent)),
+    'Nothing was started.',
+  )
 }

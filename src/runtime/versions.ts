@@ -10,22 +10,24 @@
 import { reachableAgents, type Agent } from '../agent/index.ts'
 import {
   canonical,
+  choice,
   copy,
-  described,
-  hasNames,
+  expects,
   isObject,
   meantInstead,
-  ReeveError,
-  unknownNames,
+  object,
   own,
+  recordOf,
+  ReeveError,
+  refuseProblems,
   underName,
+  type Check,
   type Clock,
   type Json,
-  type NamesOf,
 } from '../core/index.ts'
 import { revisionProblems, type Revision, type Revisions } from '../edge/index.ts'
 import type { StreamValues } from '../engine/index.ts'
-import { resolveModel, type Prices } from '../model/index.ts'
+import { modelProblem, resolveModel, type Prices } from '../model/index.ts'
 
 /** `draft`: for runs that ask for it; may still change. `published`: never changes. */
 export type RevisionStatus = 'draft' | 'published'
@@ -220,7 +222,7 @@ export class Versions {
     const problems = revisionProblems(revision, `revision of "${name}"`)
     const agent = this.#find(name)
     if (problems.length === 0 && agent !== undefined) problems.push(...fitProblems(agent, revision))
-    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was kept.' })
+    refuseProblems('input.invalid', problems, 'Nothing was kept.')
   }
 }
 
@@ -247,12 +249,8 @@ function fitProblems(agent: ModelAgentLike, { instructions, model, settings, too
   const problems = strange.map(
     (name) => `${where}: "${name}" is no tool of it; its tools are: ${agent.toolNames?.join(', ') ?? ''}`,
   )
-  if (model === undefined) return problems
-  try {
-    resolveModel(model)
-  } catch (thrown) {
-    problems.push(`${where}: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
-  }
+  const wrong = model === undefined ? undefined : modelProblem(model)
+  if (wrong !== undefined) problems.push(`${where}: ${wrong}`)
   return problems
 }
 
@@ -310,32 +308,23 @@ export const unknownVersion = (agent: string, version: string, known: readonly s
     },
   )
 
-const choiceNames: NamesOf<{ readonly version: string; readonly status: string }> = { version: true, status: true }
-const isStatus = (value: unknown): boolean => value === 'draft' || value === 'published'
+/** The check of the status of revisions. */
+export const statusCheck = choice('draft', 'published')
+const choiceOptions = object<{ version: string; status: string }>(
+  { version: expects((given) => typeof given === 'string' && given !== '', 'a text'), status: statusCheck },
+  ({ version, status }, where) => [
+    (version === undefined) === (status === undefined) && `${where}: expected either a version or a status`,
+  ],
+)
 
-/** The problems of choices, one sentence each. `known`: the agents that may be named; absent: any. */
-export function choiceProblems(given: unknown, where: string, known?: readonly string[]): string[] {
-  if (given === undefined) return []
-  if (!hasNames(given)) return [`${where}: versions is ${described(given)}, expected choices by the name of the agent`]
-  return Object.entries(given).flatMap(([agent, choice]: [string, unknown]) => {
-    const at = `${where}: versions.${agent}`
-    if (known !== undefined && !known.includes(agent))
-      return [`${at}: unknown agent "${agent}"${meantInstead(agent, known, 'known:')}`]
-    if (typeof choice === 'string') return choice === '' ? [`${at} is empty`] : []
-    const problems = unknownNames(choice, choiceNames, at)
-    if (problems.length > 0 || !hasNames(choice)) return problems
-    const { version, status } = choice as { readonly version?: unknown; readonly status?: unknown }
-    if ((version === undefined) === (status === undefined)) return [`${at}: expected either a version or a status`]
-    if (status !== undefined && !isStatus(status))
-      return [`${at}.status is ${described(status)}, expected "draft" or "published"`]
-    return version === undefined || (typeof version === 'string' && version !== '')
-      ? []
-      : [`${at}.version is ${described(version)}, expected a text`]
-  })
-}
-
-/** The problems of the default status. */
-export const statusProblems = (given: unknown, where: string): string[] =>
-  given === undefined || isStatus(given)
-    ? []
-    : [`${where}: defaultStatus is ${described(given)}, expected "draft" or "published"`]
+/** The check of choices. `known`: the agents that may be named. */
+export const choicesCheck = (known: readonly string[]): Check =>
+  recordOf(
+    (given, where) =>
+      typeof given !== 'string' ? choiceOptions(given, where) : given === '' ? [`${where} is empty`] : [],
+    'choices by the name of the agent',
+    (agent, where) =>
+      known.includes(agent)
+        ? undefined
+        : `${where}.${agent}: unknown agent "${agent}"${meantInstead(agent, known, 'known:')}`,
+  )

@@ -12,11 +12,13 @@ import {
   failed,
   failure,
   FailureError,
-  isObject,
-  ReeveError,
   handoffOf,
-  unknownNames,
+  isObject,
+  optionProblems,
+  refuseProblems,
+  wholeNumber,
   withHandoff,
+  type Checks,
   type Failure,
   type HistoryEntry,
   type Json,
@@ -63,6 +65,8 @@ export interface TeamDelegateOptions {
   /** The limit of turns for the worker. Never more than its definition allows. */
   readonly turns?: number
 }
+
+const delegateChecks: Checks<TeamDelegateOptions> = { turns: wholeNumber(1) }
 
 type WorkerNamed<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>
 
@@ -156,11 +160,8 @@ class CodeTeam implements LeaderTeam {
   }
 
   async #runDelegation(worker: string, given: unknown, options: TeamDelegateOptions): Promise<DelegationResult<never>> {
+    refuseProblems('input.invalid', optionProblems(delegateChecks, options, 'team.delegate'))
     const { turns } = options
-    const problems = unknownNames(options, { turns: true }, 'team.delegate')
-    if (turns !== undefined && !(Number.isInteger(turns) && turns > 0))
-      problems.push(`team.delegate: turns is ${turns}, expected a whole number of at least 1`)
-    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
     const brief = briefOf((given ?? '') as Json)
     const input: Json = 'input' in brief ? { worker, input: brief.input } : { worker, instructions: brief.instructions }
     const call: ToolCall = { id: `d${this.#calls.length + 1}`, name: this.#verb, input }

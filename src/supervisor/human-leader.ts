@@ -11,27 +11,28 @@ import {
   FailureError,
   isObject,
   mustBeOptions,
+  type Checks,
   type Json,
   type JsonObject,
-  type NamesOf,
+  type Rule,
 } from '../core/index.ts'
 import {
+  answerBy,
   askHuman,
   channelsOf,
-  type CodeEnd,
   checkOutput,
-  transferAnswer,
-  HumanAgent,
-  humanData,
-  humanNames,
-  humanProblems,
   checkTree,
+  HumanAgent,
+  humanChecks,
+  humanData,
+  humanRule,
   renamable,
-  answerBy,
   schemaOf,
+  transferAnswer,
   type Agent,
   type AgentContext,
   type AnyHuman,
+  type CodeEnd,
   type HumanFacts,
   type HumanOptions,
   type NameOf,
@@ -40,7 +41,7 @@ import {
 import type { Checked, Infer, Schema, SchemaLike } from '../edge/index.ts'
 import type { DelegationResult, LeaderTeam } from './code-supervisor.ts'
 import { describeWorker, type Roster } from './roster.ts'
-import { codeSupervisor, type Supervisor, type TeamFacts } from './supervisor.ts'
+import { codeSupervisor, teamChecks, type Supervisor, type TeamFacts } from './supervisor.ts'
 
 /**
  * A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes
@@ -62,7 +63,10 @@ type HumanAnswer<Out extends SchemaLike | undefined> = [Out] extends [undefined]
 type AnyLeader = AnyHuman &
   Pick<TeamFacts<readonly Agent[], readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'>
 
-const leaderNames: NamesOf<AnyLeader> = { ...humanNames, workers: true, delegation: true, concurrency: true }
+const leaderChecks = (roster: Roster): Checks<AnyLeader> => {
+  const { workers, delegation, concurrency } = teamChecks(roster)
+  return { ...humanChecks, workers, delegation, concurrency }
+}
 
 /**
  * Makes an agent of a person. It works wherever agents do: as a worker, a speaker at a round table, a step of a flow, a
@@ -101,8 +105,8 @@ function makeHumanLeader(options: AnyLeader): Agent {
     new HumanLeader(options, output, roster, ctx, team, talk).work(brief)
   const made = codeSupervisor(options, lead, {
     where,
-    names: leaderNames,
-    problems: () => humanProblems(options, output, where),
+    checks: leaderChecks,
+    rule: humanRule(output) as Rule<object>,
     data: humanData(options),
   })
   if (typeof options.workers !== 'function') checkTree(made)

@@ -8,8 +8,7 @@
  * (`hook.failed`) and never a failure of the work. Advice in the system text holds names and numbers only. Texts of
  * users and judges are sent as a user's note, so they cannot become instructions.
  */
-import { isObject, messageOf, type Json } from '../core/index.ts'
-import { isName } from '../agent/index.ts'
+import { isName, isObject, messageOf, type Json } from '../core/index.ts'
 import { isLeaving, type Context, type SessionValues, type StepIO } from '../engine/index.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
 

@@ -7,27 +7,34 @@
  * Holds: K7 (one outcome; never an empty success), K10: a judge that is a function is a step, one that is an agent is a
  * worker, so its usage is counted.
  */
+import type { Context, StepIO } from '../engine/index.ts'
 import {
   asText,
   described,
+  expects,
   failed,
   failure,
+  functionCheck,
+  handoffOf,
   hasNames,
   mustBeOptions,
+  number,
+  optionProblems,
   present,
-  handoffOf,
-  unknownNames,
-  withoutHandoff,
+  required,
+  wholeNumber,
   withHandoff,
+  withoutHandoff,
+  type Checks,
   type Failure,
   type HistoryEntry,
   type Json,
-  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
 import {
+  composedChecks,
   DefinedAgent,
-  factProblems,
+  factRule,
   isAgent,
   judgedText,
   throwTeamProblems,
@@ -55,7 +62,6 @@ import {
   type Limits,
   type Oversight,
 } from '../edge/index.ts'
-import type { Context, StepIO } from '../engine/index.ts'
 import { failureCounterOf, workerEnd } from '../oversight/index.ts'
 import { verbsOf, type VerbNames } from './delegation/options.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
@@ -121,19 +127,18 @@ export interface ReflectOptions<Name extends string = string> {
   readonly version?: string
 }
 
-const reflectNames: NamesOf<ReflectOptions> = {
-  name: true,
-  description: true,
-  judge: true,
-  attempts: true,
-  passAt: true,
-  memory: true,
-  similarity: true,
-  limits: true,
-  oversight: true,
-  assess: true,
-  outputKey: true,
-  version: true,
+const isMemory = (given: unknown): boolean =>
+  hasNames(given) &&
+  typeof (given as LessonMemory).recall === 'function' &&
+  typeof (given as LessonMemory).save === 'function'
+
+const checks: Checks<ReflectOptions> = {
+  ...composedChecks,
+  judge: required(expects((given) => typeof given === 'function' || isAgent(given), 'a function or an agent')),
+  attempts: wholeNumber(1),
+  passAt: number((given) => Number.isFinite(given) && given > 0, 'a number above 0'),
+  memory: expects((given) => given === false || isMemory(given), '{ recall, save } or false'),
+  similarity: functionCheck,
 }
 
 /** The default limit of turns of all attempts as a root. */
@@ -319,34 +324,9 @@ export class Reflection extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const { judge, attempts = 2, passAt = 1, memory, similarity } = this.#options
-    const where = `reflect "${this.name}"`
-    return [
-      ...unknownNames(this.#options, reflectNames, where),
-      ...factProblems(this),
-      ...(typeof judge === 'function' || isAgent(judge)
-        ? []
-        : [`${where}: judge is ${described(judge)}, expected a function or an agent`]),
-      ...(Number.isInteger(attempts) && attempts > 0
-        ? []
-        : [`${where}: attempts is ${attempts}, expected a whole number of at least 1`]),
-      ...(Number.isFinite(passAt) && passAt > 0 ? [] : [`${where}: passAt is ${passAt}, expected a number above 0`]),
-      ...(memory === undefined || memory === false || isMemory(memory)
-        ? []
-        : [`${where}: memory is ${described(memory)}, expected { recall, save } or false`]),
-      ...(similarity === undefined || typeof similarity === 'function'
-        ? []
-        : [`${where}: similarity is ${described(similarity)}, expected a function`]),
-    ]
+    return optionProblems<object>(checks, { ...this.#options, name: this.name }, `reflect "${this.name}"`, factRule)
   }
 }
-
-const isMemory = (given: unknown): boolean =>
-  hasNames(given) &&
-  'recall' in given &&
-  typeof given.recall === 'function' &&
-  'save' in given &&
-  typeof given.save === 'function'
 
 const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
 

@@ -10,13 +10,12 @@
  * no commit. And no `add`, no `remove` and no `workers: () => …` with another result after a restart changes a run that
  * has begun.
  */
-import { failure, type Failure } from '../core/index.ts'
+import { failure, nameCheck, twiceIn, type Failure } from '../core/index.ts'
 import {
+  agentsCheck,
+  agentsIn,
   isAgent,
   isBlank,
-  isName,
-  listOf,
-  listProblems,
   noWorkers,
   reachableAgents,
   throwTeamProblems,
@@ -40,9 +39,9 @@ export class Roster {
   constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
     this.reaches = given
     this.#leader = leader
-    const fixed = typeof given === 'function' ? [] : listOf(given).filter(isAgent)
-    this.#given = () => (typeof given === 'function' ? listOf(given()).filter(isAgent) : fixed)
-    this.#specialists = listOf(specialists).filter(isAgent)
+    const fixed = typeof given === 'function' ? [] : agentsIn(given).filter(isAgent)
+    this.#given = () => (typeof given === 'function' ? agentsIn(given()).filter(isAgent) : fixed)
+    this.#specialists = agentsIn(specialists).filter(isAgent)
     this.#lists = () => ({ workers: typeof given === 'function' ? given() : given, specialists })
   }
 
@@ -82,7 +81,7 @@ export class Roster {
 
   /** Adds a worker for later runs. Throws `team.invalid`. */
   add(worker: Agent): void {
-    throwTeamProblems(isAgent(worker) ? [] : listProblems([worker], `${leaderLabel(this.#leader)}: add`))
+    throwTeamProblems(isAgent(worker) ? [] : agentsCheck([worker], `${leaderLabel(this.#leader)}: add`))
     const problems = workerProblems(this.#leader, [worker])
     if (this.workers().some((other) => other.name === worker.name))
       problems.push(`${leaderLabel(this.#leader)}: two workers are called "${worker.name}"`)
@@ -106,7 +105,7 @@ export class Roster {
   problems(): readonly string[] {
     const workers = this.workers()
     const wrong = Object.entries(this.#lists()).flatMap(([name, list]) =>
-      listProblems(list, `${leaderLabel(this.#leader)}: ${name}`),
+      agentsCheck(list, `${leaderLabel(this.#leader)}: ${name}`),
     )
     return [
       ...wrong,
@@ -130,19 +129,17 @@ const leaderLabel = (leader: string): string => `supervisor "${leader}"`
 /** The problems of the workers as such: bad names, one name twice, no description. */
 function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   const where = leaderLabel(leader)
-  const problems: string[] = []
-  const seen = new Set<string>()
-  for (const worker of workers) {
-    if (!isName(worker.name))
-      problems.push(
-        `${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-      )
-    if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
-    if (isBlank(worker.description))
-      problems.push(`${where}: worker "${worker.name}" has no description; leaders choose workers by it`)
-    seen.add(worker.name)
-  }
-  return problems
+  return [
+    ...workers.flatMap(({ name, description }) => [
+      ...nameCheck(name, `${where}: the worker's name`),
+      ...(isBlank(description) ? [`${where}: worker "${name}" has no description; leaders choose workers by it`] : []),
+    ]),
+    ...twiceIn(
+      workers.map(({ name }) => name),
+      where,
+      'workers',
+    ),
+  ]
 }
 
 /** The description of a worker for its leader. Never empty. */

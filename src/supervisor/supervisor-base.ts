@@ -5,7 +5,7 @@
  * cannot lead. Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
  */
 import { described, hasNames, present } from '../core/index.ts'
-import { isAgent, listOf, throwTeamProblems, type Agent } from '../agent/index.ts'
+import { isAgent, agentsIn, throwTeamProblems, type Agent } from '../agent/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
 
 /** The options that are merged; all others are taken from one side. */
@@ -32,7 +32,7 @@ export function basedOn<Options extends BaseOptions>(options: Options): Options 
   if (given === undefined) return undefined
   const { name: _name, ...definition } = given
   const workers = mergedWorkers(definition.workers, own.workers)
-  const specialists = [...new Set([...listOf(definition.specialists), ...listOf(own.specialists)])]
+  const specialists = [...new Set([...agentsIn(definition.specialists), ...agentsIn(own.specialists)])]
   const isLed = definition.workers !== undefined
   const said = present(own)
   return {
@@ -52,8 +52,10 @@ export function basedOn<Options extends BaseOptions>(options: Options): Options 
 /** The workers of the base, then the own ones, each once. A value that is not a list is left for the list checks. */
 function mergedWorkers(base: BaseOptions['workers'], own: BaseOptions['workers']): BaseOptions['workers'] {
   if (base === undefined || (own !== undefined && typeof own !== 'function' && !Array.isArray(own))) return own
-  if (typeof base !== 'function' && typeof own !== 'function') return [...new Set([...listOf(base), ...listOf(own)])]
-  const all = (given: BaseOptions['workers']): readonly Agent[] => listOf(typeof given === 'function' ? given() : given)
+  if (typeof base !== 'function' && typeof own !== 'function')
+    return [...new Set([...agentsIn(base), ...agentsIn(own)])]
+  const all = (given: BaseOptions['workers']): readonly Agent[] =>
+    agentsIn(typeof given === 'function' ? given() : given)
   return () => [...new Set([...all(base), ...all(own)])]
 }
 

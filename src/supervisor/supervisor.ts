@@ -7,24 +7,27 @@
  * (code-supervisor.ts), what is taken over from a base (supervisor-base.ts), the loop (../agent).
  */
 import {
-  described,
   isObject,
   mustBeOptions,
-  unknownNames,
+  optionProblems,
   present,
+  string,
+  unchecked,
+  unknownNames,
+  wholeNumber,
+  type Checks,
   type Json,
   type JsonObject,
-  type NamesOf,
+  type Rule,
 } from '../core/index.ts'
 import {
   dataIn,
   dataOf,
-  factNames,
-  factProblems,
+  factChecks,
+  factRule,
   ModelAgent,
   modelAgentChecks,
   modelSetup,
-  modelAgentProblems,
   mustHaveModelOrCode,
   checkTree,
   renamable,
@@ -47,7 +50,7 @@ import { basedOn, throwBaseProblem } from './supervisor-base.ts'
 import { codeDispatchProblems } from './delegation/dispatch.ts'
 import {
   delegationCaps,
-  delegationProblems,
+  delegationCheck,
   verbProblems,
   verbsOf,
   verbsTaken,
@@ -216,17 +219,33 @@ type AnySupervisorOptions = AgentFacts<string, SchemaLike | undefined, SchemaLik
   TeamFacts<readonly Agent[], readonly Agent[]> &
   LeadFacts & { readonly base?: Agent; readonly run?: LeaderFunction }
 
-const teamNames: NamesOf<TeamFacts<readonly Agent[], readonly Agent[]>> = {
-  workers: true,
-  delegation: true,
-  specialists: true,
-  maxTeamSize: true,
-  concurrency: true,
+/** The checks of everybody who leads. `roster`: who may work for them; those who are known now. */
+export function teamChecks(roster?: Roster): Checks<TeamFacts<readonly Agent[], readonly Agent[]>> {
+  const everybody = roster?.everyWorker() ?? []
+  return {
+    workers: unchecked, // by the roster
+    delegation: delegationCheck(
+      new Set(everybody.map(({ name }) => name)),
+      new Set(everybody.flatMap(({ name, background }) => (background === true ? [name] : []))),
+    ),
+    specialists: unchecked,
+    maxTeamSize: wholeNumber(1),
+    concurrency: wholeNumber(1),
+  }
 }
-const leadNames: NamesOf<LeadFacts> = { guidance: true, verbs: true }
-const modelSupervisorOptions = { ...factNames, ...modelAgentChecks, ...teamNames, ...leadNames }
-const codeOptions = { ...factNames, ...teamNames, run: true } as const
-const anyOptions = { ...modelSupervisorOptions, base: true, run: true } as const
+const leadChecks: Checks<LeadFacts> = { guidance: string, verbs: unchecked } // by verbProblems
+const modelSupervisorChecks = (roster?: Roster): Checks<Omit<AnySupervisorOptions, 'base' | 'run'>> => ({
+  ...factChecks,
+  ...modelAgentChecks,
+  ...teamChecks(roster),
+  ...leadChecks,
+})
+const codeSupervisorChecks = (roster: Roster): Checks<object> => ({
+  ...factChecks,
+  ...teamChecks(roster),
+  run: unchecked,
+})
+const anyOptions = { ...modelSupervisorChecks(), base: unchecked, run: unchecked }
 
 function makeLeader(options: AnySupervisorOptions): Supervisor {
   const where = `supervisor "${options.name}"`
@@ -362,13 +381,10 @@ class SupervisorAgent extends ModelAgent {
           : undefined,
       problems: () => {
         const where = `supervisor "${name}"`
-        const problems = problemsOf(options, modelSupervisorOptions, roster)
         const team = [...roster.workers(), ...roster.specialists]
         const typed = team.flatMap((worker) => (worker.inputSchema === undefined ? [] : [worker.name]))
         return [
-          ...problems,
-          ...modelAgentProblems(options, where),
-          ...(typeof guidance === 'string' ? [] : [`${where}: guidance is ${described(guidance)}, expected a text`]),
+          ...problemsOf(options, modelSupervisorChecks(roster), roster, where),
           ...verbProblems(options.verbs, typed, where),
           ...toolProblems(name, tools, verbsTaken(policy.verbs, team), options.assess),
         ]
@@ -399,8 +415,9 @@ class SupervisorAgent extends ModelAgent {
 export interface LeaderKind {
   /** The beginning of sentences about it. */
   readonly where: string
-  readonly names: Readonly<Record<string, unknown>>
-  readonly problems: () => readonly string[]
+  readonly checks: (roster: Roster) => Checks<object>
+  /** What must hold between its options. */
+  readonly rule: Rule<object>
   /** Its data for the version. */
   readonly data: JsonObject
 }
@@ -432,34 +449,26 @@ export function codeSupervisor(
       const own = { ...(data as JsonObject), ...present({ delegation: dataIn(options.delegation) }) }
       return versionOf(options.version, kind === undefined ? own : { ...own, ...kind.data })
     },
-    problems: () => [
-      ...problemsOf(options, kind?.names ?? codeOptions, roster, kind?.where),
-      ...(kind?.problems() ?? []),
-    ],
+    problems: () =>
+      problemsOf(
+        options,
+        (kind?.checks ?? codeSupervisorChecks)(roster),
+        roster,
+        kind?.where ?? `supervisor "${name}"`,
+        kind?.rule ?? factRule,
+      ),
   })
 }
 
 /** The problems of a supervisor, whether a model or code leads it. */
-function problemsOf(
+const problemsOf = (
   options: AnySupervisorOptions,
-  known: Readonly<Record<string, unknown>>,
+  checks: Checks<object>,
   roster: Roster,
-  where = `supervisor "${options.name}"`,
-): readonly string[] {
-  const { maxTeamSize, concurrency } = options
-  const names = new Set(roster.everyWorker().map((worker) => worker.name))
-  const inherits = new Set(roster.everyWorker().flatMap((worker) => (worker.background === true ? [worker.name] : [])))
-  return [
-    ...unknownNames(options, known, where),
-    ...factProblems(options),
-    ...roster.problems(),
-    ...delegationProblems(options.delegation, names, where, inherits),
-    ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),
-    ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
-      ? []
-      : [`${where}: maxTeamSize is ${maxTeamSize}, expected a whole number of at least 1`]),
-    ...(concurrency === undefined || (Number.isInteger(concurrency) && concurrency > 0)
-      ? []
-      : [`${where}: concurrency is ${concurrency}, expected a whole number of at least 1`]),
-  ]
-}
+  where: string,
+  rule: Rule<object> = factRule,
+): readonly string[] => [
+  ...optionProblems(checks, options, where, rule),
+  ...roster.problems(),
+  ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),
+]

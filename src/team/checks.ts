@@ -6,72 +6,75 @@
  * what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is
  * to be carried out (plan/validate.ts).
  */
+import { learningChecks } from './learn/learning.ts'
+import { answerChecks } from './result/options.ts'
 import {
   amount,
+  choice,
+  choiceOr,
   described,
+  either,
   flag,
   fraction,
   functionCheck,
   hasNames,
-  knownProblems,
   meantInstead,
   milliseconds,
   number,
   object,
+  objectOr,
+  optionProblems,
   text,
   unchecked,
-  unknownNames,
   wholeNumber,
   word,
   type Check,
   type Checks,
+  type Rule,
 } from '../core/index.ts'
-import { factProblems, isAgent, isBlank, retryCheck, capProblem } from '../agent/index.ts'
-import { resolveModel, type Model, type ModelRef } from '../model/index.ts'
+import { composedChecks, factRule, isAgent, isBlank, retryCheck, capProblem } from '../agent/index.ts'
+import { modelCheck, modelProblem, resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
-import { learningProblems } from './learn/learning.ts'
 import type { MailboxOptions } from './mail/mailbox.ts'
-import { teamNames, type AnyTeamOptions, type DependencyOptions } from './options.ts'
+import type { AnyTeamOptions, DependencyOptions } from './options.ts'
 import type { Estimate } from './plan/plan.ts'
-import { modelProblem, type RoleBook } from './plan/roles.ts'
+import { type RoleBook } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
-import { answerProblems } from './result/options.ts'
 import type { RecruitOptions } from './staff/recruitment.ts'
 import type { BudgetOptions } from './budget/budget.ts'
 import { tolerances } from './schedule/failure-budget.ts'
 
 /** What is wrong with the options of a team; empty if nothing. */
-export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly string[] {
-  const where = `team "${options.name}"`
-  const { planner, model, fallback, defaultRole } = options
-  const names = roles.list.map(({ name }) => name)
-  return [
-    ...unknownOptions(options, teamNames, where, meantByOptions),
-    ...factProblems(options, where),
-    ...knownProblems(rules, options, where),
-    ...roles.problems,
-    ...(isBlank(defaultRole) || roles.problems.length > 0 || roles.find(defaultRole!) !== undefined
-      ? []
-      : [
-          `${where}: defaultRole is ${described(defaultRole)}, and there is no such role${meantInstead(defaultRole!, names, 'there are')}`,
-        ]),
-    ...answerProblems(options),
-    ...learningProblems(options),
-    ...(planner === undefined && model === undefined && fallback !== true
-      ? [
-          `${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`,
-        ]
-      : []),
-    ...(hasNames(planner) &&
-    !isAgent(planner) &&
-    !('subtasks' in planner) &&
-    !('model' in planner) &&
-    model === undefined
-      ? [`${where}: planner has no model, and neither has the team`]
-      : []),
-    ...priceProblems(options, where),
-  ]
-}
+export const teamProblems = (options: AnyTeamOptions, roles: RoleBook): readonly string[] => [
+  ...optionProblems(teamChecks, options, `team "${options.name}"`, { rule: teamRule(roles), meant: meantByOptions }),
+  ...roles.problems,
+]
+
+/** What must hold between them. */
+const teamRule =
+  (roles: RoleBook): Rule<AnyTeamOptions> =>
+  (options, where) => {
+    const { planner, model, fallback, defaultRole } = options
+    const names = roles.list.map(({ name }) => name)
+    return [
+      ...factRule(options, where),
+      !isBlank(defaultRole) &&
+        roles.problems.length === 0 &&
+        roles.find(defaultRole!) === undefined &&
+        `${where}: defaultRole is ${described(defaultRole)}, and there is no such role${meantInstead(defaultRole!, names, 'there are')}`,
+      planner === undefined &&
+        model === undefined &&
+        fallback !== true &&
+        `${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`,
+      hasNames(planner) &&
+        !isAgent(planner) &&
+        !('subtasks' in planner) &&
+        !('model' in planner) &&
+        model === undefined &&
+        `${where}: planner has no model, and neither has the team`,
+      ...priceProblems(options, where),
+    ]
+  }
 
 /** What people who know other tools mean by an option that there is not. */
 const meantByOptions: Readonly<Record<string, string>> = {
@@ -104,20 +107,7 @@ const meantByPlanner: Readonly<Record<string, string>> = {
   prompt: 'instructions',
 }
 
-/** Names that there are not, with what is meant by them: by a word of another tool, or by a slip. */
-function unknownOptions(
-  given: object,
-  known: Readonly<Record<string, unknown>>,
-  where: string,
-  meant: Readonly<Record<string, string>>,
-): readonly string[] {
-  const isMeant = (name: string): boolean => !Object.hasOwn(known, name) && Object.hasOwn(meant, name)
-  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !isMeant(name)))
-  const told = Object.keys(given).filter(isMeant).map((name) => `${where} has no option "${name}": did you mean "${meant[name]}"?`) // prettier-ignore
-  return [...told, ...unknownNames(rest, known, where)]
-}
-
-/** Models that a team calls itself: for planning and for synthesis. */
+/** Models that a team asks itself: whoever plans, and whoever makes the answer, where that is a model. */
 export function modelsBeside({
   planner,
   model,
@@ -152,11 +142,6 @@ function priceProblems(options: AnyTeamOptions, where: string): readonly string[
   )
 }
 
-const model: Check = (given, where) => {
-  const problem = modelProblem(given)
-  return problem === undefined ? [] : [`${where}: ${problem}`]
-}
-
 const policies: Readonly<Record<DependencyPolicy, true>> = { tolerate: true, require: true, fail: true }
 const routes: Readonly<Record<TeamRoute, true>> = { simple: true, dag: true, team: true }
 const strategies: Readonly<Record<TeamStrategy, true>> = { parallel: true, sequential: true, hybrid: true }
@@ -178,7 +163,7 @@ const dependencyOptions = object<DependencyOptions>({ policy: word(policies), ti
 const mailbox = object<MailboxOptions>({
   maxMessages: wholeNumber(1),
   maxPerRecipient: wholeNumber(1),
-  overflow: word({ 'keep-newest-half': true, 'drop-oldest': true, 'drop-newest': true }),
+  overflow: choice('keep-newest-half', 'drop-oldest', 'drop-newest'),
   maxBytes: wholeNumber(1),
   quota: wholeNumber(0),
   maxExchanges: wholeNumber(0),
@@ -186,47 +171,50 @@ const mailbox = object<MailboxOptions>({
 })
 const recruit = object<RecruitOptions>({
   policy: functionCheck,
-  counts: word({ ever: true, active: true }),
+  counts: choice('ever', 'active'),
   perMember: wholeNumber(0),
   depth: wholeNumber(0),
   countFailures: flag,
 })
-const budget: Check = (given, where) =>
-  typeof given === 'number'
-    ? [`${where} is ${given}: say \`budget: { tokens: ${given} }\``]
-    : [...budgetOptions(given, where), ...perTaskProblems(given, where)]
+const budgetOptions = object<BudgetOptions>(
+  {
+    tokens: wholeNumber(0),
+    usd: amount,
+    mode: choice('hard', 'soft'),
+    onExhausted: choice('synthesise', 'abort', 'ask'),
+    perTask: object<Estimate>({ tokens: wholeNumber(0), usd: amount }),
+  },
+  ({ perTask, ...whole }, where) =>
+    (['tokens', 'usd'] as const).map((of) => {
+      const [each, all] = [hasNames(perTask) ? perTask[of] : undefined, whole[of]]
+      return (
+        typeof each === 'number' &&
+        typeof all === 'number' &&
+        each > all && // what no task could ever have
+        `${where}.perTask.${of} is ${each}, more than the whole budget of ${all}: no task could begin`
+      )
+    }),
+)
 
-/** What no task could ever have. */
-function perTaskProblems(given: unknown, where: string): readonly string[] {
-  const { perTask, ...whole } = (hasNames(given) ? given : {}) as BudgetOptions
-  if (!hasNames(perTask)) return []
-  return (['tokens', 'usd'] as const).flatMap((of) => {
-    const [each, all] = [perTask[of], whole[of]]
-    return typeof each === 'number' && typeof all === 'number' && each > all
-      ? [`${where}.perTask.${of} is ${each}, more than the whole budget of ${all}: no task could begin`]
-      : []
-  })
-}
+/** A number where an object is expected is told what to write. */
+const numberMeans =
+  (option: string, means: string, check: Check): Check =>
+  (given, where) =>
+    typeof given === 'number'
+      ? [`${where} is ${given}: say \`${option}: { ${means}: ${given} }\``]
+      : check(given, where)
 
-const budgetOptions = object<BudgetOptions>({
-  tokens: wholeNumber(0),
-  usd: amount,
-  mode: word({ hard: true, soft: true }),
-  onExhausted: word({ synthesise: true, abort: true, ask: true }),
-  perTask: object<Estimate>({ tokens: wholeNumber(0), usd: amount }),
-})
-
+const percent = number(
+  (given) => Number.isInteger(given) && given >= 0 && given <= 100,
+  'a whole number of percent between 0 and 100, or a preset',
+)
 const tolerance: Check = (given, where) => {
-  if (typeof given === 'string' && /^\s*\d+(?:\.\d+)?\s*%?\s*$/u.test(given))
-    return [
-      `${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``,
-    ]
-  return typeof given === 'string'
-    ? word(Object.fromEntries(Object.keys(tolerances).map((name) => [name, true as const])))(given, where)
-    : number(
-        (percent) => Number.isInteger(percent) && percent >= 0 && percent <= 100,
-        'a whole number of percent between 0 and 100, or a preset',
-      )(given, where)
+  if (typeof given !== 'string') return percent(given, where)
+  return /^\s*\d+(?:\.\d+)?\s*%?\s*$/u.test(given)
+    ? [
+        `${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``,
+      ]
+    : word(tolerances)(given, where)
 }
 
 /** A fixed plan, a function, an agent, or a model with what it is told. */
@@ -240,31 +228,23 @@ const planner: Check = (given, where) => {
     ]
   }
   if ('subtasks' in given) {
-    const both = Object.keys(plannerRules).filter((name) => name in given)
+    const both = Object.keys(plannerChecks).filter((name) => name in given)
     return both.length === 0 ? [] : [`${where} has both subtasks and ${both.join(' and ')}, expected ${plannerForms}`]
   }
   return [
-    ...unknownOptions(given, plannerRules, where, meantByPlanner),
+    ...plannerOptions(given, where),
     ...(Object.keys(given).some((name) => Object.hasOwn(meantByPlanner, name)) ? [`${where} is ${plannerForms}`] : []),
-    ...knownProblems(plannerRules, given, where, (at, name) => `${at}.${name}`),
   ]
 }
-const plannerRules: Checks<{ model: unknown; instructions: unknown; repairs: unknown }> = {
-  model,
-  instructions: text,
-  repairs: wholeNumber(0),
-}
+const plannerChecks = { model: modelCheck, instructions: text, repairs: wholeNumber(0) }
+const plannerOptions = object<{ model: unknown; instructions: unknown; repairs: unknown }>(plannerChecks, {
+  meant: meantByPlanner,
+})
 const plannerForms = 'a plan { subtasks, … } or { model, instructions, repairs }'
 
-const retry: Check = (given, where) => {
-  if (typeof given === 'number') return [`${where} is ${given}: say \`retry: { attempts: ${given} }\``]
-  if (typeof given === 'string') return word({ none: true })(given, where)
-  return retryCheck(given, where)
-}
-
-const rules: Checks<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>> = {
-  model,
-  tools: unchecked,
+const teamChecks: Checks<AnyTeamOptions> = {
+  model: modelCheck,
+  tools: unchecked, // this one and the next by the roles
   roles: unchecked,
   defaultRole: text,
   planner,
@@ -276,7 +256,17 @@ const rules: Checks<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'ov
   maxTeamSize: wholeNumber(0),
   tolerance,
   maxFailures: wholeNumber(1),
-  retry,
+  retry: numberMeans(
+    'retry',
+    'attempts',
+    either(
+      (given) => given === 'none',
+      objectOr(
+        retryCheck,
+        choiceOr(() => false, 'an object', 'none'),
+      ),
+    ),
+  ),
   timeoutMs: milliseconds,
   dependencies,
   mailbox,
@@ -285,11 +275,10 @@ const rules: Checks<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'ov
   approvePlan: flag,
   undo: functionCheck,
   lead: functionCheck,
-  budget,
-  synthesize: unchecked,
-  synthesis: unchecked,
-  memory: unchecked,
-  advisor: unchecked,
+  budget: numberMeans('budget', 'tokens', budgetOptions),
   output: unchecked,
+  ...answerChecks,
+  ...learningChecks,
+  ...composedChecks,
   version: text,
 }

@@ -4,7 +4,6 @@
  * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their
  * checks (checks.ts).
  */
-import type { NamesOf } from '../core/index.ts'
 import type { Assess, ToolsLike } from '../agent/index.ts'
 import type { Limits, Oversight, SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
@@ -162,44 +161,6 @@ export interface DependencyOptions {
 
 /** Any team's. */
 export type AnyTeamOptions = TeamOptions<string, SchemaLike | undefined>
-
-export const teamNames: NamesOf<AnyTeamOptions> = {
-  name: true,
-  description: true,
-  model: true,
-  tools: true,
-  roles: true,
-  defaultRole: true,
-  planner: true,
-  fallback: true,
-  route: true,
-  routing: true,
-  strategy: true,
-  concurrency: true,
-  maxTeamSize: true,
-  tolerance: true,
-  maxFailures: true,
-  retry: true,
-  timeoutMs: true,
-  dependencies: true,
-  mailbox: true,
-  recruit: true,
-  policy: true,
-  approvePlan: true,
-  undo: true,
-  lead: true,
-  budget: true,
-  synthesize: true,
-  synthesis: true,
-  memory: true,
-  advisor: true,
-  output: true,
-  limits: true,
-  oversight: true,
-  assess: true,
-  outputKey: true,
-  version: true,
-}
 
 /** Defaults (spec team 1.22). */
 export const defaults = {

@@ -245,7 +245,7 @@ describe('invalid options', () => {
       'config.invalid: slack: webhookUrl is not an http(s) address\nslack: link is the text "x", expected a function',
     )
     expect(why(() => email(bad({ from: 'a@b.example\r\nBcc: eve@example.org', to: [] })))).toBe(
-      'config.invalid: email: give either smtp or a transport\nemail: to names no receiver\nemail: from is the text "a@b.example\\r\\nBcc: eve@example.org", expected one mail address',
+      'config.invalid: email: from is the text "a@b.example\\r\\nBcc: eve@example.org", expected one mail address\nemail: to names no receiver\nemail: give either smtp or a transport',
     )
     expect(why(() => email(bad({ smtp: {}, from: 'a@b.example', to: ['x'] })))).toBe(
       'config.invalid: email: smtp.host is missing\nemail: to is the text "x", expected one mail address',

@@ -72,10 +72,10 @@ describe('agents', () => {
     })
     const boss = supervisor({ name: 'boss', model, workers: () => [bad, priceless, agent({ name: 'p', model })] })
     expect(agentProblems([boss])).toEqual([
-      expect.stringMatching(/worker's name "bad name"/),
-      expect.stringMatching(/two workers are called "p"/),
+      expect.stringMatching(/worker's name is the text "bad name"/),
       expect.stringMatching(/"p" has no description/),
-      expect.stringMatching(/agent "bad name": a name is/),
+      expect.stringMatching(/two workers are called "p"/),
+      expect.stringMatching(/agent "bad name": name is the text "bad name", expected a letter/),
       expect.stringMatching(/limits.turns is -1/),
       expect.stringMatching(/two tools are called "t"/),
       expect.stringMatching(/two different agents are called "p"/),

@@ -22,7 +22,7 @@ test('options that a person does not have, and everything else that is wrong, at
   expect(says).toEqual(
     expect.arrayContaining([
       'human "a b" has no option "chanel": did you mean "channel"?',
-      'human "a b": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"',
+      'human "a b": name is the text "a b", expected a letter or "_", then up to 63 letters, digits, "_" or "-"',
       'human "a b": channel is 3, expected the name of a channel, or a list of names',
       'human "a b": timeoutMs is the text "long", expected milliseconds',
       'human "a b": prompt is the text "hello", expected a function',
@@ -59,7 +59,7 @@ test('a person who leads: the team is checked as every team, at once', () => {
     expect.objectContaining({
       code: 'team.invalid',
       message: expect.stringMatching(
-        /^human "boss" has no option "specialists"; .*\n(.*\n)*.*two workers are called "one"\n(.*\n)*.*"nameless" has no description.*\n(.*\n)*human "boss": timeoutMs is the text "x", expected milliseconds$/,
+        /^human "boss" has no option "specialists"; .*\n(.*\n)*human "boss": timeoutMs is the text "x", expected milliseconds\n(.*\n)*.*"nameless" has no description.*\n(.*\n)*.*two workers are called "one"$/,
       ) as string,
     }),
   )

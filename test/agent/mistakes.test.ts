@@ -73,24 +73,29 @@ test.each<Wrong>([
     'config.invalid',
     /^createRuntime\(\) was given the text "x"/,
   ],
-  ['an agent without a name', () => agent(any({ model })), 'team.invalid', /^agent "undefined": a name is a letter/],
+  [
+    'an agent without a name',
+    () => agent(any({ model })),
+    'team.invalid',
+    /^agent "undefined": name is missing, expected a letter/,
+  ],
   [
     'a middleware without a name',
     () => agent(any({ ...plain, middleware: [{}] })),
     'team.invalid',
-    /the name of a middleware, "undefined", is not/,
+    /middleware\[0\]\.name is missing/,
   ],
   [
     'middleware that is no list',
     () => agent(any({ ...plain, middleware: { name: 'm' } })),
     'team.invalid',
-    'agent "a": middleware is an object, expected a list',
+    'agent "a": middleware is an object, expected a list of middlewares',
   ],
   [
     'middleware that is undefined',
     () => agent(any({ ...plain, middleware: [undefined] })),
     'team.invalid',
-    'agent "a": middleware[0] is undefined, expected an object',
+    'agent "a": middleware[0] is missing, expected an object',
   ],
   [
     'a model and a run',
@@ -174,7 +179,7 @@ test.each<Wrong>([
     'routes to a text',
     () => router(any({ name: 'r', model, workers, routes: { one: 'r' } })),
     'team.invalid',
-    'router "r": what "one" routes to is the text "r", expected a list of names',
+    'router "r": routes.one is the text "r", expected a list of names',
   ],
   [
     'routes to a stranger',
@@ -186,7 +191,7 @@ test.each<Wrong>([
     'a text that follows',
     () => router(any({ name: 'r', model, workers, transfer: { followedBy: 'one' } })),
     'team.invalid',
-    'router "r": what follows every worker is the text "one", expected a list of names',
+    'router "r": transfer.followedBy is the text "one", expected a list of names',
   ],
   [
     'transfer that is null',
@@ -210,7 +215,7 @@ test.each<Wrong>([
     'a misspelled name in the background',
     () => supervisor(any({ name: 's', model, workers: [writer], delegation: { background: ['writr'] } })),
     'team.invalid',
-    'supervisor "s": delegation.background names "writr", who does not work here: did you mean "writer"?',
+    'supervisor "s": delegation.background[0] names "writr", who does not work here: did you mean "writer"?',
   ],
   [
     'a misspelled name of a hedge',
@@ -224,7 +229,7 @@ test.each<Wrong>([
         }),
       ),
     'team.invalid',
-    'supervisor "s": delegation.workers.writer: hedge.with names "wrter", who does not work here: did you mean "writer"?',
+    'supervisor "s": delegation.workers.writer.hedge.with names "wrter", who does not work here: did you mean "writer"?',
   ],
   [
     'a hedge in one memory',
@@ -309,7 +314,7 @@ test.each<Wrong>([
     'an agent for its name',
     () => router(any({ name: 'r', model, workers, routes: { r: [one] } })),
     'team.invalid',
-    'router "r": what "r" routes to has the agent "one", expected names',
+    'router "r": routes.r[0] is the agent "one", expected a name',
   ],
   [
     'a hole in a list',

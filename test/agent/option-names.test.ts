@@ -80,7 +80,7 @@ test.each<Wrong>([
     'permissions of a transfer',
     () => router(any({ name: 'r', model, workers, transfer: { permissions: { denied: ['del'] } } })),
     'team.invalid',
-    'router "r": permissions has no option "denied"; it has tools, deny, approval',
+    'router "r": transfer.permissions has no option "denied"; it has tools, deny, approval',
   ],
   [
     'edge',
@@ -248,10 +248,10 @@ test('everything that is wrong with one definition is said at once, and that not
     code: 'team.invalid',
     says: [
       'router "r" has no option "sticki": did you mean "sticky"?',
-      'agent "r": limits has no option "turn": did you mean "turns"?',
       'router "r": workers[1] is not an agent, but the tool "del", which belongs in tools',
       'router "r": transfer has no option "return": did you mean "returns"?',
-      'router "r": permissions has no option "denied"; it has tools, deny, approval',
+      'router "r": transfer.permissions has no option "denied"; it has tools, deny, approval',
+      'agent "r": limits has no option "turn": did you mean "turns"?',
     ],
     hint: 'Correct these 5 definitions. Nothing was started.',
   })

@@ -8,10 +8,10 @@ import {
   briefText,
   crossing,
   encodeEdge,
-  limitProblems,
+  limitsCheck,
   narrow,
   needsApproval,
-  permissionProblems,
+  permissionsCheck,
   permits,
   readEdge,
   rootEdge,
@@ -54,7 +54,7 @@ describe('permissions', () => {
   test('patterns are names and beginnings', () => {
     expect(permits({ tools: ['se*'] }, 'send')).toBe(true)
     expect(permits({ tools: [] }, 'send')).toBe(false)
-    expect(permissionProblems({ tools: ['a*b'], deny: ['*'], approval: ['ok'] }, 'here')).toEqual([
+    expect(permissionsCheck({ tools: ['a*b'], deny: ['*'], approval: ['ok'] }, 'here: permissions')).toEqual([
       expect.stringContaining('"a*b"'),
     ])
   })
@@ -66,7 +66,7 @@ describe('limits', () => {
     expect(tighter(undefined, undefined)).toBeUndefined()
     expect(accountLimits({ depth: 3 })).toBeUndefined()
     expect(accountLimits({ depth: 3, turns: 1 })).toEqual({ turns: 1 })
-    expect(limitProblems({ turns: 1.5, usd: Number.NaN, minutes: 0.5 }, 'x')).toHaveLength(2)
+    expect(limitsCheck({ turns: 1.5, usd: Number.NaN, minutes: 0.5 }, 'x: limits')).toHaveLength(2)
   })
 })
 

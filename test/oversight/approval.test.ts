@@ -1,8 +1,9 @@
 /** Approvals as pure functions: what a decision may look like, what an end of the question means. */
 import { describe, expect, test } from 'vitest'
-import { completed, type Json } from '../../src/core/index.ts'
+import { completed, duration, object, unchecked, type Json } from '../../src/core/index.ts'
 import {
   approvalProblems,
+  approvalTimeoutCheck,
   deadlineProblems,
   notPermitted,
   readDecision,
@@ -56,6 +57,16 @@ describe('verdicts', () => {
       expect(verdictOf(completed(output), 1, 'approve')).toEqual({ approved: false, how: 'unreadable' })
   })
   test('what may not be configured', () => {
+    const configured = object<Parameters<typeof approvalProblems>[0] & { validForMs: number }>(
+      {
+        risk: unchecked,
+        sensitive: unchecked,
+        onTimeout: unchecked,
+        timeoutMs: approvalTimeoutCheck,
+        validForMs: duration,
+      },
+      approvalProblems,
+    )
     expect(approvalProblems({ onTimeout: 'approve', risk: 'low' }, 'x')).toEqual([])
     for (const bad of [
       { onTimeout: 'approve', risk: 'high' },
@@ -66,7 +77,7 @@ describe('verdicts', () => {
       { validForMs: Infinity },
       { onTimeout: 'approve', risk: 'critical' },
     ] as const)
-      expect(approvalProblems(bad, 'x')).toHaveLength(1)
+      expect(configured(bad, 'x')).toHaveLength(1)
     expect(approvalProblems({ timeoutMs: 'never', risk: 'critical' }, 'x')).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { agent, asTool, loop, parallel, router, sequential, supervisor, team, tool } from '../../src/index.ts'
 import { ledger, reflect, roundtable } from '../../src/public/team.ts'
 import {
-  oversightProblems,
+  oversightCheck,
   stricter,
   stricterMode,
   type ApprovalRules,
@@ -90,7 +90,7 @@ describe('what is wrong with given oversight is said of the very thing that is w
       { approval: { fourEyes: 'low', approvers: [{ who: ['ann'] }, { who: ['Ann'] }] } },
       'approval: fourEyes needs two different people, and approvers names only "ann"',
     ],
-  ])('%j', (given, problem) => expect(oversightProblems(given, 'x')).toEqual([`x: oversight.${problem}`]))
+  ])('%j', (given, problem) => expect(oversightCheck(given, 'x: oversight')).toEqual([`x: oversight.${problem}`]))
 
   test('two named people suffice for four eyes, and so does any approver', () => {
     for (const approvers of [
@@ -98,8 +98,8 @@ describe('what is wrong with given oversight is said of the very thing that is w
       [{ who: ['ann'] }, { who: ['bob'] }],
       [{ who: ['ann'] }, { who: [] }],
     ])
-      expect(oversightProblems({ approval: { fourEyes: 'low', approvers } }, 'x')).toEqual([])
-    expect(oversightProblems({ approval: { fourEyes: false, approvers: [{ who: ['ann'] }] } }, 'x')).toEqual([])
+      expect(oversightCheck({ approval: { fourEyes: 'low', approvers } }, 'x: oversight')).toEqual([])
+    expect(oversightCheck({ approval: { fourEyes: false, approvers: [{ who: ['ann'] }] } }, 'x: oversight')).toEqual([])
   })
 })
 

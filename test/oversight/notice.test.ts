@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import type { ReeveError } from '../../src/core/index.ts'
-import { approve, channelProblems, type Channel } from '../../src/oversight/index.ts'
+import { approve, channelsCheck, type Channel } from '../../src/oversight/index.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
 
 const desk: Channel = { name: 'desk', notify: () => {} }
@@ -26,15 +26,17 @@ const refusal = (work: Promise<unknown>): Promise<ReeveError> =>
 
 describe('what is refused', () => {
   test('invalid channels, bad names and duplicates', () => {
-    expect(channelProblems('slack', 'x')).toEqual(['x: channels is the text "slack", expected a list of channels'])
-    expect(channelProblems([desk], 'x')).toEqual([])
+    expect(channelsCheck('slack', 'x: channels')).toEqual([
+      'x: channels is the text "slack", expected a list of channels',
+    ])
+    expect(channelsCheck([desk], 'x: channels')).toEqual([])
     const odd = [desk, null, { ...desk, name: 'a b' }, { ...desk, timeoutMs: 0, attempts: 1.5 }]
-    expect(channelProblems(odd, 'x')).toEqual([
+    expect(channelsCheck(odd, 'x: channels')).toEqual([
       'x: channels[1] is null, expected a channel: { name, notify }',
-      'x: channels[2]: the name is the text "a b", expected a letter or "_", then up to 63 letters, digits, "_" or "-"',
-      'x: channels[3]: two channels are called "desk"',
-      'x: channels[3]: timeoutMs is 0, expected milliseconds above 0',
-      'x: channels[3]: attempts is 1.5, expected a whole number of at least 1',
+      'x: channels[2].name is the text "a b", expected a letter or "_", then up to 63 letters, digits, "_" or "-"',
+      'x: channels[3].timeoutMs is 0, expected milliseconds above 0',
+      'x: channels[3].attempts is 1.5, expected a whole number of at least 1',
+      'x: channels: two channels are called "desk"',
     ])
   })
   test('all unregistered channels of an agent are named in one error', async () => {

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { isSamePerson, personName, underName } from '../../src/core/index.ts'
-import { oversightProblems } from '../../src/edge/index.ts'
+import { oversightCheck } from '../../src/edge/index.ts'
 import { agent, createRuntime, team, tool, type Run, type RuntimeOptions } from '../../src/index.ts'
 import type { Oversight } from '../../src/public/oversight.ts'
 
@@ -42,10 +42,10 @@ test('a command stands under the name in that form; what is no name stays as it 
 
 test('X43: approvers with names that look alike are one; an invisible name is refused', () => {
   const rules = (...who: string[]): Oversight => ({ approval: { fourEyes: 'low', approvers: [{ who }] } })
-  expect(oversightProblems(rules('ann', 'ann\u200B'), 'a')).toEqual([
+  expect(oversightCheck(rules('ann', 'ann\u200B'), 'a: oversight')).toEqual([
     'a: oversight.approval: fourEyes needs two different people, and approvers names only "ann"',
   ])
-  expect(oversightProblems(rules('ann', '\u200B'), 'a')).toEqual([
+  expect(oversightCheck(rules('ann', '\u200B'), 'a: oversight')).toEqual([
     'a: oversight.approval.approvers[0].who[1] has no visible character, expected a name',
   ])
 })

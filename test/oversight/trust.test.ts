@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, cancelled, seededRandom, type Json } from '../../src/core/index.ts'
-import { oversightProblems, stricter } from '../../src/edge/index.ts'
+import { oversightCheck, stricter } from '../../src/edge/index.ts'
 import {
   canUpgrade,
   modeOfLevel,
@@ -14,7 +14,7 @@ import {
   recordRun,
   setLevel,
   successOf,
-  trustRuleProblems,
+  trustRulesCheck,
   type TrustRecord,
 } from '../../src/oversight/index.ts'
 
@@ -193,16 +193,16 @@ describe('rules', () => {
   test('of one’s own; what they cannot mean is told, all at once', () => {
     const rule = { tasks: 2, rate: 0.5, days: 0, incidentDays: 0 }
     const own = { proficient: rule, expert: { ...rule, tasks: 4 } }
-    expect(trustRuleProblems(own, 'x')).toEqual([])
+    expect(trustRulesCheck(own, 'x')).toEqual([])
     expect(canUpgrade(novice({ completed: 2, succeeded: 1, startedAt: now }), now, own)).toMatchObject({ ok: true })
-    expect(trustRuleProblems('lax', 'x')).toEqual([
-      'x is the text "lax", expected standard, conservative or rules of your own',
+    expect(trustRulesCheck('lax', 'x')).toEqual([
+      'x is the text "lax", expected "standard", "conservative" or rules of your own',
     ])
-    expect(trustRuleProblems({ proficient: { ...rule, tasks: 0, rate: 90, day: 1 } }, 'x')).toEqual([
+    expect(trustRulesCheck({ proficient: { ...rule, tasks: 0, rate: 90, day: 1 } }, 'x')).toEqual([
       'x.proficient has no option "day": did you mean "days"?',
       'x.proficient.tasks is 0, expected a whole number of at least 1',
       'x.proficient.rate is 90, expected 0 to 1',
-      'x.expert is missing',
+      'x.expert is missing, expected an object',
     ])
   })
 })
@@ -253,8 +253,9 @@ describe('counting', () => {
 
 describe('trust in the edge', () => {
   test('a name that cannot be kept under is refused', () => {
-    for (const trust of ['', '.names', 'a/b', 7, ['a', '']]) expect(oversightProblems({ trust }, 'x')).toHaveLength(1)
-    for (const trust of ['analysts', ['a', 'b.c']]) expect(oversightProblems({ trust }, 'x')).toEqual([])
+    for (const trust of ['', '.names', 'a/b', 7, ['a', '']])
+      expect(oversightCheck({ trust }, 'x: oversight')).toHaveLength(1)
+    for (const trust of ['analysts', ['a', 'b.c']]) expect(oversightCheck({ trust }, 'x: oversight')).toEqual([])
   })
 
   test('trust without a mode leaves the mode open; a stated mode is never loosened', () => {

@@ -134,7 +134,7 @@ describe('a worker that is placed apart', () => {
         workers: [worker],
         delegation: { workers: { w: { place: place as 'apart' } } },
       })
-    expect(() => make('moon')).toThrow('delegation.workers.w: place is the text "moon", expected "apart"')
+    expect(() => make('moon')).toThrow('delegation.workers.w.place is the text "moon", expected "apart"')
   })
 
   test('a run that is not there has no workers apart', async () => {

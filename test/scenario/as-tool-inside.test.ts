@@ -219,11 +219,11 @@ describe('what it may do', () => {
     expect(() => asTool({} as Agent)).toThrow(invalid(/the agent is an object, expected an agent/))
     expect(asTool(nameless, { description: 'Of its own.' }).spec.description).toBe('Of its own.')
     const bad: readonly [object, RegExp][] = [
-      [{ context: 'everything' }, /context is "everything"/],
-      [{ transfers: 'some' }, /transfers is "some"/],
-      [{ onFailure: 'retry' }, /onFailure is "retry"/],
+      [{ context: 'everything' }, /context is the text "everything"/],
+      [{ transfers: 'some' }, /transfers is the text "some"/],
+      [{ onFailure: 'retry' }, /onFailure is the text "retry"/],
       [{ limits: { turns: -1 } }, /limits.turns is -1/],
-      [{ permissions: { tools: ['a*b'] } }, /"a\*b" in permissions.tools/],
+      [{ permissions: { tools: ['a*b'] } }, /permissions.tools\[0\] is the text "a\*b"/],
     ]
     for (const [options, what] of bad)
       expect(() => asTool(modelAgent('inner'), options as AsToolOptions)).toThrow(invalid(what))

@@ -107,7 +107,7 @@ describe('a base with a model', () => {
       /has no model, no base and no run/,
     )
     expect(boss(worker('b'), { run: () => 'x' })).toThrow(/has both a base and a run/)
-    expect(boss(worker('b'), { verbs: { delegate: '' } })).toThrow(invalid(/verbs.delegate is ""/))
+    expect(boss(worker('b'), { verbs: { delegate: '' } })).toThrow(invalid(/verbs.delegate is the text ""/))
     const named = agent({ name: 'n', model: scripted('x'), tools: [tool({ name: 'delegate', execute: () => 'x' })] })
     expect(boss(named)).toThrow(invalid(/"delegate" is taken/))
   })

@@ -409,7 +409,7 @@ describe('what is under way', () => {
 
 test.each<[unknown, string | RegExp]>([
   [{ above: 0 }, 'agent "A": compaction.above is 0, expected a number of tokens above 0'],
-  [{}, /compaction.above is undefined/],
+  [{}, /compaction.above is missing, expected a number of tokens above 0/],
   [{ above: 5, keep: -1 }, /compaction.keep is -1, expected a whole number of at least 0/],
   [{ above: 5, keeps: 1 }, /compaction has no option "keeps": did you mean "keep"/],
   [{ above: 5, summarize: 'x' }, /compaction.summarize is the text "x", expected a function or an agent/],

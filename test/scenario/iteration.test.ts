@@ -287,8 +287,8 @@ describe('a hook that fails', () => {
   test.each([
     ['a text', 'stop', /it returned the text "stop"; expected nothing or \{/],
     ['another name', { stop: true }, /its word has no option "stop"/],
-    ['no truth value', { continue: 'no' }, /continue is neither true nor false/],
-    ['no text', { feedback: 7 }, /feedback is no text/],
+    ['no truth value', { continue: 'no' }, /continue is the text "no", expected true or false/],
+    ['no text', { feedback: 7 }, /feedback is 7, expected a text/],
     ['no JSON', { continue: () => false }, /cannot hold/],
   ])('a strange word has said nothing: %s', async (_what, word, why) => {
     const { outcome, events } = await play(scripted(lookAt, 'final'), 1, word)

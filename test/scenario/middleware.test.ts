@@ -126,8 +126,8 @@ describe('what it begins with', () => {
     for (const problem of [
       /two tools are called "note"/,
       /two middlewares are called "m"/,
-      /"a b", is not/,
-      /outputKey is "\$mine"/,
+      /middleware\[2\]\.name is the text "a b"/,
+      /outputKey is the text "\$mine"/,
     ])
       expect(build).toThrow(problem)
     const w = agent({ name: 'w', description: 'Works.', model: () => 'x' })

@@ -151,7 +151,7 @@ describe('outputKey', () => {
     ]
     for (const make of makes) {
       expect(make).toThrow(expect.objectContaining({ code: 'team.invalid' }))
-      expect(make).toThrow('agent "A": outputKey is')
+      expect(make).toThrow('"A": outputKey is')
     }
   })
 

@@ -506,7 +506,7 @@ describe('options', () => {
       expect.objectContaining({
         code: 'team.invalid',
         message: expect.stringMatching(
-          /modle[^]*has no model[^]*instructions is 7[^]*"dedup"[^]*verbatim is[^]*similarAbove is NaN[^]*maxCharacters is 0/,
+          /modle[^]*instructions is 7[^]*has no model[^]*"dedup"[^]*verbatim is[^]*similarAbove is NaN[^]*maxCharacters is 0/,
         ),
       }),
     )
@@ -515,7 +515,7 @@ describe('options', () => {
   test.each([
     [{ synthesize: 'x' }, 'synthesize is the text "x"'],
     [{ synthesize: null }, 'synthesize is null'],
-    [{ synthesize: { model: 'nothing-like-this/x' } }, 'synthesize: model: '],
+    [{ synthesize: { model: 'nothing-like-this/x' } }, 'synthesize.model: '],
     [{ synthesis: [] }, 'synthesis is a list'],
     [{ synthesis: { similarAbove: 1.01 } }, 'similarAbove is 1.01'],
     [{ synthesis: { similarAbove: -0.1 } }, 'similarAbove is -0.1'],

@@ -168,7 +168,7 @@ describe('attempts', () => {
   test('options that make no sense are refused together', () => {
     const wrong = { judge: 'x', attempts: 0, passAt: 0, memory: {}, similarity: 1, attemps: 3, name: '1' } as never
     const message =
-      /did you mean "attempts"[^]*a name is a letter[^]*judge is[^]*attempts is 0[^]*passAt is 0[^]*memory is an object[^]*similarity is 1/
+      /did you mean "attempts"[^]*name is the text "1"[^]*judge is[^]*attempts is 0[^]*passAt is 0[^]*memory is an object[^]*similarity is 1/
     expect(() => reflect(worker('w'), wrong)).toThrow(
       expect.objectContaining({ code: 'team.invalid', message: expect.stringMatching(message) as string }),
     )

@@ -523,16 +523,17 @@ test('everything that is wrong with a table is said at once', () => {
     /speaker is the text "loudest"/,
     /maxRounds is 0/,
     /until is 1/,
-    /onFailure is "x"/,
+    /onFailure is the text "x"/,
     /summary is 3/,
     /model is only for speaker "auto"/,
-    /repeats is true or false/,
+    /repeats is 1, expected true or false/,
+    /repeats is only for the speakers "auto" and "random"/,
     /unknown agent "x"/,
     /no option "max"/,
   ])
     expect(make).toThrow(part)
   expect(() => table({ agents: [worker('a')], speaker: 'auto' })).toThrow(/needs a model/)
   expect(() => ledger({ maxStalls: 0, maxResets: -1 } as never)).toThrow(
-    /no model[^]*maxStalls is 0[^]*maxResets is -1/,
+    /model is missing[^]*maxStalls is 0[^]*maxResets is -1/,
   )
 })

@@ -306,7 +306,12 @@ describe('what is refused', () => {
       { delegation: { onBegin: 'guard' } as never },
       /delegation has no option "onBegin"/,
     ],
-    ['hookErrors that are none', boss, { delegation: { hookErrors: 'loud' as never } }, /hookErrors is "loud"/],
+    [
+      'hookErrors that are none',
+      boss,
+      { delegation: { hookErrors: 'loud' as never } },
+      /hookErrors is the text "loud"/,
+    ],
     [
       'delegation for somebody who does not delegate',
       plain,
@@ -330,7 +335,7 @@ describe('what is refused', () => {
       'a strategy that is none',
       plain,
       { isComplete: { scorers: ['guard'], strategy: 'most' as never } },
-      /strategy is "most"/,
+      /strategy is the text "most"/,
     ],
     [
       'a scorer that is a function',

@@ -59,7 +59,7 @@ test('delegation 7: verbs share no name, have names that tools may have, and non
   expect(boss({ forward: 'forward_message', recruit: 'forward_message' })).toThrow(
     invalid(/both called "forward_message"/),
   )
-  expect(boss({ delegate: 'give work' })).toThrow(invalid(/verbs.delegate is "give work"/))
+  expect(boss({ delegate: 'give work' })).toThrow(invalid(/verbs.delegate is the text "give work"/))
   expect(boss({ delegate: 'd'.repeat(64) })).toThrow(invalid(/for "t"/))
   expect(boss({ delegate: 3 })).toThrow(invalid(/verbs.delegate is 3/))
   expect(boss({ forward: 'transfer_to_agent' })).toThrow(invalid(/another tool of Reeve's own/))

@@ -78,8 +78,8 @@ test('team R-2: everything that is wrong is told at once, one sentence each', ()
     'team "t" has no option "concurency": did you mean "concurrency"?',
     'team "t": defaultRole is the text " ", expected a text that is not empty',
     'team "t": fallback is the text "yes", expected true or false',
-    'team "t": route is the text "tream": did you mean "team"?',
-    'team "t": strategy is 7, expected one of parallel, sequential, hybrid',
+    'team "t": route is the text "tream", expected "simple", "dag" or "team": did you mean "team"?',
+    'team "t": strategy is 7, expected "parallel", "sequential" or "hybrid"',
     'team "t": concurrency is 0, expected a whole number of at least 1',
     'team "t": maxTeamSize is -1, expected a whole number of at least 0',
     'team "t": tolerance is 50.5, expected a whole number of percent between 0 and 100, or a preset',
@@ -102,7 +102,7 @@ test('team R-10: a tolerance is a whole percentage, or a preset that there is', 
   for (const tolerance of [-1, 101, 33.3, NaN, Infinity, null, true, '50'])
     expect(problemsOf({ tolerance })).toHaveLength(1)
   expect(problemsOf({ tolerance: 'reserch' })).toEqual([
-    'team "t": tolerance is the text "reserch": did you mean "research"?',
+    'team "t": tolerance is the text "reserch", expected "research", "data_analysis" or "critical": did you mean "research"?',
   ])
 })
 
@@ -135,24 +135,24 @@ test('team R-2: options within options are looked at, their names too', () => {
       'team "t": routing.dynamic is 1, expected true or false',
       'team "t": routing.simpleBelow is 1.1, expected a number between 0 and 1',
       'team "t": routing.teamAbove is -1, expected a whole number of at least 0',
-      'team "t": dependencies.policy is the text "tolerant": did you mean "tolerate"?',
+      'team "t": dependencies.policy is the text "tolerant", expected "tolerate", "require" or "fail": did you mean "tolerate"?',
       'team "t": dependencies.timeoutMs is -5, expected milliseconds, or 0 for no limit',
       'team "t": dependencies.passAll is the text "no", expected true or false',
       'team "t": mailbox.maxMessages is 0, expected a whole number of at least 1',
       'team "t": mailbox.maxPerRecipient is -1, expected a whole number of at least 1',
-      'team "t": mailbox.overflow is the text "drop"; there are keep-newest-half, drop-oldest, drop-newest',
+      'team "t": mailbox.overflow is the text "drop", expected "keep-newest-half", "drop-oldest" or "drop-newest"',
       'team "t": mailbox.maxBytes is 0.5, expected a whole number of at least 1',
       'team "t": mailbox.quota is -1, expected a whole number of at least 0',
       'team "t": mailbox.maxExchanges is NaN, expected a whole number of at least 0',
       'team "t": mailbox.policy is 1, expected a function',
       'team "t": recruit has no option "polcy": did you mean "policy"?',
-      'team "t": recruit.counts is the text "all"; there are ever, active',
+      'team "t": recruit.counts is the text "all", expected "ever" or "active"',
       'team "t": recruit.perMember is -1, expected a whole number of at least 0',
       'team "t": recruit.depth is 1.5, expected a whole number of at least 0',
       'team "t": recruit.countFailures is 0, expected true or false',
       'team "t": budget.tokens is -1, expected a whole number of at least 0',
-      'team "t": budget.mode is the text "firm"; there are hard, soft',
-      'team "t": budget.onExhausted is the text "stop"; there are synthesise, abort, ask',
+      'team "t": budget.mode is the text "firm", expected "hard" or "soft"',
+      'team "t": budget.onExhausted is the text "stop", expected "synthesise", "abort" or "ask"',
       'team "t": budget.perTask has no option "hours"; it has tokens, usd',
       'team "t": budget.perTask.usd is -1, expected a number of at least 0',
       'team "t": retry has no option "tries"; it has attempts, backoffMs, maxBackoffMs, jitter',
@@ -161,7 +161,7 @@ test('team R-2: options within options are looked at, their names too', () => {
   )
   for (const each of ['routing', 'dependencies', 'mailbox', 'recruit', 'budget', 'retry'])
     for (const wrong of [null, [], 5]) expect(problemsOf({ [each]: wrong }).join()).toContain(`${each} is`)
-  expect(problemsOf({ retry: 'never' })).toEqual(['team "t": retry is the text "never"; there are none'])
+  expect(problemsOf({ retry: 'never' })).toEqual(['team "t": retry is the text "never", expected "none" or an object'])
 })
 
 test('team C10: a missing or invalid planner is refused', () => {
@@ -243,7 +243,7 @@ test('team R-2: an invalid name, model or tool hides no other problem', () => {
   }
   const problems = problemsOf(wrong).join('\n')
   for (const part of [
-    'team "no name": a name is',
+    'team "no name": name is the text "no name", expected a letter',
     'team "no name": concurrency is 0',
     'team "no name": model: "nothing" is not a model id',
     'team "no name": tools[0] is not a tool, but 5',
@@ -251,7 +251,7 @@ test('team R-2: an invalid name, model or tool hides no other problem', () => {
     'roles.ok.model: "neither" is not a model id',
   ])
     expect(problems).toContain(part)
-  expect(problemsOf({ name: undefined }).join()).toContain('a name is a letter')
+  expect(problemsOf({ name: undefined }).join()).toContain('name is missing, expected a letter')
   expect(problemsOf({ name: undefined, roles: undefined, model: () => 'x' }).join()).not.toContain('no roles')
   for (const given of [null, undefined, 'team', []]) expect(() => team(given as never)).toThrow('team() was given')
 })

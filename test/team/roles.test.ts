@@ -72,15 +72,15 @@ test('team R-3: names that differ only in case are refused, with all problems of
   const all = problems.join('\n')
   for (const part of [
     '"Writer" and "writer" differ in nothing but case',
-    'the role "no name" is no name',
+    'the name of a role is the text "no name", expected a letter',
     'roles.a has no agent, and the team has no model',
     'roles.b has both an agent and a model',
     'roles.c has no option "tool": did you mean "tools"?',
-    'roles.c: instructions is 5, expected a text',
-    'roles.c: description is 6, expected a text',
-    'roles.c: agent is the text "somebody", which is not an agent',
+    'roles.c.instructions is 5, expected a text',
+    'roles.c.description is 6, expected a text',
+    'roles.c.agent is the text "somebody", expected an agent',
     'roles.d is null, expected an agent or options',
-    '"not ok" in tools is not a tool name',
+    'roles.e.tools[1] is the text "not ok", expected a tool name',
     'limits.turns is -1',
   ])
     expect(all).toContain(part)

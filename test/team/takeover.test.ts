@@ -265,7 +265,7 @@ describe('taking a planned team over', () => {
     })
     await expect(run.control.handBack({ plan: [] } as never)).rejects.toMatchObject({ code: 'input.invalid' })
     await expect(run.control.complete({ output: 'x' })).rejects.toThrow(/one of "task" and "delegation"/)
-    await expect(run.control.complete({ task: 'F' } as never)).rejects.toThrow(/"output" is missing/)
+    await expect(run.control.complete({ task: 'F' } as never)).rejects.toThrow(/output is missing/)
     await expect(run.control.complete({ task: 'X', output: 1 })).rejects.toMatchObject({ code: 'delegation.unknown' })
     await expect(run.control.complete({ task: 'A', output: 1 })).rejects.toMatchObject({ code: 'delegation.ended' })
     await expect(run.control.finish({ output: undefined } as never)).rejects.toMatchObject({ code: 'input.invalid' })

@@ -7,9 +7,21 @@
  */
 import { createHash } from 'node:crypto'
 import type * as nodemailer from 'nodemailer'
-import { described, failure, FailureError, hasNames, ReeveError } from '../../core/index.ts'
+import {
+  described,
+  duration,
+  expects,
+  failure,
+  FailureError,
+  functionCheck,
+  hasNames,
+  ReeveError,
+  required,
+  unchecked,
+  type Checks,
+} from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
-import { functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
+import { mustBeOptionsOf } from './options.ts'
 import { addressOf, oneLine, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
 /** A mail as nodemailer takes it. */
@@ -56,14 +68,40 @@ export interface EmailOptions {
   readonly timeoutMs?: number
 }
 
+const mailAddress = expects(
+  (given) => typeof given === 'string' && /^[^\p{Cc}\p{Cf}@]*@[^\p{Cc}\p{Cf}@]+$/u.test(given),
+  'one mail address',
+)
+const checks: Checks<EmailOptions> = {
+  smtp: (given, where) =>
+    hasNames(given) && typeof (given as Smtp).host === 'string' && (given as Smtp).host !== ''
+      ? []
+      : [`${where}.host is missing`],
+  transport: expects(
+    (given) => typeof (given as Partial<MailTransport> | null)?.sendMail === 'function',
+    'something with sendMail',
+  ),
+  from: required(mailAddress),
+  to: required((given, where) => {
+    const receivers = [given].flat()
+    return receivers.length === 0
+      ? [`${where} names no receiver`]
+      : receivers.flatMap((each) => mailAddress(each, where))
+  }),
+  link: functionCheck,
+  name: unchecked, // by the runtime
+  timeoutMs: duration,
+}
+
 /**
  * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: a reader who
  * gets a repeated one twice can tell. `smtp` needs the optional package nodemailer; without it telling fails with
  * `config.invalid`. Throws `config.invalid` for invalid options.
  */
 export function email(options: EmailOptions): Channel {
-  const known = { smtp: true, transport: true, from: true, to: true, link: true, name: true, timeoutMs: true } as const
-  mustBeOptionsOf('email', options, known, emailProblems)
+  mustBeOptionsOf('email', options, checks, ({ smtp, transport }, where) => [
+    (smtp === undefined) === (transport === undefined) && `${where}: give either smtp or a transport`,
+  ])
   const { smtp, from, to, link, name = 'email', timeoutMs = 30_000 } = options
   let transport: Promise<MailTransport> | undefined = options.transport && Promise.resolve(options.transport)
   return {
@@ -175,19 +213,4 @@ function refusal(thrown: unknown): ReturnType<typeof failure> {
   const lasting = responseCode !== undefined && Number(responseCode) >= 500
   const ours = typeof code === 'string' && ['EAUTH', 'ENOAUTH', 'ECONFIG', 'EOAUTH2', 'ETLS'].includes(code)
   return failure('notice.failed', what, lasting || ours ? 'validation' : 'transport')
-}
-
-function emailProblems({ smtp, transport, from, to, link, timeoutMs }: EmailOptions): readonly string[] {
-  const problems = [...timeProblems(timeoutMs, 'email: timeoutMs'), ...functionProblems({ link }, 'email')]
-  if ((smtp === undefined) === (transport === undefined)) problems.push('email: give either smtp or a transport')
-  if (smtp !== undefined && (!hasNames(smtp) || typeof smtp.host !== 'string' || smtp.host === ''))
-    problems.push('email: smtp.host is missing')
-  if (transport !== undefined && typeof (transport as Partial<MailTransport> | null)?.sendMail !== 'function')
-    problems.push(`email: transport is ${described(transport)}, expected something with sendMail`)
-  const receivers: unknown[] = typeof to === 'string' ? [to] : Array.isArray(to) ? to : []
-  if (receivers.length === 0) problems.push('email: to names no receiver')
-  for (const [what, address] of [['from', from] as const, ...receivers.map((each) => ['to', each] as const)])
-    if (typeof address !== 'string' || !/^[^\p{Cc}\p{Cf}@]*@[^\p{Cc}\p{Cf}@]+$/u.test(address))
-      problems.push(`email: ${what} is ${described(address)}, expected one mail address`)
-  return problems
 }

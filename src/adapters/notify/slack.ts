@@ -4,9 +4,9 @@
  * Owns: the message, its escape. Does not own: the words (rendered-notice.ts), what an answer means (post.ts). It holds
  * no button and no address that decides: a message is read by previews, too.
  */
-import { cut, type Json } from '../../core/index.ts'
+import { cut, duration, functionCheck, required, unchecked, type Checks, type Json } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
-import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
+import { addressCheck, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'
 import { addressOf, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
@@ -24,18 +24,21 @@ export interface SlackOptions {
   readonly fetch?: Fetch
 }
 
+const checks: Checks<SlackOptions> = {
+  webhookUrl: required(addressCheck),
+  link: functionCheck,
+  name: unchecked, // by the runtime
+  timeoutMs: duration,
+  fetch: functionCheck,
+}
+
 /**
  * A channel that posts a message to an incoming webhook. It shows what is asked, the exact arguments and the commands
  * that decide; nothing in it decides. Slack knows no idempotency: a try that arrived, and whose answer did not, is seen
  * twice. Throws `config.invalid` for invalid options.
  */
 export function slack(options: SlackOptions): Channel {
-  const known = { webhookUrl: true, link: true, name: true, timeoutMs: true, fetch: true } as const
-  mustBeOptionsOf('slack', options, known, ({ webhookUrl, link, fetch, timeoutMs }) => [
-    ...addressProblems(webhookUrl, 'slack: webhookUrl'),
-    ...timeProblems(timeoutMs, 'slack: timeoutMs'),
-    ...functionProblems({ link, fetch }, 'slack'),
-  ])
+  mustBeOptionsOf('slack', options, checks)
   const { webhookUrl, link, name = 'slack', timeoutMs = 10_000, fetch } = options
   return {
     name,

@@ -3,9 +3,9 @@
  *
  * Owns: their form. Does not own: the text (rendered-notice.ts). What a model wrote cannot redraw the terminal.
  */
-import { bar, shellWord, visible, wrapped } from '../../core/index.ts'
+import { bar, functionCheck, shellWord, unchecked, visible, wrapped, type Checks } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
-import { functionProblems, mustBeOptionsOf } from './options.ts'
+import { mustBeOptionsOf } from './options.ts'
 import { renderNotice } from './rendered-notice.ts'
 
 /** Options of the terminal channel. */
@@ -23,6 +23,13 @@ export interface TerminalOptions {
   readonly config?: string
 }
 
+const checks: Checks<TerminalOptions> = {
+  name: unchecked, // by the runtime
+  write: functionCheck,
+  store: unchecked,
+  config: unchecked,
+}
+
 /** Where the width of the screen is unknown. */
 const usualColumns = 100
 
@@ -31,8 +38,7 @@ const remembered = 1_000
 
 /** A channel that writes to the terminal. Throws `config.invalid` for invalid options. */
 export function terminal(options: TerminalOptions = {}): Channel {
-  const known = { name: true, write: true, store: true, config: true } as const
-  mustBeOptionsOf('terminal', options, known, (given) => functionProblems({ write: given.write }, 'terminal'))
+  mustBeOptionsOf('terminal', options, checks)
   const { name = 'terminal', write = (text: string) => void process.stderr.write(text), store, config } = options
   const where = (['store', 'config'] as const).flatMap((each) => {
     const file = { store, config }[each]

@@ -4,9 +4,21 @@
  * Owns: the document, its headers. Does not own: the signature (signature.ts), what an answer means (post.ts), trying
  * again (the engine).
  */
-import { described, systemClock, visible, visibleLines } from '../../core/index.ts'
+import {
+  described,
+  duration,
+  functionCheck,
+  required,
+  secret,
+  systemClock,
+  unchecked,
+  visible,
+  visibleLines,
+  type Check,
+  type Checks,
+} from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
-import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
+import { addressCheck, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'
 import { signatureHeader, signed, type WebhookBody } from './signature.ts'
 
@@ -27,6 +39,28 @@ export interface WebhookOptions {
 
 const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent', signatureHeader]
 
+const headersCheck: Check = (given, where) =>
+  typeof given === 'object' && given !== null
+    ? Object.entries(given).flatMap(([name, value]: [string, unknown]) => {
+        if (ours.includes(name.toLowerCase())) return [`webhook: the header "${name}" is set by Reeve`]
+        const fits =
+          /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
+        return fits ? [] : [`webhook: header "${name}" has an invalid name or an invalid value`]
+      })
+    : [`${where} is ${described(given)}, expected names and texts`]
+const secretCheck = secret(
+  (given) => typeof given === 'string' && given.length >= 16,
+  'must be a text of at least 16 characters',
+)
+const checks: Checks<WebhookOptions> = {
+  url: required(addressCheck),
+  secret: required(secretCheck),
+  name: unchecked, // by the runtime
+  headers: headersCheck,
+  timeoutMs: duration,
+  fetch: functionCheck,
+}
+
 /**
  * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value:
  * show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is
@@ -36,16 +70,7 @@ const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent',
  * Throws `config.invalid` for invalid options.
  */
 export function webhook(options: WebhookOptions): Channel {
-  const known = { url: true, secret: true, name: true, headers: true, timeoutMs: true, fetch: true } as const
-  mustBeOptionsOf('webhook', options, known, ({ url, secret, timeoutMs, headers, fetch }) => [
-    ...addressProblems(url, 'webhook: url'),
-    ...(typeof secret === 'string' && secret.length >= 16
-      ? []
-      : ['webhook: secret must be a text of at least 16 characters']),
-    ...timeProblems(timeoutMs, 'webhook: timeoutMs'),
-    ...headerProblems(headers),
-    ...functionProblems({ fetch }, 'webhook'),
-  ])
+  mustBeOptionsOf('webhook', options, checks)
   const { url, secret, name = 'webhook', headers = {}, timeoutMs = 10_000, fetch } = options
   return {
     name,
@@ -57,16 +82,4 @@ export function webhook(options: WebhookOptions): Channel {
       return post({ address: url, body, headers: { ...headers, ...signature }, fetch }, io)
     },
   }
-}
-
-function headerProblems(given: unknown): readonly string[] {
-  if (given === undefined) return []
-  if (typeof given !== 'object' || given === null)
-    return [`webhook: headers is ${described(given)}, expected names and texts`]
-  return Object.entries(given).flatMap(([name, value]) => {
-    if (ours.includes(name.toLowerCase())) return [`webhook: the header "${name}" is set by Reeve`]
-    const fits =
-      /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
-    return fits ? [] : [`webhook: header "${name}" has an invalid name or an invalid value`]
-  })
 }

@@ -5,10 +5,25 @@
  * nothing.
  * Holds: no password and no token in any message.
  */
+import { storeAndHostChecks } from '../../engine/store-name.ts'
 import { isIP } from 'node:net'
-import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import {
+  described,
+  expects,
+  flag,
+  hasNames,
+  number,
+  object,
+  objectOr,
+  optionProblems,
+  refuseProblems,
+  secret,
+  type Check,
+  type Checks,
+  type Rule,
+} from '../../core/index.ts'
 import { warning, type HostOptions } from '../../engine/host/index.ts'
-import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from '../../engine/store-name.ts'
+import type { NamedStoreOptions } from '../../engine/store-name.ts'
 
 /** How the engine on Restate is set up. Only `store` has no default. */
 export interface RestateOptions extends NamedStoreOptions, HostOptions {
@@ -55,17 +70,69 @@ export interface MoverSetup {
   readonly warn: (code: string, message: string) => void
 }
 
-const names: NamesOf<RestateOptions> = {
-  ...storeAndHostNames,
-  store: true,
-  ingress: true,
-  admin: true,
-  tokens: true,
-  namespace: true,
-  listen: true,
-  advertise: true,
-  identityKeys: true,
-  register: true,
+const bearer = secret(
+  (given) => typeof given === 'string' && /^[\x21-\x7e]+$/.test(given),
+  'is not a bearer token: letters, digits and signs, without spaces',
+)
+/** An address with a password in it is not repeated. */
+const addressCheck: Check = (given, where) => {
+  if (typeof given === 'string' && /^https?:/.test(given) && URL.canParse(given)) {
+    const { username, password } = new URL(given)
+    return username + password === ''
+      ? []
+      : [`${where} holds a user or a password, expected an address without; give tokens instead`]
+  }
+  const what = typeof given === 'string' && given.includes('@') ? 'a text' : described(given)
+  return [`${where} is ${what}, expected an address such as http://127.0.0.1:8080`]
+}
+
+const loopback = '127.0.0.1'
+/** Reached from this host alone. */
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+
+const checks: Checks<RestateOptions> = {
+  ...storeAndHostChecks,
+  ingress: addressCheck,
+  admin: addressCheck,
+  tokens: objectOr(
+    object<NonNullable<RestateOptions['tokens']>>({ ingress: bearer, admin: bearer }),
+    secret(() => false, 'is not an object, expected { ingress, admin }'),
+  ),
+  namespace: expects(
+    (given) => typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given),
+    'a letter and up to 63 letters, digits, - and _ after it',
+  ),
+  listen: objectOr(
+    object<NonNullable<RestateOptions['listen']>>({
+      host: expects((given) => typeof given === 'string' && given !== '', 'a host name'),
+      port: number((given) => Number.isInteger(given) && given >= 0 && given <= 65_535, 'a port number'),
+    }),
+    expects(() => false, '{ host, port }'),
+  ),
+  advertise: addressCheck,
+  identityKeys: (given, where) =>
+    Array.isArray(given)
+      ? given.flatMap((key: unknown) =>
+          typeof key === 'string' && /^publickeyv1_\w+$/.test(key)
+            ? []
+            : [`${where} holds an invalid key, expected publickeyv1_…, as the Restate server prints it`],
+        )
+      : [`${where} is ${described(given)}, expected a list of keys`],
+  register: flag,
+}
+
+/** What must hold between them: only who may give orders reaches the worker. */
+const listenRule: Rule<RestateOptions> = ({ listen, identityKeys = [] }, where) => {
+  const host: unknown = hasNames(listen) ? listen.host : undefined
+  return [
+    typeof host === 'string' &&
+      host !== '' &&
+      !isLoopback(host) &&
+      Array.isArray(identityKeys) &&
+      identityKeys.length === 0 &&
+      `${where}: a worker that listens on ${host} accepts calls from every client that can reach it: give identityKeys, the public key that your Restate server prints at its start (request identity), or listen on loopback`,
+  ]
 }
 
 /** Options of earlier versions, and what to do instead. */
@@ -82,8 +149,7 @@ export function setupOf(options: RestateOptions): {
   readonly setup: MoverSetup
   readonly others: NamedStoreOptions & HostOptions
 } {
-  const problems = problemsWith(options)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  refuseProblems('config.invalid', problemsWith(options), 'Nothing was opened.')
   const { store, ingress, admin, tokens, namespace, listen, advertise, identityKeys, register, ...others } = options
   const setup: MoverSetup = {
     ingress: ingress ?? 'http://127.0.0.1:8080',
@@ -105,87 +171,6 @@ function problemsWith(options: RestateOptions): readonly string[] {
   const known = Object.fromEntries(Object.entries(options).filter(([name]) => !said.includes(name)))
   return [
     ...said.map((name) => `restate: ${name} is not an option any more; ${gone[name]}`),
-    ...unknownNames(known, names, 'restate'),
-    ...storeAndHostProblems('restate', options),
-    ...namespaceProblems(options.namespace),
-    ...addressProblems('ingress', options.ingress),
-    ...addressProblems('admin', options.admin),
-    ...addressProblems('advertise', options.advertise),
-    ...tokenProblems(options.tokens),
-    ...listenProblems(options.listen, options.identityKeys),
-    ...(options.register === undefined || typeof options.register === 'boolean'
-      ? []
-      : [`restate: register is ${described(options.register)}, expected true or false`]),
+    ...optionProblems(checks, known, 'restate', listenRule),
   ]
-}
-
-function namespaceProblems(namespace: unknown): readonly string[] {
-  if (namespace === undefined || isNamespace(namespace)) return []
-  return [
-    `restate: namespace is ${described(namespace)}, expected a letter and up to 63 letters, digits, - and _ after it`,
-  ]
-}
-
-/** Whether this is a valid prefix of a service name. */
-const isNamespace = (given: unknown): given is string =>
-  typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given)
-
-/** An address with a password in it is not repeated. */
-function addressProblems(name: string, given: unknown): readonly string[] {
-  if (given === undefined) return []
-  if (typeof given === 'string' && /^https?:/.test(given) && URL.canParse(given)) {
-    const { username, password } = new URL(given)
-    return username + password === ''
-      ? []
-      : [`restate: ${name} holds a user or a password, expected an address without; give tokens instead`]
-  }
-  const what = typeof given === 'string' && given.includes('@') ? 'a text' : described(given)
-  return [`restate: ${name} is ${what}, expected an address such as http://127.0.0.1:8080`]
-}
-
-function tokenProblems(tokens: unknown): readonly string[] {
-  if (tokens === undefined) return []
-  if (!hasNames(tokens)) return ['restate: tokens is not an object, expected { ingress, admin }']
-  const { ingress, admin } = tokens as { readonly ingress?: unknown; readonly admin?: unknown }
-  return [
-    ...unknownNames(tokens, { ingress: true, admin: true }, 'restate: tokens'),
-    ...Object.entries({ ingress, admin }).flatMap(([name, token]) =>
-      token === undefined || (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token))
-        ? []
-        : [`restate: tokens.${name} is not a bearer token: letters, digits and signs, without spaces`],
-    ),
-  ]
-}
-
-const loopback = '127.0.0.1'
-/** Whether it can be reached from this host only. */
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-
-function listenProblems(listen: unknown, keys: unknown): readonly string[] {
-  if (listen !== undefined && !hasNames(listen))
-    return [`restate: listen is ${described(listen)}, expected { host, port }`]
-  const { host = loopback, port = 9080 } = (listen ?? {}) as { readonly host?: unknown; readonly port?: unknown }
-  const problems = [
-    ...(listen === undefined ? [] : unknownNames(listen, { host: true, port: true }, 'restate: listen')),
-    ...(Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
-      ? []
-      : [`restate: listen.port is ${described(port)}, expected a port number`]),
-    ...(typeof host === 'string' && host !== ''
-      ? []
-      : [`restate: listen.host is ${described(host)}, expected a host name`]),
-  ]
-  if (keys !== undefined && !Array.isArray(keys))
-    return [...problems, `restate: identityKeys is ${described(keys)}, expected a list of keys`]
-  const given: readonly unknown[] = keys ?? []
-  if (typeof host === 'string' && !isLoopback(host) && given.length === 0)
-    problems.push(
-      `restate: a worker that listens on ${host} accepts calls from every client that can reach it: give identityKeys, the public key that your Restate server prints at its start (request identity), or listen on loopback`,
-    )
-  for (const key of given)
-    if (typeof key !== 'string' || !/^publickeyv1_\w+$/.test(key))
-      problems.push(
-        'restate: identityKeys holds an invalid key, expected publickeyv1_…, as the Restate server prints it',
-      )
-  return problems
 }

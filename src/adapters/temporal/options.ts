@@ -5,9 +5,22 @@
  * nothing.
  * Holds: no password, no API key and nothing of a certificate in any message.
  */
-import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import { storeAndHostChecks } from '../../engine/store-name.ts'
+import {
+  described,
+  either,
+  expects,
+  hasNames,
+  isBoolean,
+  object,
+  optionProblems,
+  refuseProblems,
+  required,
+  secret,
+  type Checks,
+} from '../../core/index.ts'
 import type { HostOptions } from '../../engine/host/index.ts'
-import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from '../../engine/store-name.ts'
+import type { NamedStoreOptions } from '../../engine/store-name.ts'
 
 /** How a Temporal server is reached with TLS beyond what the system trusts. */
 export interface TemporalTls {
@@ -55,17 +68,32 @@ export interface Server {
   readonly apiKey: string | undefined
 }
 
-const names: NamesOf<TemporalOptions> = {
-  ...storeAndHostNames,
-  store: true,
-  address: true,
-  namespace: true,
-  taskQueue: true,
-  tls: true,
-  apiKey: true,
+const serverName = expects(
+  (given) => typeof given === 'string' && /^[^\s\0/][^\s\0]{0,199}$/.test(given),
+  'a name of 1 to 200 characters without spaces',
+)
+const pem = secret(
+  (given) => given instanceof Uint8Array,
+  'is not a certificate or key, expected its PEM text as bytes (readFileSync)',
+)
+const checks: Checks<TemporalOptions> = {
+  ...storeAndHostChecks,
+  address: expects((given) => typeof given === 'string' && isAddress(given), "'host:port'"),
+  namespace: serverName,
+  taskQueue: serverName,
+  tls: either(
+    isBoolean,
+    object<TemporalTls>({
+      serverNameOverride: expects((given) => typeof given === 'string', 'a name'),
+      serverRootCACertificate: pem,
+      clientCertPair: object<NonNullable<TemporalTls['clientCertPair']>>({ crt: required(pem), key: required(pem) }),
+    }),
+  ),
+  apiKey: secret(
+    (given) => typeof given === 'string' && /^[\x21-\x7e]+$/.test(given),
+    'is not an API key, expected printable characters without spaces',
+  ),
 }
-const tlsNames: NamesOf<TemporalTls> = { serverNameOverride: true, serverRootCACertificate: true, clientCertPair: true }
-const pairNames: NamesOf<NonNullable<TemporalTls['clientCertPair']>> = { crt: true, key: true }
 
 /** Splits the options into those of the server and those of the store and the host. Throws `config.invalid`. */
 export function setupOf(options: TemporalOptions): {
@@ -73,8 +101,7 @@ export function setupOf(options: TemporalOptions): {
   readonly server: Server
   readonly others: NamedStoreOptions & HostOptions
 } {
-  const problems = problemsWith(options)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  refuseProblems('config.invalid', problemsWith(options), 'Nothing was opened.')
   const {
     store,
     address = '127.0.0.1:7233',
@@ -87,57 +114,16 @@ export function setupOf(options: TemporalOptions): {
   return { store, server: { address, namespace, taskQueue, tls: tlsOf(tls ?? apiKey !== undefined), apiKey }, others }
 }
 
-function problemsWith(options: TemporalOptions): readonly string[] {
-  if (!hasNames(options)) return [`temporal() was given ${described(options)}, expected { store: 'postgres://…' }`]
-  const { address, tls, apiKey } = options
-  return [
-    ...unknownNames(options, names, 'temporal'),
-    ...storeAndHostProblems('temporal', options),
-    ...(address === undefined || (typeof address === 'string' && isAddress(address))
-      ? []
-      : [`temporal: address is ${described(address)}, expected 'host:port'`]),
-    ...nameProblems('namespace', options.namespace),
-    ...nameProblems('taskQueue', options.taskQueue),
-    ...tlsProblems(tls),
-    ...(apiKey === undefined || (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey))
-      ? []
-      : ['temporal: apiKey is not an API key, expected printable characters without spaces']),
-    ...(apiKey !== undefined && tls === false
-      ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out']
-      : []),
-  ]
-}
+const problemsWith = (options: TemporalOptions): readonly string[] =>
+  hasNames(options)
+    ? optionProblems(checks, options, 'temporal', ({ apiKey, tls }, where) => [
+        apiKey !== undefined &&
+          tls === false &&
+          `${where}: with tls: false the apiKey would be sent in the clear: leave tls out`,
+      ])
+    : [`temporal() was given ${described(options)}, expected { store: 'postgres://…' }`]
 
 const isAddress = (text: string): boolean => /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/.test(text)
-
-const nameProblems = (option: string, given: unknown): readonly string[] =>
-  given === undefined || (typeof given === 'string' && /^[^\s\0/][^\s\0]{0,199}$/.test(given))
-    ? []
-    : [`temporal: ${option} is ${described(given)}, expected a name of 1 to 200 characters without spaces`]
-
-function tlsProblems(tls: unknown): readonly string[] {
-  if (tls === undefined || typeof tls === 'boolean') return []
-  const names = unknownNames(tls, tlsNames, 'temporal: tls')
-  if (names.length > 0) return names
-  const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls as TemporalTls
-  const pem = (name: string, value: unknown): readonly string[] =>
-    value instanceof Uint8Array
-      ? []
-      : [`temporal: tls.${name} is not a certificate or key, expected its PEM text as bytes (readFileSync)`]
-  return [
-    ...(serverNameOverride === undefined || typeof serverNameOverride === 'string'
-      ? []
-      : [`temporal: tls.serverNameOverride is ${described(serverNameOverride)}, expected a name`]),
-    ...(serverRootCACertificate === undefined ? [] : pem('serverRootCACertificate', serverRootCACertificate)),
-    ...(clientCertPair === undefined
-      ? []
-      : [
-          ...unknownNames(clientCertPair, pairNames, 'temporal: tls.clientCertPair'),
-          ...pem('clientCertPair.crt', clientCertPair?.crt),
-          ...pem('clientCertPair.key', clientCertPair?.key),
-        ]),
-  ]
-}
 
 function tlsOf(tls: boolean | TemporalTls): Server['tls'] {
   if (typeof tls === 'boolean') return tls

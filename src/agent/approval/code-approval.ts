@@ -6,7 +6,8 @@
  * Holds: K4: every question has its own scope, so several may be open at once. The scope name `approve` is persistent
  * format.
  */
-import { ReeveError, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { optionProblems, refuseProblems, unchecked, type Checks, type Json } from '../../core/index.ts'
 import {
   compileSchema,
   recordedOversight,
@@ -16,10 +17,10 @@ import {
   type Schema,
   type SchemaLike,
 } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
 import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
 import {
   approvalProblems,
+  approvalTimeoutCheck,
   currentMode,
   gateOf,
   noteHits,
@@ -86,17 +87,17 @@ export type ApproveAnswer<I = Json> =
       readonly approver?: string
     }
 
-const names: NamesOf<ApproveOptions> = {
-  input: true,
-  schema: true,
-  reason: true,
-  description: true,
-  context: true,
-  risk: true,
-  sensitive: true,
-  costUsd: true,
-  timeoutMs: true,
-  onTimeout: true,
+const checks: Checks<ApproveOptions> = {
+  input: unchecked,
+  schema: unchecked,
+  reason: unchecked,
+  description: unchecked,
+  context: unchecked,
+  risk: unchecked,
+  sensitive: unchecked,
+  costUsd: unchecked,
+  timeoutMs: approvalTimeoutCheck,
+  onTimeout: unchecked,
 }
 
 /**
@@ -154,15 +155,14 @@ export async function askApproval<S extends SchemaLike | undefined>(
 }
 
 function mustBeApproveOptions(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
-  const problems = unknownNames(options, names, 'approve')
+  const problems = optionProblems<ApproveOptions>(checks, options, 'approve', approvalProblems)
   if (typeof action !== 'string' || action === '') problems.push('approve: the action has no name')
-  if (problems.length === 0) problems.push(...approvalProblems(options, 'approve'))
   const misfits =
     problems.length > 0 || options.schema === undefined
       ? undefined
       : schemaProblem(options.input ?? {}, compileSchema(options.schema, 'approve'))
   if (misfits !== undefined) problems.push(`approve: input does not fit its schema: ${misfits}`)
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  refuseProblems('input.invalid', problems)
 }
 
 function schemaProblem(input: Json, schema: Schema | undefined): string | undefined {

@@ -13,14 +13,18 @@ import {
   failed,
   failure,
   FailureError,
+  functionCheck,
   messageOf,
-  ReeveError,
-  unknownNames,
+  optionProblems,
   own,
+  ReeveError,
+  refuseProblems,
+  unchecked,
+  valid,
   type ActivationId,
+  type Checks,
   type Failure,
   type Json,
-  type NamesOf,
   type Outcome,
 } from '../../core/index.ts'
 import {
@@ -30,9 +34,9 @@ import {
   depthRefusal,
   encodeEdge,
   edgeMessagesProblem,
-  limitProblems,
-  oversightProblems,
-  permissionProblems,
+  limitsCheck,
+  oversightCheck,
+  permissionsCheck,
   readEdge,
   ownLimits,
   revised,
@@ -169,38 +173,18 @@ export interface DelegateOptions extends Grant {
   ) => string | undefined | void | Promise<string | undefined | void>
 }
 
-/** The names of these options. */
-export const grantNames: NamesOf<DelegateOptions> = {
-  limits: true,
-  permissions: true,
-  oversight: true,
-  context: true,
-  entries: true,
-  turns: true,
-  added: true,
-  metadata: true,
-  report: true,
-  onQuestion: true,
-}
-
-/** The problems of these options, one sentence each. */
-export function grantProblems(given: DelegateOptions, where: string): string[] {
-  const problems = unknownNames(given, grantNames, where)
-  if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
-  if (problems.length === 0 && given.permissions !== undefined)
-    problems.push(...permissionProblems(given.permissions, where))
-  if (problems.length === 0) problems.push(...oversightProblems(given.oversight, where))
-  const context = given.context === undefined ? undefined : edgeMessagesProblem(given.context)
-  if (problems.length === 0 && context !== undefined) problems.push(`${where}: context: ${context}`)
-  if (problems.length === 0 && given.onQuestion !== undefined && typeof given.onQuestion !== 'function')
-    problems.push(`${where}: onQuestion is ${described(given.onQuestion)}, expected a function`)
-  return problems
-}
-
-/** A grant of unknown options only would grant everything. */
-function mustBeGrant(given: DelegateOptions): void {
-  const problems = grantProblems(given, 'delegate')
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+/** The checks of these options. A grant of unknown options only would grant everything. */
+export const grantChecks: Checks<DelegateOptions> = {
+  limits: limitsCheck,
+  permissions: permissionsCheck,
+  oversight: oversightCheck,
+  context: valid(edgeMessagesProblem),
+  entries: unchecked,
+  turns: unchecked,
+  added: unchecked,
+  metadata: unchecked,
+  report: unchecked,
+  onQuestion: functionCheck,
 }
 
 /**
@@ -215,7 +199,7 @@ export async function delegate<A extends Agent>(
   options?: DelegateOptions,
 ): Promise<Outcome<OutputOf<A>>> {
   mustBeAgent(worker)
-  if (options !== undefined) mustBeGrant(options)
+  if (options !== undefined) refuseProblems('input.invalid', optionProblems(grantChecks, options, 'delegate'))
   const scope = ctx.scope(worker.name)
   const { grant, answer } = questionGrant(scope, options)
   const above = readEdge(ctx.input)

@@ -6,19 +6,22 @@
  * which agent is next (flow), how a model agent hands control on (transfer-tool.ts). Ends are returned values, so no
  * code can run after one.
  */
+import type { Context } from '../../engine/index.ts'
 import {
   asText,
   copy,
   described,
+  optionProblems,
   ReeveError,
-  unknownNames,
+  refuseProblems,
+  unchecked,
   type Action,
+  type Checks,
   type HistoryEntry,
   type Json,
   type HandoffRecord,
 } from '../../core/index.ts'
 import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
 
 /** The conversation of a code agent. */
 export interface Talk {
@@ -51,6 +54,8 @@ export class CodeEnd<out O = unknown> {
   }
 }
 
+const handedOn: Checks<{ task: unknown; output: unknown }> = { task: unchecked, output: unchecked }
+
 /**
  * Hands control to another agent of the same router, given by name or as the agent. `task`: its task. `output`: said
  * before the transfer. Throws `input.invalid` for a missing name or unknown options.
@@ -62,8 +67,7 @@ export function transferTo(
   const to: unknown = typeof agent === 'object' && agent !== null && agent.kind === 'agent' ? agent.name : agent
   if (typeof to !== 'string' || to === '')
     throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
-  const problems = unknownNames(options, { task: true, output: true }, 'transferTo')
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  refuseProblems('input.invalid', optionProblems(handedOn, options, 'transferTo'))
   const { task, output = null } = options
   return new CodeEnd(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
 }

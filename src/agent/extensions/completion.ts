@@ -5,6 +5,7 @@
  * when an answer is measured (../loop/turn-loop.ts), scorers that are models (judge.ts: agents like any other). All of
  * it is pure.
  */
+import type { StepIO } from '../../engine/index.ts'
 import {
   asText,
   choice,
@@ -12,20 +13,23 @@ import {
   flag,
   functionCheck,
   hasNames,
+  isName,
   isObject,
   jsonIn,
+  listOf,
+  nameCheck,
   number,
   object,
   required,
-  unknownNames,
+  twiceIn,
   type Check,
+  type Checks,
   type Json,
   type RunId,
 } from '../../core/index.ts'
-import type { StepIO } from '../../engine/index.ts'
 import type { Caller, CompletionScored } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
-import { isAgent, isName, type Agent } from '../definition.ts'
+import { isAgent, type Agent } from '../definition.ts'
 import type { HookReply } from './hook-call.ts'
 
 /** An answer to measure, as a scorer receives it. */
@@ -144,50 +148,44 @@ export function completionData({
   }
 }
 
-const scorersCheck: Check = (given, where) => {
-  if (!Array.isArray(given) || given.length === 0)
-    return [`${where} is ${Array.isArray(given) ? 'empty' : described(given)}, expected a list of at least one scorer`]
-  return given.flatMap((each, i) => scorerProblem(each, `${where}[${i}]`))
+const scorerOptions = object<{ name: unknown; score: unknown }>({
+  name: required(nameCheck),
+  score: required(functionCheck),
+})
+const scorerCheck: Check = (given, where) => {
+  if (isAgent(given)) return []
+  if (typeof given === 'function')
+    return given.name === ''
+      ? [`${where} is a function without a name: write { name: '…', score: … }`]
+      : nameCheck(given.name, `${where}.name`)
+  return hasNames(given)
+    ? scorerOptions(given, where)
+    : [`${where} is ${described(given)}, expected a function with a name, { name, score } or an agent`]
 }
 
-const completionCheck = object<Completion>({
-  scorers: required(scorersCheck),
+/** The checks of scorers, each of which this one takes, and of what follows from them. */
+export const completionChecks = (scorer: Check): Checks<Completion> => ({
+  scorers: required((given, where) =>
+    Array.isArray(given) && given.length === 0
+      ? [`${where} is empty, expected a list of at least one scorer`]
+      : listOf(scorer, 'at least one scorer')(given, where),
+  ),
   strategy: choice('all', 'any'),
   parallel: flag,
   timeoutMs: number((given) => given > 0 && Number.isFinite(given), 'a number of milliseconds above 0'),
   onScored: functionCheck,
 })
 
-/** The problems of the option, one sentence each. */
-export function completionProblems(given: Completion | undefined, where: string): string[] {
-  if (given === undefined) return []
-  const called = givenScorers(given).map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
-  return [
-    ...completionCheck(given, `${where}: isComplete`),
-    ...called.flatMap((name, i) =>
-      isName(name) && called.indexOf(name) !== i ? [`${where}: two scorers are called "${String(name)}"`] : [],
-    ),
-  ]
-}
-
-function scorerProblem(given: unknown, where: string): string[] {
-  if (isAgent(given)) return []
-  const measure: { readonly name?: unknown; readonly score?: unknown } | undefined =
-    typeof given === 'function' ? { name: given.name, score: given } : hasNames(given) ? given : undefined
-  if (typeof given === 'function' && given.name === '')
-    return [`${where} is a function without a name: write { name: '…', score: … }`]
-  if (measure === undefined)
-    return [`${where} is ${described(given)}, expected a function with a name, { name, score } or an agent`]
-  return [
-    ...(typeof given === 'function' ? [] : unknownNames(given, { name: true, score: true }, where)),
-    ...(typeof measure.score === 'function' ? [] : [`${where} has no score: a function that measures`]),
-    ...(isName(measure.name)
-      ? []
-      : [
-          `${where}: the name of a scorer, "${String(measure.name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-        ]),
-  ]
-}
+/** The check of these options. */
+export const completionCheck = object<Completion>(completionChecks(scorerCheck), (given, where) =>
+  twiceIn(
+    givenScorers(given)
+      .map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
+      .filter(isName),
+    where,
+    'scorers',
+  ),
+)
 
 /** The score in a value; a text says why there is none. Pure. */
 export function scoreOf(value: Json): { readonly score: number; readonly reason?: string } | string {

@@ -6,19 +6,20 @@
  * Holds: K3, K10: each call is a step with one attempt, so a hook runs once, also across resume and replay. Its reply
  * is JSON and recorded. It may be asynchronous.
  */
+import { failureText } from '../../edge/index.ts'
+import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import {
   described,
   failure,
   FailureError,
+  firstProblem,
   isObject,
   jsonProblem,
   messageOf,
-  unknownNames,
+  type Checks,
   type Failure,
   type Json,
 } from '../../core/index.ts'
-import { failureText } from '../../edge/index.ts'
-import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import type { HookFailed } from '../../journal/index.ts'
 
 /** The return type of a hook: a reply, nothing, or a promise of either. */
@@ -95,8 +96,8 @@ function problemOf(word: Json, read: (word: Json) => string | undefined): string
   }
 }
 
-/** The problem of a reply as such: it must be an object with known names only. */
-export const hookReplyProblem = (word: Json, known: Readonly<Record<string, unknown>>): string | undefined =>
+/** The problem of a reply: it must be an object with known names, each as its check says. `null` means absent. */
+export const hookReplyProblem = <W>(word: Json, checks: Checks<W>): string | undefined =>
   isObject(word)
-    ? unknownNames(word, known, 'its word')[0]
-    : `it returned ${described(word)}; expected nothing or { ${Object.keys(known).join(', ')} }`
+    ? firstProblem(checks, Object.fromEntries(Object.entries(word).filter(([, value]) => value !== null)), 'its word')
+    : `it returned ${described(word)}; expected nothing or { ${Object.keys(checks).join(', ')} }`

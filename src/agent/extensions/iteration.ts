@@ -6,8 +6,8 @@
  * Holds: DESIGN §6: turns are counted per activation, from 1. Feedback reaches the model in this run as a user's note,
  * never as its own words.
  */
-import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
+import { asText, flag, string, type Checks, type Json, type Outcome, type RunId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
@@ -57,7 +57,7 @@ export interface Iteration {
  */
 export type OnIterationComplete = (iteration: Iteration, io: StepIO) => HookReply<IterationWord>
 
-const names: NamesOf<IterationWord> = { continue: true, feedback: true }
+const checks: Checks<IterationWord> = { continue: flag, feedback: string }
 
 /** The result of a turn. */
 export type EndedTurn = Pick<TurnView, 'answer' | 'end' | 'isAnswer' | 'scored'>
@@ -90,7 +90,7 @@ export const iteration = (
   async afterTurn(turn) {
     const nth = state.turn
     const ask = (io: StepIO): unknown => hook(iterationOf(state, turn.ctx, turn, nth, maxTurns), io)
-    const { word } = await callHook<IterationWord>(turn.ctx, name, ask, problemOf)
+    const { word } = await callHook<IterationWord>(turn.ctx, name, ask, (said) => hookReplyProblem(said, checks))
     turn.word = mergeWords(turn.word, word)
   },
 })
@@ -143,17 +143,6 @@ function mergeWords(first: IterationWord | undefined, second: IterationWord | un
 
 const nonBlank = (feedback: string | undefined): string | undefined =>
   typeof feedback === 'string' && feedback.trim() !== '' ? feedback : undefined
-
-function problemOf(word: Json): string | undefined {
-  const { continue: goes, feedback } = (typeof word === 'object' ? word : {}) as { readonly [name: string]: Json }
-  return (
-    hookReplyProblem(word, names) ??
-    (goes === undefined || goes === null || typeof goes === 'boolean'
-      ? undefined
-      : 'continue is neither true nor false') ??
-    (feedback === undefined || feedback === null || typeof feedback === 'string' ? undefined : 'feedback is no text')
-  )
-}
 
 function iterationOf(
   state: ConversationState,

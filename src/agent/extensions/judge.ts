@@ -4,9 +4,17 @@
  * Owns: its options, its instructions, the form of its answer. Does not own: when it runs and what its score does
  * (completion.ts): it is an agent like any other.
  */
-import { described, mustBeOptions, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
-import type { Limits } from '../../edge/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
+import {
+  expects,
+  mustBeOptions,
+  optionProblems,
+  refuseProblems,
+  required,
+  unchecked,
+  type Checks,
+} from '../../core/index.ts'
+import type { Limits } from '../../edge/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../../model/index.ts'
 import { agent } from '../agent.ts'
 import { isBlank, type Agent } from '../definition.ts'
@@ -37,17 +45,24 @@ export interface Judgement {
   readonly reason: string
 }
 
-const names: NamesOf<JudgeOptions> = {
-  name: true,
-  model: true,
-  criteria: true,
-  description: true,
-  tools: true,
-  settings: true,
-  prices: true,
-  retry: true,
-  limits: true,
-  version: true,
+const pointsOf = (criteria: unknown): readonly unknown[] =>
+  typeof criteria === 'string' ? [criteria] : Array.isArray(criteria) ? (criteria as readonly unknown[]) : []
+const checks: Checks<JudgeOptions> = {
+  name: unchecked, // this one and those below by agent()
+  model: unchecked,
+  criteria: required(
+    expects(
+      (given) => pointsOf(given).length > 0 && !pointsOf(given).some(isBlank),
+      'a text or a list of texts that are not empty',
+    ),
+  ),
+  description: unchecked,
+  tools: unchecked,
+  settings: unchecked,
+  prices: unchecked,
+  retry: unchecked,
+  limits: unchecked,
+  version: unchecked,
 }
 
 const output = {
@@ -70,21 +85,13 @@ const output = {
 export function judge<const Name extends string>(options: JudgeOptions<Name>): Agent<Name, string, Judgement> {
   mustBeOptions(options, 'judge', 'agent.invalid')
   const { criteria, description = 'Judges whether an answer does what was asked.', ...rest } = options
-  const where = `judge "${options.name}"`
-  const points =
-    typeof criteria === 'string' ? [criteria] : Array.isArray(criteria) ? (criteria as readonly string[]) : []
-  const problems = [
-    ...unknownNames(options, names, where),
-    ...(points.length > 0 && !points.some(isBlank)
-      ? []
-      : [`${where}: criteria is ${described(criteria)}, expected a text or a list of texts that are not empty`]),
-  ]
-  if (problems.length > 0) throw new ReeveError('agent.invalid', problems.join('\n'))
-  return agent({ ...rest, description, instructions: instructionsOf(points), output }) as Agent<
-    Name,
-    unknown,
-    unknown
-  > as Agent<Name, string, Judgement>
+  refuseProblems('agent.invalid', optionProblems(checks, options, `judge "${options.name}"`))
+  return agent({
+    ...rest,
+    description,
+    instructions: instructionsOf(pointsOf(criteria) as readonly string[]),
+    output,
+  }) as Agent<Name, unknown, unknown> as Agent<Name, string, Judgement>
 }
 
 const instructionsOf = (

@@ -6,16 +6,19 @@
  * which runs once, also across a crash and on replay (K10).
  */
 import {
-  described,
-  isObject,
-  unknownNames,
+  listOf,
+  nameCheck,
+  objectOrInstance,
+  required,
+  twiceIn,
+  unchecked,
   type Action,
   type Check,
+  type Checks,
   type Json,
   type Outcome,
 } from '../../core/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
-import { isName } from '../definition.ts'
 import type { AgentContext } from '../code/agent-context.ts'
 import type { HookReply } from './hook-call.ts'
 
@@ -120,23 +123,23 @@ export interface MiddlewareHooks {
   after?(outcome: Outcome, at: Moment): HookReply<Outcome>
 }
 
-/** The check of the middlewares of one agent. `known`: the names of their options. */
-export const middlewareCheck =
-  (known: Readonly<Record<string, unknown>>): Check =>
-  (given, where) => {
-    if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list`]
-    const list = given as readonly unknown[]
-    const names = list.map((each) => (each as MiddlewareHooks | null | undefined)?.name)
-    return names.flatMap((name, i) => [
-      // an instance of a class may have further members
-      ...(typeof list[i] === 'object' && list[i] !== null && !isObject(list[i]) && !Array.isArray(list[i])
-        ? []
-        : unknownNames(list[i], known, `${where}[${i}]`)),
-      ...(isName(name)
-        ? []
-        : [
-            `${where}[${i}]: the name of a middleware, "${String(name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-          ]),
-      ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${String(name)}"`]),
-    ])
+/** The check of the middlewares of one agent. `more`: the options that one may have besides hooks. */
+export function middlewareCheck<T extends MiddlewareHooks>(more: Checks<Omit<T, keyof MiddlewareHooks>>): Check {
+  const hooks: Checks<MiddlewareHooks> = {
+    name: required(nameCheck),
+    before: unchecked,
+    beforeModel: unchecked,
+    afterModel: unchecked,
+    wrapTool: unchecked,
+    after: unchecked,
   }
+  const each = listOf(objectOrInstance({ ...hooks, ...more }), 'middlewares')
+  return (given, where) => [
+    ...each(given, where),
+    ...twiceIn(
+      Array.isArray(given) ? given.map((one) => (one as MiddlewareHooks | null | undefined)?.name) : [],
+      where,
+      'middlewares',
+    ),
+  ]
+}

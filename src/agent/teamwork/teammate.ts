@@ -6,19 +6,22 @@
  * Holds: K3, K6: mail that was read is recorded with the member. After a crash the same mail arrives with the same
  * numbers, and is taken once.
  */
+import type { Context } from '../../engine/index.ts'
 import {
   failure,
   FailureError,
   isObject,
+  number,
+  optionProblems,
   ReeveError,
-  unknownNames,
+  refuseProblems,
+  unchecked,
+  type Checks,
   type Json,
   type JsonObject,
   type MessageId,
-  type NamesOf,
 } from '../../core/index.ts'
 import { readEdge, type Assignment } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
 import {
   leaderReply,
   replyIn,
@@ -82,7 +85,7 @@ export interface MailWait {
   readonly withinMs?: number
 }
 
-const waitNames: NamesOf<MailWait> = { from: true, withinMs: true }
+const waitChecks: Checks<MailWait> = { from: unchecked, withinMs: number(Number.isFinite, 'milliseconds') }
 
 /**
  * The team, as a code member uses it. Concurrent verbs need a `ctx.scope` each only if they sleep: a wait with
@@ -162,14 +165,11 @@ class ActivationTeammate implements Teammate {
   readonly inbox = async (): Promise<readonly Mail[]> => mailOf(await this.#ask({ do: 'inbox', wait: false }))
 
   readonly nextMail = async (wait: MailWait = {}): Promise<readonly Mail[]> => {
-    const problems = unknownNames(wait, waitNames, 'nextMail')
-    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+    refuseProblems('input.invalid', optionProblems(waitChecks, wait, 'nextMail'))
     const { from, withinMs } = wait
     const ctx = this.#ctx
     const word: InboxCommand = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
     if (withinMs === undefined) return mailOf(await this.#ask(word))
-    if (!Number.isFinite(withinMs))
-      throw new ReeveError('input.invalid', `nextMail: withinMs is ${withinMs}, expected milliseconds`)
     const asked = tellLeader(ctx, this.#leader, { ...word, bounded: true })
     const timer = ctx.ask('mail', { until: new Date(ctx.now().getTime() + Math.max(0, withinMs)) })
     const first = await ctx.next((each) => each.id === timer || replyIn(each, this.#leader, asked) !== undefined)

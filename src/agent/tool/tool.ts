@@ -6,24 +6,31 @@
  * (../approval/tool-gate.ts).
  * Holds: its part of K6: a tool is `idempotent` by default, a sensitive one `once`.
  */
+import type { RetryPolicy, StepIO } from '../../engine/index.ts'
 import {
   choice,
   described,
+  duration,
+  either,
   expects,
   flag,
   hasNames,
+  isFunction,
   isObject,
   messageOf,
   mustBeOptions,
-  ReeveError,
+  nameCheck,
   number,
+  object,
   optionProblems,
+  ReeveError,
+  refuseProblems,
+  required,
   unchecked,
-  unknownNames,
+  type Checks,
   type Json,
   type JsonObject,
-  type Checks,
-  type NamesOf,
+  type Rule,
 } from '../../core/index.ts'
 import {
   compileSchema,
@@ -37,11 +44,16 @@ import {
   type SchemaLike,
   type StandardSchema,
 } from '../../edge/index.ts'
-import type { RetryPolicy, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../../oversight/index.ts'
-import { isName, versionOf, type Agent } from '../definition.ts'
+import {
+  approvalProblems,
+  approvalTimeoutCheck,
+  type ApprovalTimeout,
+  type Risk,
+  type UsedCapability,
+} from '../../oversight/index.ts'
+import { versionOf, type Agent } from '../definition.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import { retryCheck } from '../retry-check.ts'
 import type { AgentContext } from '../code/agent-context.ts'
@@ -193,30 +205,37 @@ export interface OrchestrationToolOptions<Name extends string, S extends SchemaL
   readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
-const approvalNames: NamesOf<ApprovalRule> = {
-  when: true,
-  risk: true,
-  timeoutMs: true,
-  onTimeout: true,
-  reason: true,
-  validForMs: true,
-}
 const commonChecks: Checks<ToolOptions<string, undefined>> = {
-  name: unchecked,
+  name: required(nameCheck),
   description: unchecked,
   input: unchecked,
   parameters: unchecked,
   sensitive: unchecked,
-  approval: (given, where) =>
-    ['boolean', 'function'].includes(typeof given) ? [] : unknownNames(given, approvalNames, where),
+  approval: either(
+    (given) => ['boolean', 'function'].includes(typeof given),
+    object<ApprovalRule>({
+      when: unchecked,
+      risk: unchecked,
+      timeoutMs: approvalTimeoutCheck,
+      onTimeout: unchecked,
+      reason: unchecked,
+      validForMs: duration,
+    }),
+  ),
   costUsd: expects(
     (given) => typeof given === 'function' || (Number.isFinite(given) && (given as number) >= 0),
     'US dollars, or a function',
   ),
-  action: actionProblems,
+  action: either(isFunction, (given, where) =>
+    [given].flat().flatMap((each) => (isAction(each) ? [] : actionCheck(each, where))),
+  ),
   background: flag,
   version: unchecked,
 }
+const actionCheck = expects(
+  isAction,
+  '"return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function',
+)
 const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
   ...commonChecks,
   effect: choice('read', 'idempotent', 'once'),
@@ -225,6 +244,19 @@ const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
   execute: unchecked,
 }
 const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
+const bothChecks = { ...effectChecks, ...orchestrationChecks }
+
+/** What must hold between them. */
+const toolRule: Rule<AnyTool> = (options, where) => {
+  const { execute, run, action, background, sensitive = false } = options
+  const approval = approvalRule(options.approval, sensitive)
+  return [
+    (typeof execute === 'function') === (typeof run === 'function') && `${where}: give either execute or run`,
+    background === true && action !== undefined && `${where}: a tool with background: true cannot have an action`,
+    ...(approval === undefined ? [] : approvalProblems({ ...approval, sensitive }, where)),
+  ]
+}
+type AnyTool = EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
 
 /** Defines a tool. Throws `tool.invalid` with all of its problems. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
@@ -237,27 +269,17 @@ export function tool(
   given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>,
 ): Tool {
   mustBeOptions(given, 'tool', 'tool.invalid')
-  const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
+  const options = given as AnyTool
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
   // with both, all option names are known, and giving both is the problem
   const both = options.execute !== undefined && options.run !== undefined
-  const checks = both
-    ? { ...effectChecks, ...orchestrationChecks }
-    : options.run === undefined
-      ? effectChecks
-      : orchestrationChecks
-  const problems = optionProblems(checks, options, where)
-  if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
-  if ((typeof options.execute === 'function') === (typeof options.run === 'function'))
-    problems.push(`${where}: give either execute or run`)
+  const checks = both ? bothChecks : options.run === undefined ? effectChecks : orchestrationChecks
+  const problems = optionProblems<AnyTool>(checks as Checks<AnyTool>, options, where, toolRule)
   const { costUsd, background = false } = options
-  if (background && options.action !== undefined)
-    problems.push(`${where}: a tool with background: true cannot have an action`)
   const approval = approvalRule(options.approval, sensitive)
-  if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
-  if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
+  refuseProblems('tool.invalid', problems)
   const effect = options.effect ?? (sensitive ? 'once' : 'idempotent')
   const work: Tool['work'] =
     typeof options.run === 'function'
@@ -293,18 +315,7 @@ export function tool(
   }
 }
 
-/** The problems of a fixed action. The result of a function is checked when it is called. */
-function actionProblems(rule: unknown, where: string): string[] {
-  if (typeof rule === 'function') return []
-  return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
-    isAction(action)
-      ? []
-      : [
-          `${where} is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`,
-        ],
-  )
-}
-
+/** A fixed action. The result of a function is checked when it is called. */
 function isAction(given: unknown): boolean {
   if (!isObject(given)) return given === 'return' || given === 'exit' || given === 'break'
   const { exit, transfer, task, ...others } = given

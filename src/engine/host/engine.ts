@@ -10,17 +10,19 @@ import {
   andThen,
   caught,
   detached,
+  isChildRun,
+  redactionCheck,
   redactor,
   ReeveError,
   rootActivation,
-  runOf,
-  isChildRun,
   rootRun,
+  runOf,
   stopwatch,
   systemClock,
+  unchecked,
+  type Checks,
   type Clock,
   type Json,
-  type NamesOf,
   type Now,
   type Redaction,
   type RunId,
@@ -109,19 +111,20 @@ export interface HostOptions {
 }
 
 /** Their names, for those who take these options among others. */
-export const hostOptionNames: NamesOf<HostOptions> = {
-  lossLimit: true,
-  clock: true,
-  strict: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  deadlines: true,
-  pollMs: true,
-  retentionMs: true,
-  redact: true,
-  governor: true,
-  onWarning: true,
-  crash: true,
+/** The checks of these options. */
+export const hostChecks: Checks<HostOptions> = {
+  lossLimit: unchecked,
+  clock: unchecked,
+  strict: unchecked,
+  parkAfterMs: unchecked,
+  undoWithinMs: unchecked,
+  deadlines: unchecked,
+  pollMs: unchecked,
+  retentionMs: unchecked,
+  redact: redactionCheck,
+  governor: unchecked,
+  onWarning: unchecked,
+  crash: unchecked,
 }
 
 /** The default of `lossLimit`. */

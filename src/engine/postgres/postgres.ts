@@ -5,10 +5,20 @@
  * Owns: checking what was given, and a schema that stands in the address. Does not own: what becomes of it (engine.ts,
  * store.ts). Opens nothing: the engine connects before its first answer. Holds: no password in any message.
  */
-import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
-import { hostOptionNames } from '../host/index.ts'
+import { hostChecks } from '../host/engine.ts'
+import {
+  described,
+  expects,
+  hasNames,
+  optionProblems,
+  ReeveError,
+  refuseProblems,
+  required,
+  unchecked,
+  wholeNumber,
+  type Checks,
+} from '../../core/index.ts'
 import type { Engine } from '../port.ts'
-import { atLeastOne } from '../store-name.ts'
 import { addressOf } from './address.ts'
 import { createPostgresEngine, type PostgresEngineOptions } from './index.ts'
 
@@ -22,12 +32,12 @@ export interface PostgresSetup extends Omit<PostgresEngineOptions, 'postgres'> {
   readonly url: string
 }
 
-const names: NamesOf<PostgresSetup> = {
-  ...hostOptionNames,
-  url: true,
-  schema: true,
-  poolSize: true,
-  leaseMs: true,
+const checks: Checks<PostgresSetup> = {
+  ...hostChecks,
+  url: required(expects((given) => typeof given === 'string', "'postgres://…'")),
+  schema: unchecked,
+  poolSize: wholeNumber(1),
+  leaseMs: wholeNumber(1),
 }
 
 /**
@@ -36,8 +46,7 @@ const names: NamesOf<PostgresSetup> = {
  * the first call that needs it, with `store.*` or `config.invalid`.
  */
 export function postgres(options: PostgresSetup): Engine {
-  const problems = problemsWith(options)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  refuseProblems('config.invalid', problemsWith(options), 'Nothing was opened.')
   const { url, schema, ...others } = options
   const address = addressOf(url)
   const both = [schema, address.schema].filter((each) => each !== undefined)
@@ -52,18 +61,10 @@ export function postgres(options: PostgresSetup): Engine {
   })
 }
 
-function problemsWith(options: PostgresSetup): readonly string[] {
-  if (!hasNames(options))
-    return [
-      `postgres() was given ${typeof options === 'string' ? 'a text' : described(options)}, expected { url: 'postgres://…' }`,
-    ]
-  const { url, redact } = options
-  return [
-    ...unknownNames(options, names, 'postgres'),
-    // An address may hold a password, which is not repeated.
-    ...(typeof url === 'string' ? [] : [`postgres: url is ${described(url)}, expected 'postgres://…'`]),
-    ...redactionProblems(redact, 'postgres: redact'),
-    ...atLeastOne('postgres: poolSize', options.poolSize),
-    ...atLeastOne('postgres: leaseMs', options.leaseMs),
-  ]
-}
+/** An address that is given as such may hold a password, which is not repeated. */
+const problemsWith = (options: PostgresSetup): readonly string[] =>
+  hasNames(options)
+    ? optionProblems(checks, options, 'postgres')
+    : [
+        `postgres() was given ${typeof options === 'string' ? 'a text' : described(options)}, expected { url: 'postgres://…' }`,
+      ]

@@ -7,7 +7,8 @@
  * Holds: an approval covers one use of one tool version with one digest of arguments, in one run and path; anything
  * else needs a new request. No model output can approve: decisions come from outside only.
  */
-import { described, digestJson, present, type Json } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { digestJson, expects, present, type Json } from '../../core/index.ts'
 import {
   briefText,
   defaultApprovalTimeoutMs,
@@ -17,7 +18,6 @@ import {
   type ApproverTier,
   type RiskLevel,
 } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
 import { isEdge, type ApprovalRequested, type ApprovalResolved, type EscalationHit } from '../../journal/index.ts'
 import { capabilityFor } from './capability.ts'
 import {
@@ -88,9 +88,15 @@ export interface ApprovalRequest {
 export const mayApproveUnseen = (request: { readonly risk?: Risk; readonly sensitive?: boolean }): boolean =>
   request.sensitive !== true && request.risk !== 'high' && request.risk !== 'critical'
 
-/** The problems of an approval's configuration, one sentence each. */
+/** The check of a time in which an approval must be decided. */
+export const approvalTimeoutCheck = expects(
+  (given) => given === 'never' || Number.isFinite(given),
+  'milliseconds, or "never"',
+)
+
+/** The problems between the options of an approval, one sentence each. */
 export function approvalProblems(
-  request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive' | 'validForMs'>,
+  request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive'>,
   where: string,
 ): string[] {
   const problems: string[] = []
@@ -100,10 +106,6 @@ export function approvalProblems(
     )
   if (request.timeoutMs === 'never' && request.risk !== 'critical')
     problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
-  if (typeof request.timeoutMs === 'number' && !Number.isFinite(request.timeoutMs))
-    problems.push(`${where}: timeoutMs is ${String(request.timeoutMs)}, expected milliseconds`)
-  if (request.validForMs !== undefined && !(Number.isFinite(request.validForMs) && request.validForMs > 0))
-    problems.push(`${where}: validForMs is ${described(request.validForMs)}, expected milliseconds above 0`)
   return problems
 }
 

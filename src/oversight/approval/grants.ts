@@ -8,14 +8,18 @@
  */
 import {
   canonical,
-  described,
+  choice,
+  choiceOr,
+  duration,
+  expects,
   hasNames,
   isObject,
   jsonProblem,
-  unknownNames,
+  object,
+  objectOr,
+  required,
   type Json,
   type JsonObject,
-  type NamesOf,
 } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 
@@ -62,22 +66,17 @@ export interface GatedCall {
 /** The key of the grants. */
 export const grantsKey = '$grants'
 
-const names: NamesOf<SessionGrant> = { for: true, input: true, expiresInMs: true }
-
 /** The problem of a grant; undefined if it is valid. Pure. */
-export function grantProblem(given: unknown): string | undefined {
-  if (given === 'once' || given === 'session') return undefined
-  if (!hasNames(given)) return `grant is ${described(given)}, expected "once", "session" or { for: "session", … }`
-  const { for: scope, input, expiresInMs } = given as { readonly [name: string]: unknown }
-  const [unknown] = unknownNames(given, names, 'grant')
-  if (unknown !== undefined) return unknown
-  if (scope !== 'session') return `grant.for is ${described(scope)}, expected "session"`
-  if (input !== undefined && !hasNames(input))
-    return `grant.input is ${described(input)}, expected an object of arguments`
-  if (expiresInMs !== undefined && !(Number.isFinite(expiresInMs) && (expiresInMs as number) > 0))
-    return `grant.expiresInMs is ${described(expiresInMs)}, expected milliseconds above 0`
-  return input === undefined ? undefined : jsonProblem(input, 'grant.input')
-}
+export const grantProblem = (given: unknown): string | undefined =>
+  grantCheck(given, 'grant')[0] ?? (hasNames(given) ? jsonProblem(given, 'grant') : undefined)
+const grantCheck = objectOr(
+  object<SessionGrant>({
+    for: required(choice('session')),
+    input: expects(hasNames, 'an object of arguments'),
+    expiresInMs: duration,
+  }),
+  choiceOr(() => false, '{ for: "session", … }', 'once', 'session'),
+)
 
 /** Parses the grant of a decision; undefined if it has none. Pure. */
 export function readGranting(given: Json | undefined): SessionGrant | undefined {

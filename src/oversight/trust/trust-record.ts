@@ -6,14 +6,17 @@
  * Holds: counts are integers; rates are computed from them when needed. K4: the form of a record is persistent.
  */
 import {
+  choiceOr,
   described,
-  hasNames,
   isObject,
+  number,
+  object,
   present,
   ReeveError,
-  unknownNames,
+  required,
+  wholeNumber,
+  type Check,
   type Json,
-  type NamesOf,
 } from '../../core/index.ts'
 import type { OversightMode } from '../../edge/index.ts'
 
@@ -104,37 +107,21 @@ export type TrustPreset = keyof typeof trustPresets | TrustRules
 export const trustRules = (preset: TrustPreset = 'standard'): TrustRules =>
   typeof preset === 'string' ? trustPresets[preset] : preset
 
-/** The problems of given rules, one sentence each. */
-export function trustRuleProblems(given: unknown, where: string): string[] {
-  if (typeof given === 'string')
-    return Object.hasOwn(trustPresets, given)
-      ? []
-      : [`${where} is ${described(given)}, expected ${Object.keys(trustPresets).join(', ')} or rules of your own`]
-  const problems = unknownNames(given, rulesNames, where)
-  if (!hasNames(given)) return problems
-  for (const level of ['proficient', 'expert'] as const) {
-    const rule = (given as { readonly [name: string]: unknown })[level]
-    if (rule === undefined) problems.push(`${where}.${level} is missing`)
-    else problems.push(...ruleProblems(rule, `${where}.${level}`))
-  }
-  return problems
-}
+const days = number((given) => Number.isInteger(given) && given >= 0, 'whole days, 0 or more')
+const ruleCheck = required(
+  object<TrustRule>({
+    tasks: required(wholeNumber(1)),
+    rate: required(number((given) => given >= 0 && given <= 1, '0 to 1')),
+    days: required(days),
+    incidentDays: required(days),
+  }),
+)
 
-const rulesNames: NamesOf<TrustRules> = { proficient: true, expert: true }
-const ruleNames: NamesOf<TrustRule> = { tasks: true, rate: true, days: true, incidentDays: true }
-
-function ruleProblems(given: unknown, where: string): string[] {
-  const problems = unknownNames(given, ruleNames, where)
-  if (!hasNames(given)) return problems
-  const { tasks, rate, days, incidentDays } = given as { readonly [name: string]: unknown }
-  const isWhole = (value: unknown, least: number): boolean => Number.isInteger(value) && (value as number) >= least
-  if (!isWhole(tasks, 1)) problems.push(`${where}.tasks is ${described(tasks)}, expected a whole number of at least 1`)
-  for (const [name, value] of Object.entries({ days, incidentDays }))
-    if (!isWhole(value, 0)) problems.push(`${where}.${name} is ${described(value)}, expected whole days, 0 or more`)
-  if (!(typeof rate === 'number' && rate >= 0 && rate <= 1))
-    problems.push(`${where}.rate is ${described(rate)}, expected 0 to 1`)
-  return problems
-}
+/** The check of rules. */
+export const trustRulesCheck: Check = (given, where) =>
+  typeof given === 'string' ? presetName(given, where) : rulesCheck(given, where)
+const presetName = choiceOr(() => false, 'rules of your own', ...Object.keys(trustPresets))
+const rulesCheck = object<TrustRules>({ proficient: ruleCheck, expert: ruleCheck })
 
 /** The record before any run. */
 export const newTrust = (now: number): TrustRecord => ({

@@ -7,17 +7,22 @@
 import {
   copy,
   described,
-  hasNames,
+  expects,
   isObject,
-  jsonProblem,
+  jsonCheck,
   nearest,
   newId,
-  ReeveError,
+  object,
+  optionProblems,
+  refuseProblems,
+  required,
   runId,
-  unknownNames,
-  type ActivationId,
+  secret,
+  string,
+  unchecked,
+  type Check,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
   type OutcomeStatus,
   type RunId,
@@ -54,21 +59,37 @@ export interface ForkOptions {
   readonly by?: string
 }
 
-const optionNames: NamesOf<ForkOptions> = { run: true, at: true, runId: true, edit: true, reason: true, by: true }
-
-const editNames: Readonly<Record<ForkEdit['type'], Readonly<Record<string, unknown>>>> = {
-  outcome: { type: true, outcome: true },
-  input: { type: true, input: true },
-  message: { type: true, to: true, body: true },
+const edits: { readonly [Type in ForkEdit['type']]: Checks<Extract<ForkEdit, { readonly type: Type }>> } = {
+  outcome: {
+    type: unchecked,
+    outcome: required(secret(isOutcome, 'is no outcome, such as { status: "completed", output: … }')),
+  },
+  input: { type: unchecked, input: required(unchecked) },
+  message: {
+    type: unchecked,
+    to: required(expects((given) => typeof given === 'string', 'an activation of the run')),
+    body: required(unchecked),
+  },
 }
-
-const statuses: NamesOf<Readonly<Record<OutcomeStatus, true>>> = {
-  completed: true,
-  failed: true,
-  limited: true,
-  'timed-out': true,
-  cancelled: true,
-  bailed: true,
+const editCheck: Check = (given, where) => {
+  const type = isObject(given) ? given['type'] : undefined
+  if (typeof type === 'string' && Object.hasOwn(edits, type))
+    return [...object<object>(edits[type as ForkEdit['type']])(given, where), ...jsonCheck(given, where)]
+  const meant = typeof type === 'string' ? nearest(type, Object.keys(edits)) : undefined
+  return [
+    `${where}${typeof type === 'string' ? `.type is ${described(type)}` : ` is ${described(given)}`}, expected { type: "outcome", … }, { type: "input", … } or { type: "message", … }${meant === undefined ? '' : `: did you mean "${meant}"?`}`,
+  ]
+}
+const checks: Checks<ForkOptions> = {
+  run: required(expects((given) => typeof given === 'string' && given !== '', 'the id of a run')),
+  at: expects(
+    (given) => given === 'last' || (Number.isSafeInteger(given) && (given as number) > 0),
+    'a position (a whole number from 1) or "last"',
+  ),
+  runId: unchecked, // by runId()
+  edit: editCheck,
+  reason: string,
+  by: string,
 }
 
 /** Forks a run; resolves to the id of the fork when it is durable. `find`: an agent that is registered here. */
@@ -77,8 +98,7 @@ export async function forkRun(
   options: ForkOptions,
   find: (name: string) => Agent | undefined,
 ): Promise<RunId> {
-  const problems = forkProblems(options)
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was forked.' })
+  refuseProblems('input.invalid', optionProblems(checks, options, 'fork'), 'Nothing was forked.')
   const { at = 'last', reason, by } = options
   const to = runId(options.runId ?? newId('run'))
   const run = options.run as RunId
@@ -119,47 +139,20 @@ function inputEdit(input: Json, recorded: Json, agent: Agent | undefined): ForkE
   return { type: 'input', input: { ...(isObject(recorded) ? recorded : {}), brief: brief as unknown as Json } }
 }
 
-function forkProblems(options: unknown): string[] {
-  const problems = unknownNames(options, optionNames, 'fork')
-  if (!hasNames(options)) return problems.length > 0 ? problems : [`fork: ${described(options)}, expected options`]
-  const { run, at, reason, by, edit } = options as { readonly [name: string]: unknown }
-  if (typeof run !== 'string' || run === '') problems.push(`fork: run is ${described(run)}, expected the id of a run`)
-  if (at !== undefined && at !== 'last' && !(typeof at === 'number' && Number.isSafeInteger(at) && at > 0))
-    problems.push(`fork: at is ${described(at)}, expected a position (a whole number from 1) or "last"`)
-  for (const [name, value] of Object.entries({ reason, by }))
-    if (value !== undefined && typeof value !== 'string')
-      problems.push(`fork: ${name} is ${described(value)}, expected a text`)
-  return edit === undefined ? problems : [...problems, ...editProblems(edit)]
-}
-
-function editProblems(edit: unknown): string[] {
-  const type = isObject(edit) ? edit['type'] : undefined
-  if (!isObject(edit) || (type !== 'outcome' && type !== 'input' && type !== 'message'))
-    return [
-      `fork: edit${typeof type === 'string' ? `.type is ${described(type)}` : ` is ${described(edit)}`}, expected { type: "outcome", … }, { type: "input", … } or { type: "message", … }${typeof type === 'string' ? slip(type) : ''}`,
-    ]
-  const problems = unknownNames(edit, editNames[type], 'fork: edit')
-  const json = jsonProblem(edit, 'edit')
-  if (json !== undefined) problems.push(`fork: ${json}`)
-  if (type === 'outcome' && !isOutcome(edit['outcome']))
-    problems.push('fork: edit.outcome is no outcome, such as { status: "completed", output: … }')
-  if (type === 'input' && edit['input'] === undefined) problems.push('fork: edit.input is missing')
-  if (
-    type === 'message' &&
-    (typeof (edit['to'] as ActivationId | undefined) !== 'string' || edit['body'] === undefined)
+function isOutcome(value: unknown): value is Outcome {
+  const statuses: Readonly<Record<OutcomeStatus, true>> = {
+    completed: true,
+    failed: true,
+    limited: true,
+    'timed-out': true,
+    cancelled: true,
+    bailed: true,
+  }
+  return (
+    isObject(value) &&
+    typeof value['status'] === 'string' &&
+    value['status'] in statuses &&
+    (value['status'] !== 'completed' || value['output'] !== undefined) &&
+    (value['status'] !== 'failed' || isObject(value['failure']))
   )
-    problems.push('fork: edit needs `to`, an activation of the run, and `body`')
-  return problems
 }
-
-function slip(type: string): string {
-  const meant = nearest(type, Object.keys(editNames))
-  return meant === undefined ? '' : `: did you mean "${meant}"?`
-}
-
-const isOutcome = (value: unknown): value is Outcome =>
-  isObject(value) &&
-  typeof value['status'] === 'string' &&
-  value['status'] in statuses &&
-  (value['status'] !== 'completed' || value['output'] !== undefined) &&
-  (value['status'] !== 'failed' || isObject(value['failure']))

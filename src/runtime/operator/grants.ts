@@ -6,10 +6,10 @@
  * Holds: K2: any process may revoke; a revoked grant covers no call that is checked later.
  */
 import {
-  described,
-  hasNames,
-  ReeveError,
-  unknownNames,
+  expects,
+  optionProblems,
+  refuseProblems,
+  type Checks,
   type Clock,
   type Json,
   type RunId,
@@ -42,16 +42,14 @@ export function runtimeGrants(engine: Engine, clock: Clock): RuntimeGrants {
 
 /** Those that hold. */
 async function grantsOf(engine: Engine, of: GrantsOf, now: number): Promise<readonly ApprovalGrant[]> {
-  const all = readGrants(await streamFor(engine, of, 'grants.of()', whose).get(grantsKey))
+  const all = readGrants(await streamFor(engine, of, 'grants.of()').get(grantsKey))
   return all.filter(({ until }) => until === undefined || now < until)
 }
 
 /** Takes one back, or all. Returns how many. */
 async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?: string }): Promise<number> {
-  const values = streamFor(engine, given, 'grants.revoke()', { ...whose, grant: true })
+  const values = streamFor(engine, given, 'grants.revoke()', revoked)
   const { grant } = given
-  if (grant !== undefined && typeof grant !== 'string')
-    throw new ReeveError('input.invalid', `grants.revoke(): grant is ${described(grant)}, expected the id of a grant`)
   let taken = 0
   await values.update(grantsKey, (value) => {
     const all = readGrants(value)
@@ -62,18 +60,21 @@ async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?:
   return taken
 }
 
-const whose = { session: true, run: true } as const
+const id = expects((given) => typeof given === 'string' && given !== '', 'an id')
+type Whose = { readonly session?: string; readonly run?: string }
+const whose: Checks<Whose> = { session: id, run: id }
+const revoked: Checks<Whose & { readonly grant?: string }> = {
+  ...whose,
+  grant: expects((given) => typeof given === 'string', 'the id of a grant'),
+}
 
-function streamFor(engine: Engine, of: unknown, where: string, known: Readonly<Record<string, unknown>>): StreamValues {
-  const problems = unknownNames(of, known, where)
-  const { session, run } = (hasNames(of) ? of : {}) as { readonly session?: unknown; readonly run?: unknown }
-  if (problems.length === 0 && (session === undefined) === (run === undefined))
-    problems.push(
+function streamFor(engine: Engine, of: GrantsOf, where: string, checks: Checks<Whose> = whose): StreamValues {
+  const problems = optionProblems<Whose>(checks, of, where, ({ session, run, ...others }) => [
+    Object.keys(others).every((name) => Object.hasOwn(checks, name)) && // else one of them was meant
+      (session === undefined) === (run === undefined) &&
       `${where}: expected { session } or { run }, and was given ${session === undefined ? 'neither' : 'both'}`,
-    )
-  for (const [name, id] of Object.entries({ session, run }))
-    if (id !== undefined && (typeof id !== 'string' || id === ''))
-      problems.push(`${where}: ${name} is ${described(id)}, expected an id`)
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
-  return engine.stream(streamOf(session === undefined ? {} : { session: session as SessionId }, (run ?? '') as RunId))
+  ])
+  refuseProblems('input.invalid', problems, 'Nothing was changed.')
+  const { session, run } = of as { readonly session?: SessionId; readonly run?: RunId }
+  return engine.stream(streamOf(session === undefined ? {} : { session }, run ?? ('' as RunId)))
 }

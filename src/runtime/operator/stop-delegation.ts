@@ -6,7 +6,7 @@
  * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order.
  * Whenever an error is thrown here, nothing was changed.
  */
-import { isObject, ReeveError, type RunId } from '../../core/index.ts'
+import { expects, optionProblems, refuseProblems, required, string, type Checks, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import { workEnded, workToStop } from './find.ts'
 import { stoppedBy, stopMessage } from '../../oversight/index.ts'
@@ -25,23 +25,15 @@ export interface StopDelegation {
   readonly by?: string
 }
 
-const fields: ReadonlySet<string> = new Set(['delegation', 'reason', 'by'])
-
-function mustBeStop(given: unknown): asserts given is StopDelegation {
-  const problem = !isObject(given)
-    ? 'a stop is an object { delegation, reason?, by? }'
-    : typeof given['delegation'] !== 'string' || given['delegation'] === ''
-      ? 'a stop must name its delegation: the activation of the worker, the id of the call, or its name, d1'
-      : Object.entries(given)
-          .map(([name, value]) =>
-            !fields.has(name)
-              ? `a stop has no field "${name}"`
-              : value !== undefined && typeof value !== 'string'
-                ? `${name} must be a text`
-                : undefined,
-          )
-          .find((each) => each !== undefined)
-  if (problem !== undefined) throw new ReeveError('input.invalid', problem)
+const checks: Checks<StopDelegation> = {
+  delegation: required(
+    expects(
+      (given) => typeof given === 'string' && given !== '',
+      'the activation of the worker, the id of the call, or its name, d1',
+    ),
+  ),
+  reason: string,
+  by: string,
 }
 
 /**
@@ -52,7 +44,7 @@ export async function stopDelegation(
   { engine, run }: { readonly engine: Engine; readonly run: RunId },
   given: StopDelegation,
 ): Promise<void> {
-  mustBeStop(given)
+  refuseProblems('input.invalid', optionProblems(checks, given, 'a stop'))
   const { leader, delegation } = workToStop(await wholeFeed(engine, run), given.delegation)
   const body = stopMessage({ delegation, reason: stoppedBy(given.reason, given.by) })
   // one key for one delegation: a second stop changes nothing

@@ -8,23 +8,26 @@
  * counts once, however many processes send it.
  */
 import {
+  choice,
   expects,
   isObject,
+  jsonCheck,
   jsonProblem,
   newId,
   number,
-  knownProblems,
+  optionProblems,
   present,
   ReeveError,
+  refuseProblems,
+  required,
   rootActivation,
   text,
   unchecked,
   type ActivationId,
-  type Check,
   type Checks,
   type Json,
+  type Rule,
   type RunId,
-  unknownNames,
 } from '../../core/index.ts'
 import { checkOutput, teamMessage, type Agent } from '../../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
@@ -136,20 +139,19 @@ export interface FinishByHand {
 
 const who = { by: text, reason: text }
 const within = number((given) => Number.isFinite(given) && given >= 0, 'milliseconds')
-const oneOf = (...places: readonly string[]): Check =>
-  expects((given) => places.includes(given as string), `one of ${places.join(', ')}`)
+const output = required(jsonCheck)
 const plan = expects(isObject, 'an edit of the plan')
 const pauseChecks: Checks<PauseOptions> = {
   ...who,
   id: text,
-  at: oneOf('next', 'now', 'after-model', 'after-tools'),
+  at: choice('next', 'now', 'after-model', 'after-tools'),
   within,
 }
 const resumeChecks: Checks<ResumeOptions> = { ...who, id: text }
 const takeOverChecks: Checks<TakeOverOptions> = {
   ...who,
   id: text,
-  at: oneOf('next', 'now'),
+  at: choice('next', 'now'),
   within,
   signal: unchecked,
 }
@@ -158,10 +160,10 @@ const completeChecks: Checks<CompleteByHand> = {
   ...who,
   task: text,
   delegation: text,
-  output: unchecked,
+  output,
   signal: unchecked,
 }
-const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
+const finishChecks: Checks<FinishByHand> = { ...who, output }
 
 /** Pauses a run. Resolves when the command is durable. */
 export async function pause(access: ControlAccess, given: PauseOptions = {}): Promise<void> {
@@ -221,10 +223,9 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
 
 /** Completes one step by hand. Resolves when that is durable; for a task not yet begun, when its team accepted it. */
 export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
-  const both = (given?.task === undefined) === (given?.delegation === undefined)
-  mustBe(given, completeChecks, 'complete', [
-    ...(both ? ['expected one of "task" and "delegation"'] : []),
-    ...outputProblems(given),
+  mustBe(given, completeChecks, 'complete', (given, where) => [
+    (given.task === undefined) === (given.delegation === undefined) &&
+      `${where}: expected one of "task" and "delegation"`,
   ])
   const { task, delegation, output, by, reason, signal } = given
   const events = await readAll(access.engine, access.run)
@@ -272,7 +273,7 @@ function fittingOutput(
 
 /** Ends a run that was taken over, with this output. Resolves when that is durable. */
 export async function finish(access: ControlAccess, given: FinishByHand): Promise<void> {
-  mustBe(given, finishChecks, 'finish', outputProblems(given))
+  mustBe(given, finishChecks, 'finish')
   const { output, by = unnamed, reason } = given
   const outcome = {
     status: 'completed',
@@ -400,24 +401,6 @@ async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['p
   if (result === 'closed') throw ended(run)
 }
 
-const outputProblems = (given: { readonly output?: unknown } | undefined): readonly string[] => {
-  if (given?.output === undefined) return ['"output" is missing']
-  const problem = jsonProblem(given.output, 'output')
-  return problem === undefined ? [] : [problem]
-}
-
-/** Throws `input.invalid` with every problem of a command; `more`: problems besides those of its options. */
-function mustBe(
-  given: object,
-  checks: Readonly<Record<string, Check>>,
-  what: string,
-  more: readonly string[] = [],
-): void {
-  const where = `run.${what}()`
-  const problems = [
-    ...unknownNames(given, checks, where),
-    ...knownProblems(checks, given, where, (at, name) => `${at}: "${name}"`),
-    ...more.map((problem) => `${where}: ${problem}`),
-  ]
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
-}
+/** All that is wrong with a command at once. */
+const mustBe = <T extends object>(given: T, checks: Checks<T>, what: string, rule?: Rule<T>): void =>
+  refuseProblems('input.invalid', optionProblems(checks, given, `run.${what}()`, rule), 'Nothing was changed.')

@@ -7,13 +7,15 @@
  * journal has the result (`mail.accepted`, `mail.refused`).
  */
 import {
-  described,
-  hasNames,
-  jsonProblem,
+  expects,
+  jsonCheck,
   newId,
-  ReeveError,
-  unknownNames,
-  type NamesOf,
+  optionProblems,
+  refuseProblems,
+  required,
+  text,
+  unchecked,
+  type Checks,
   type RunId,
 } from '../../core/index.ts'
 import { teamMessage, type MailToSend } from '../../agent/index.ts'
@@ -32,15 +34,15 @@ export interface PostFromOutside extends MailToSend {
   readonly signal?: AbortSignal
 }
 
-const names: NamesOf<PostFromOutside> = {
-  to: true,
-  content: true,
-  kind: true,
-  correlationId: true,
-  by: true,
-  team: true,
-  id: true,
-  signal: true,
+const checks: Checks<PostFromOutside> = {
+  to: required(expects((given) => typeof given === 'string' && given.trim() !== '', 'a member, "role:<name>" or "*"')),
+  content: required(jsonCheck),
+  kind: text,
+  correlationId: text,
+  by: text,
+  team: text,
+  id: text,
+  signal: unchecked,
 }
 
 /**
@@ -52,7 +54,7 @@ export async function postToTeam(
   { engine, run }: { readonly engine: Engine; readonly run: RunId },
   given: PostFromOutside,
 ): Promise<'accepted' | 'closed'> {
-  mustBeMail(given)
+  refuseProblems('input.invalid', optionProblems(checks, given, 'post'), 'Nothing was sent.')
   const { by, team: named, id, signal, ...mail } = given
   signal?.throwIfAborted()
   const team = await teamOf(engine, run, named, signal)
@@ -66,21 +68,4 @@ export async function postToTeam(
     body,
   })
   return result === 'accepted' || result === 'lost' ? 'accepted' : 'closed'
-}
-
-function mustBeMail(given: PostFromOutside): void {
-  const problems = unknownNames(given, names, 'post')
-  if (hasNames(given)) {
-    const { to, content, ...texts } = given
-    if (typeof to !== 'string' || to.trim() === '')
-      problems.push(`post: "to" is ${described(to)}, expected a member, "role:<name>" or "*"`)
-    const problem = content === undefined ? '"content" is missing' : jsonProblem(content, 'content')
-    if (problem !== undefined) problems.push(`post: ${problem}`)
-    for (const name of ['kind', 'correlationId', 'by', 'team', 'id'] as const) {
-      const value: unknown = texts[name]
-      if (value !== undefined && (typeof value !== 'string' || value === ''))
-        problems.push(`post: "${name}" is ${described(value)}, expected a text that is not empty`)
-    }
-  }
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was sent.' })
 }

@@ -9,11 +9,10 @@
 import {
   newId,
   optionProblems,
-  ReeveError,
+  refuseProblems,
   text,
   unchecked,
   type ActivationId,
-  type Check,
   type Checks,
   type RunId,
 } from '../../core/index.ts'
@@ -146,7 +145,5 @@ async function answerOf<A>(
   return undefined
 }
 
-function mustBeWish(given: object, checks: Readonly<Record<string, Check>>, what: string): void {
-  const problems = optionProblems(checks, given, `run.${what}()`)
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
-}
+const mustBeWish = <T>(given: T, checks: Checks<T>, what: string): void =>
+  refuseProblems('input.invalid', optionProblems(checks, given, `run.${what}()`), 'Nothing was changed.')

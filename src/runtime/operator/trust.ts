@@ -7,16 +7,22 @@
  */
 import {
   described,
-  hasNames,
-  isObject,
+  expects,
+  flag,
   meantInstead,
   nearest,
-  ReeveError,
-  underName,
-  unknownNames,
+  optionProblems,
   own,
+  recordOf,
+  ReeveError,
+  refuseProblems,
+  required,
+  string,
+  text,
+  unchecked,
+  underName,
+  type Checks,
   type Json,
-  type NamesOf,
 } from '../../core/index.ts'
 import { isTrustName, type OversightMode } from '../../edge/index.ts'
 import type { Engine } from '../../engine/index.ts'
@@ -31,8 +37,8 @@ import {
   setLevel,
   trustKey,
   trustNames,
-  trustRuleProblems,
   trustRules,
+  trustRulesCheck,
   trustStream,
   withName,
   type IncidentSeverity,
@@ -92,14 +98,29 @@ export interface TrustSetting {
   readonly create?: boolean
 }
 
-/** What is wrong with the rules that a runtime is given, one sentence each. */
-export function trustPresetProblems(given: unknown, where: string): string[] {
-  if (given === undefined) return []
-  if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object: { name: rules }`]
-  return Object.entries(given).flatMap(([name, rules]) => [
-    ...(isTrustName(name) ? [] : [`${where}: "${name}" is no name for trust`]),
-    ...trustRuleProblems(rules, `${where}.${name}`),
-  ])
+/** The check of the rules that a runtime is given. */
+export const trustPresetsCheck = recordOf(trustRulesCheck, 'an object: { name: rules }', (name, where) =>
+  isTrustName(name) ? undefined : `${where}: "${name}" is no name for trust`,
+)
+
+const trustNameCheck = required(expects(isTrustName, 'a name'))
+const saysWhy = required(text)
+const incidentChecks: Checks<Incident> = {
+  trust: trustNameCheck,
+  severity: unchecked, // where it is recorded
+  note: string,
+  by: string,
+  run: string,
+  id: string,
+  create: flag,
+}
+const settingChecks: Checks<TrustSetting> = {
+  trust: trustNameCheck,
+  level: unchecked, // where it is recorded
+  by: saysWhy,
+  reason: saysWhy,
+  id: string,
+  create: flag,
 }
 
 /** What reading and changing records needs. */
@@ -173,16 +194,7 @@ async function allTrust(access: TrustAccess): Promise<readonly TrustView[]> {
 
 /** Records an incident, effective at once. */
 async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
-  const known: NamesOf<Incident> = {
-    trust: true,
-    severity: true,
-    note: true,
-    by: true,
-    run: true,
-    id: true,
-    create: true,
-  }
-  mustBeWord(given, known, 'trust.incident()', ['note', 'by', 'run', 'id'])
+  refuseProblems('input.invalid', optionProblems(incidentChecks, given, 'trust.incident()'), nothing)
   const { trust, severity, create, ...word } = given
   await mustBeKnown(access, trust, create)
   return change(access, trust, readTrust, (record) => recordIncident(record, severity, access.now, word))
@@ -190,18 +202,8 @@ async function noteIncident(access: TrustAccess, given: Incident): Promise<Trust
 
 /** Sets a level. The counts stay; an unreadable record is replaced. */
 async function setTrust(access: TrustAccess, given: TrustSetting): Promise<TrustView> {
-  const known: NamesOf<TrustSetting> = { trust: true, level: true, by: true, reason: true, id: true, create: true }
-  mustBeWord(given, known, 'trust.set()', ['id'])
+  refuseProblems('input.invalid', optionProblems(settingChecks, given, 'trust.set()'), nothing)
   const { trust, level, by, reason, id, create } = given
-  for (const [name, value] of Object.entries({ by, reason }))
-    if (typeof value !== 'string' || value === '')
-      throw new ReeveError(
-        'input.invalid',
-        `trust.set(): ${name} is ${described(value)}, expected a text: setting a level needs an author and a reason`,
-        {
-          hint: nothing,
-        },
-      )
   await mustBeKnown(access, trust, create)
   return change(access, trust, readableTrust, (record) =>
     setLevel(record, level, access.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
@@ -250,24 +252,6 @@ async function change(
 }
 
 const nothing = 'Nothing was changed.'
-
-function mustBeWord(
-  given: unknown,
-  known: Readonly<Record<string, unknown>>,
-  where: string,
-  texts: readonly string[],
-): void {
-  const problems = unknownNames(given, known, where)
-  if (isObject(given)) {
-    if (!isTrustName(given['trust'])) problems.push(`${where}: trust is ${described(given['trust'])}, expected a name`)
-    if (given['create'] !== undefined && typeof given['create'] !== 'boolean')
-      problems.push(`${where}: create is ${described(given['create'])}, expected true or false`)
-    for (const name of texts)
-      if (given[name] !== undefined && typeof given[name] !== 'string')
-        problems.push(`${where}: ${name} is ${described(given[name])}, expected a text`)
-  }
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: nothing })
-}
 
 function mustBeName(name: unknown): void {
   if (!isTrustName(name)) throw new ReeveError('input.invalid', `trust(): ${described(name)} is no name for trust`)

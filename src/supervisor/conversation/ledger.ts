@@ -8,17 +8,20 @@
  *
  * The progress check has the form of AutoGen's Magentic teams, which some models know.
  */
+import type { Context } from '../../engine/index.ts'
 import {
   mustBeOptions,
-  unknownNames,
+  optionProblems,
+  required,
+  unchecked,
+  wholeNumber,
+  type Checks,
   type Json,
   type JsonObject,
-  type NamesOf,
   type Outcome,
 } from '../../core/index.ts'
 import { throwTeamProblems } from '../../agent/index.ts'
 import { compileSchema, type Schema } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
 import type { Model, ModelRef } from '../../model/index.ts'
 import {
   modelAccess,
@@ -45,7 +48,11 @@ export interface LedgerOptions {
   readonly maxResets?: number
 }
 
-const names: NamesOf<LedgerOptions> = { model: true, maxStalls: true, maxResets: true }
+const checks: Checks<LedgerOptions> = {
+  model: required(unchecked),
+  maxStalls: wholeNumber(1),
+  maxResets: wholeNumber(0),
+}
 
 /**
  * Makes a speaker for `roundtable`. Its model collects facts and makes a plan. Before each round it checks: is the
@@ -58,17 +65,7 @@ const names: NamesOf<LedgerOptions> = { model: true, maxStalls: true, maxResets:
 export function ledger(options: LedgerOptions): Speaker {
   mustBeOptions(options, 'ledger', 'team.invalid')
   const { model, maxStalls = 3, maxResets = 2 } = options
-  const isCount = (given: number, least: number): boolean => Number.isInteger(given) && given >= least
-  throwTeamProblems([
-    ...unknownNames(options, names, 'ledger'),
-    ...(model === undefined ? ['ledger has no model'] : []),
-    ...(isCount(maxStalls, 1)
-      ? []
-      : [`ledger: maxStalls is ${String(maxStalls)}, expected a whole number of at least 1`]),
-    ...(isCount(maxResets, 0)
-      ? []
-      : [`ledger: maxResets is ${String(maxResets)}, expected a whole number of at least 0`]),
-  ])
+  throwTeamProblems(optionProblems(checks, options, 'ledger'))
   const access = modelAccess('ledger', model)
   return {
     name: 'ledger',

@@ -5,21 +5,33 @@
  * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), which member speaks
  * (speaker-choice.ts, ledger.ts).
  */
+import type { Context, StepIO } from '../../engine/index.ts'
 import {
-  described,
+  choice,
+  choiceOr,
+  either,
+  expects,
+  flag,
+  functionCheck,
+  isFunction,
   mustBeOptions,
-  unknownNames,
+  optionProblems,
+  required,
+  unchecked,
+  wholeNumber,
   withoutHandoff,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
+  type Rule,
 } from '../../core/index.ts'
 import {
+  agentsCheck,
+  composedChecks,
   dataOf,
-  factProblems,
-  isAgent,
   DefinedAgent,
-  listProblems,
+  factRule,
+  isAgent,
   checkTree,
   renamable,
   schemaOf,
@@ -29,15 +41,7 @@ import {
   type UsdCap,
 } from '../../agent/index.ts'
 import { leavesHandoff, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
-import type { Context, StepIO } from '../../engine/index.ts'
-import {
-  memberCaps,
-  MemberList,
-  memberEdgeNames,
-  memberProblems,
-  membersOf,
-  type EdgeOptions,
-} from '../../flow/index.ts'
+import { edgesCheck, memberCaps, memberEdgeChecks, MemberList, membersOf, type EdgeOptions } from '../../flow/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { Rounds, type RoundRules } from './rounds.ts'
 import {
@@ -111,25 +115,53 @@ export interface RoundtableOptions<
 
 type AnyRoundtableOptions = RoundtableOptions<string, readonly Agent[], SchemaLike | undefined>
 
-const names: NamesOf<AnyRoundtableOptions> = {
-  name: true,
-  description: true,
-  agents: true,
-  speaker: true,
-  model: true,
-  repeats: true,
-  maxRounds: true,
-  until: true,
-  onFailure: true,
-  summary: true,
-  edge: true,
-  output: true,
-  limits: true,
-  oversight: true,
-  assess: true,
-  outputKey: true,
-  version: true,
-}
+const isSpeaker = (given: unknown): given is Speaker =>
+  typeof given === 'object' && given !== null && typeof (given as { readonly open?: unknown }).open === 'function'
+
+const checks = (members: readonly Agent[]): Checks<AnyRoundtableOptions> => ({
+  ...composedChecks,
+  agents: required(either(isFunction, agentsCheck)),
+  speaker: required(
+    choiceOr(
+      (given) => typeof given === 'function' || isSpeaker(given),
+      'a function or a Speaker such as ledger()',
+      'auto',
+      'round-robin',
+      'random',
+    ),
+  ),
+  model: unchecked,
+  repeats: flag,
+  maxRounds: either((given) => given === Infinity, wholeNumber(1)),
+  until: functionCheck,
+  onFailure: choice('tell', 'end'),
+  summary: expects((given) => typeof given === 'function' || isAgent(given), 'an agent or a function'),
+  edge: edgesCheck(members.filter(isAgent), memberEdgeChecks),
+  output: unchecked,
+})
+
+/** What must hold between them. */
+const tableRule =
+  (members: readonly Agent[]): Rule<AnyRoundtableOptions> =>
+  (options, where) => {
+    const { speaker, model, repeats } = options
+    const names = members.map(({ name }) => name)
+    return [
+      ...factRule(options, where),
+      members.length === 0 && `${where} has no agents`,
+      speaker === 'auto' && model === undefined && `${where}: speaker "auto" needs a model`,
+      speaker !== 'auto' && model !== undefined && `${where}: model is only for speaker "auto"`,
+      repeats !== undefined &&
+        speaker !== 'auto' &&
+        speaker !== 'random' &&
+        `${where}: repeats is only for the speakers "auto" and "random"`,
+      ...(speaker === 'round-robin'
+        ? []
+        : [...new Set(names.filter((name, i) => names.indexOf(name) !== i))].map(
+            (name) => `${where}: agents lists "${name}" twice, which only "round-robin" allows`,
+          )),
+    ]
+  }
 
 /**
  * Defines a round table. It is an agent, so it may be a worker, a tool, or a member of a flow or of another table. It
@@ -211,15 +243,9 @@ class Roundtable extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const where = `roundtable "${this.name}"`
-    const { edge } = this.#options
-    return [
-      ...unknownNames(this.#options, names, where),
-      ...factProblems(this.#options),
-      ...listProblems(this.#members.given, `${where}: agents`),
-      ...tableProblems(this.#options, this.members(), where),
-      ...memberProblems(where, this.members(), edge, 'edge', memberEdgeNames),
-    ]
+    const members = this.members()
+    const options = { ...this.#options, agents: this.#members.given }
+    return optionProblems(checks(members), options, `roundtable "${this.name}"`, tableRule(members))
   }
 }
 
@@ -229,43 +255,4 @@ function speakerOf({ name, speaker, model, repeats = false }: AnyRoundtableOptio
   if (isSpeaker(speaker)) return speaker
   if (speaker === 'auto' && model !== undefined) return modelSpeaker(name, model, repeats)
   return speaker === 'random' ? randomSpeaker(repeats) : roundRobinSpeaker
-}
-
-const isSpeaker = (given: unknown): given is Speaker =>
-  typeof given === 'object' && given !== null && typeof (given as { readonly open?: unknown }).open === 'function'
-
-const namedSpeakers: ReadonlySet<unknown> = new Set(['auto', 'round-robin', 'random'])
-
-function tableProblems(options: AnyRoundtableOptions, members: readonly Agent[], where: string): string[] {
-  const { speaker, model, repeats, maxRounds, until, onFailure, summary } = options
-  const fine = namedSpeakers.has(speaker) || typeof speaker === 'function' || isSpeaker(speaker)
-  const twice = members.map(({ name }) => name).filter((name, i, all) => all.indexOf(name) !== i)
-  return [
-    ...(members.length > 0 ? [] : [`${where} has no agents`]),
-    ...(fine
-      ? []
-      : [
-          `${where}: speaker is ${described(speaker)}, expected "auto", "round-robin", "random", a function or a Speaker such as ledger()`,
-        ]),
-    ...(speaker === 'auto' && model === undefined ? [`${where}: speaker "auto" needs a model`] : []),
-    ...(speaker !== 'auto' && model !== undefined ? [`${where}: model is only for speaker "auto"`] : []),
-    ...(repeats === undefined || (typeof repeats === 'boolean' && (speaker === 'auto' || speaker === 'random'))
-      ? []
-      : [`${where}: repeats is true or false, and only for the speakers "auto" and "random"`]),
-    ...(speaker === 'round-robin'
-      ? []
-      : [...new Set(twice)].map((name) => `${where}: agents lists "${name}" twice, which only "round-robin" allows`)),
-    ...(maxRounds === undefined || maxRounds === Infinity || (Number.isInteger(maxRounds) && maxRounds > 0)
-      ? []
-      : [`${where}: maxRounds is ${String(maxRounds)}, expected a whole number of at least 1, or Infinity`]),
-    ...(until === undefined || typeof until === 'function'
-      ? []
-      : [`${where}: until is ${described(until)}, expected a function`]),
-    ...(onFailure === undefined || onFailure === 'tell' || onFailure === 'end'
-      ? []
-      : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
-    ...(summary === undefined || typeof summary === 'function' || isAgent(summary)
-      ? []
-      : [`${where}: summary is ${described(summary)}, expected an agent or a function`]),
-  ]
 }

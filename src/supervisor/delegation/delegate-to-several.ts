@@ -4,20 +4,24 @@
  * Owns: its options, their checks, its result. Does not own: how a race is decided (../worker/race.ts), one worker
  * (../worker/worker-task.ts), the verb of a model (../delegate-tools.ts).
  */
+import { failureCounterOf } from '../../oversight/index.ts'
+import type { Context } from '../../engine/index.ts'
 import {
   failed,
-  hasNames,
-  ReeveError,
-  unknownNames,
+  functionCheck,
+  interval,
+  optionProblems,
+  refuseProblems,
+  required,
+  valid,
   type ActivationId,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
 import {
-  grantNames,
-  grantProblems,
+  grantChecks,
   questionGrant,
   type Agent,
   type DelegateOptions,
@@ -25,8 +29,6 @@ import {
   type OutputOf,
 } from '../../agent/index.ts'
 import { briefOf, readEdge } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
-import { failureCounterOf } from '../../oversight/index.ts'
 import { isAnswer, keepProblem, race, voteOf, type HedgeStart, type Keep, type Racer } from '../worker/race.ts'
 import { Watch } from '../worker/watch.ts'
 import { startTask } from '../worker/worker-task.ts'
@@ -76,14 +78,16 @@ export type SeveralResult<O = Json> = {
   | { readonly status: 'undecided'; readonly output?: never }
 )
 
-const severalNames: NamesOf<SeveralOptions> = {
-  ...grantNames,
-  keep: true,
-  good: true,
-  same: true,
-  hedgeAfterMs: true,
-  timeoutMs: true,
-}
+const checks = (workers: readonly unknown[]): Checks<SeveralOptions> => ({
+  ...grantChecks,
+  keep: required(
+    valid((given) => (workers.length === 0 ? 'there are no workers' : keepProblem(given, workers.length))),
+  ),
+  good: functionCheck,
+  same: functionCheck,
+  hedgeAfterMs: interval,
+  timeoutMs: interval,
+})
 
 /**
  * Gives several workers the same brief, or each its own (`[worker, brief]`), and keeps answers as `options.keep` says;
@@ -99,7 +103,7 @@ export async function delegateToSeveral<A extends Agent>(
   brief: InputOf<A>,
   options: SeveralOptions<OutputOf<A>>,
 ): Promise<SeveralResult<OutputOf<A>>> {
-  mustBeSeveralOptions(workers, options)
+  refuseProblems('input.invalid', optionProblems<object>(checks(workers), options, 'delegateToSeveral'))
   const { keep, good, same, hedgeAfterMs, timeoutMs, ...grant } = options
   const scope = ctx.scope('several')
   const open = new Map<string, (reason: string) => void>()
@@ -129,23 +133,6 @@ export async function delegateToSeveral<A extends Agent>(
 }
 
 const isPair = <A extends Agent, I>(each: A | readonly [A, I]): each is readonly [A, I] => Array.isArray(each)
-
-function mustBeSeveralOptions(workers: readonly unknown[], options: SeveralOptions<never>): void {
-  const where = 'delegateToSeveral'
-  const problems = unknownNames(options, severalNames, where)
-  if (hasNames(options)) {
-    const { keep, good, same, hedgeAfterMs, timeoutMs, ...grant } = options
-    const wrong = workers.length === 0 ? 'there are no workers' : keepProblem(keep, workers.length)
-    if (wrong !== undefined) problems.push(`${where}: ${wrong}`)
-    for (const [name, value] of Object.entries({ good, same }))
-      if (value !== undefined && typeof value !== 'function') problems.push(`${where}: ${name} must be a function`)
-    for (const [name, value] of Object.entries({ hedgeAfterMs, timeoutMs }))
-      if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value) && value >= 0))
-        problems.push(`${where}: ${name} must be milliseconds, not below 0`)
-    if (problems.length === 0) problems.push(...grantProblems(grant, where))
-  }
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
-}
 
 /** A worker in the race. */
 interface RacingWorker {

@@ -6,22 +6,29 @@
  * Holds: K3, K10: each hook is a step, so it runs once per delegation, also across resume and replay. Its reply is JSON
  * and recorded. It may be asynchronous.
  */
+import type { Context, StepIO } from '../../engine/index.ts'
 import {
+  choice,
   copy,
+  expects,
+  flag,
+  functionCheck,
   isObject,
   present,
+  string,
+  unchecked,
+  wholeNumber,
   type ActivationId,
+  type Checks,
   type HistoryEntry,
   type Json,
   type JsonObject,
-  type NamesOf,
   type Outcome,
   type RunId,
   type Usage,
 } from '../../core/index.ts'
 import { callHook, hookNamed, hookReplyProblem, type HookReply } from '../../agent/index.ts'
 import type { Brief, Edge, EdgeMessage, Schema } from '../../edge/index.ts'
-import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 
 /** What every hook receives. */
@@ -139,6 +146,14 @@ export interface DelegationHooks {
   readonly hookErrors?: 'strict' | 'lenient'
 }
 
+/** Their checks. */
+export const hookChecks: Checks<DelegationHooks> = {
+  onStart: functionCheck,
+  filterMessages: functionCheck,
+  onComplete: functionCheck,
+  hookErrors: choice('strict', 'lenient'),
+}
+
 /** A hook call and its delegation, for the journal. */
 export interface DelegationHookCall {
   readonly hook: string
@@ -192,54 +207,37 @@ export function mergeEndWords(
 }
 
 type Rejecting = Extract<DelegationStartWord, { readonly proceed: false }>
-const startNames: NamesOf<Rejecting> & NamesOf<Exclude<DelegationStartWord, Rejecting>> = {
-  proceed: true,
-  reason: true,
-  prompt: true,
-  input: true,
-  instructions: true,
-  turns: true,
-  metadata: true,
+const startChecks: Checks<Omit<Rejecting, 'proceed'> & Exclude<DelegationStartWord, Rejecting>> = {
+  proceed: flag,
+  reason: string,
+  prompt: string,
+  input: unchecked,
+  instructions: string,
+  turns: wholeNumber(1),
+  metadata: expects(isObject, 'a plain object'),
 }
-const endNames: NamesOf<DelegationEndWord> = { result: true, feedback: true, bail: true }
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
-const optional = (value: unknown, type: string, name: string): string | undefined =>
-  !isGiven(value) || typeof value === type ? undefined : `${name} is no ${type}`
+const endChecks: Checks<DelegationEndWord> = {
+  result: string,
+  feedback: string,
+  bail: expects(
+    (given) => typeof given === 'boolean' || (isObject(given) && typeof given['answer'] === 'string'),
+    'true or { answer }',
+  ),
+}
 
 /** The problem of a reply of `onStart`. `schema`: that of the worker's input. */
 export function startProblem(word: Json, brief: Brief, schema: Schema | undefined): string | undefined {
-  const wrong = hookReplyProblem(word, startNames)
+  const wrong = hookReplyProblem(word, startChecks)
   if (wrong !== undefined || !isObject(word)) return wrong
-  const { proceed, reason, prompt, input, instructions, turns, metadata } = word
-  const typed = 'input' in brief
-  const checked = typed && input !== undefined ? schema?.check(input) : undefined
-  return (
-    optional(proceed, 'boolean', 'proceed') ??
-    optional(reason, 'string', 'reason') ??
-    optional(prompt, 'string', 'prompt') ??
-    optional(instructions, 'string', 'instructions') ??
-    (!isGiven(turns) || (Number.isInteger(turns) && (turns as number) > 0)
+  const { prompt, input } = word
+  if (!('input' in brief))
+    return (input ?? undefined) === undefined
       ? undefined
-      : `turns is ${JSON.stringify(turns)}, expected a whole number of at least 1`) ??
-    (!isGiven(metadata) || isObject(metadata) ? undefined : 'metadata is no plain object') ??
-    (typed && isGiven(prompt) ? 'it gave a prompt to a worker that takes a typed input: give input' : undefined) ??
-    (!typed && isGiven(input) ? 'it gave an input to a worker that takes instructions: give prompt' : undefined) ??
-    (checked?.ok === false ? `it gave an input that does not fit: ${checked.problem}` : undefined)
-  )
+      : 'it gave an input to a worker that takes instructions: give prompt'
+  if ((prompt ?? undefined) !== undefined) return 'it gave a prompt to a worker that takes a typed input: give input'
+  const checked = input === undefined ? undefined : schema?.check(input)
+  return checked?.ok === false ? `it gave an input that does not fit: ${checked.problem}` : undefined
 }
 
 /** The problem of a reply of `onComplete`. */
-export function endProblem(word: Json): string | undefined {
-  const wrong = hookReplyProblem(word, endNames)
-  if (wrong !== undefined || !isObject(word)) return wrong
-  const { result, feedback, bail } = word
-  return (
-    optional(result, 'string', 'result') ??
-    optional(feedback, 'string', 'feedback') ??
-    (!isGiven(bail) || typeof bail === 'boolean' || (isObject(bail) && typeof bail['answer'] === 'string')
-      ? undefined
-      : 'bail is neither true nor { answer }')
-  )
-}
+export const endProblem = (word: Json): string | undefined => hookReplyProblem(word, endChecks)

@@ -4,18 +4,29 @@
  * Owns: these options, their checks, their meaning for one worker. Does not own: carrying them out (attempts.ts,
  * ../../agent/loop/background.ts, ../worker/race.ts), what crosses to a worker (options.ts).
  */
+import type { RetryPolicy } from '../../engine/index.ts'
+import { retryChecks } from '../../agent/index.ts'
 import {
-  described,
+  choice,
+  choiceOr,
+  duration,
+  either,
+  flag,
+  functionCheck,
   hasNames,
-  present,
-  stranger,
-  unknownNames,
+  interval,
+  isBoolean,
+  listOf,
+  object,
+  objectOr,
   own,
-  type NamesOf,
+  required,
+  stranger,
+  wholeNumber,
+  type Check,
+  type Checks,
   type Outcome,
 } from '../../core/index.ts'
-import { retryProblems } from '../../agent/index.ts'
-import type { RetryPolicy } from '../../engine/index.ts'
 
 /**
  * When and how often a delegation is retried. Each attempt is its own worker; the waits between them are durable.
@@ -107,34 +118,38 @@ export interface TeamDispatch<Workers extends string = string> extends Dispatch 
   readonly several?: boolean
 }
 
-export const workerDispatchNames: NamesOf<WorkerDispatch> = {
-  timeoutMs: true,
-  retry: true,
-  background: true,
-  hedge: true,
-  place: true,
+const dispatchChecks: Checks<Dispatch> = {
+  timeoutMs: duration,
+  retry: object<DelegationRetry>({ ...retryChecks, when: functionCheck }),
 }
-export const teamDispatchNames: NamesOf<TeamDispatch> = {
-  timeoutMs: true,
-  retry: true,
-  background: true,
-  several: true,
-}
-const planNames: NamesOf<BackgroundPlan> = {
-  workers: true,
-  default: true,
-  concurrency: true,
-  react: true,
-  whenDone: true,
-}
-const retryNames: NamesOf<DelegationRetry> = {
-  attempts: true,
-  backoffMs: true,
-  maxBackoffMs: true,
-  jitter: true,
-  when: true,
-}
-const hedgeNames: NamesOf<Hedge> = { afterMs: true, with: true }
+const workerName =
+  (known: ReadonlySet<string>): Check =>
+  (given, where) =>
+    known.has(given as string) ? [] : [`${where} names ${stranger(given, known)}`]
+
+/** The checks of how delegations to one worker are carried out. `known`: everybody who may work here. */
+export const workerDispatchChecks = (known: ReadonlySet<string>): Checks<WorkerDispatch> => ({
+  ...dispatchChecks,
+  background: choiceOr(isBoolean, 'true or false', 'deferred', 'awaited'),
+  hedge: object<Hedge>({ afterMs: required(interval), with: workerName(known) }),
+  place: choice('apart'),
+})
+
+/** The checks of how all are. */
+export const teamDispatchChecks = (known: ReadonlySet<string>): Checks<TeamDispatch> => ({
+  ...dispatchChecks,
+  background: objectOr(
+    object<BackgroundPlan>({
+      workers: either((given) => given === 'all', listOf(workerName(known), 'names, or "all"')),
+      default: choice('deferred', 'awaited'),
+      concurrency: wholeNumber(1),
+      react: choice('each', 'all'),
+      whenDone: choice('wait', 'stop'),
+    }),
+    listOf(workerName(known), 'names or { workers }'),
+  ),
+  several: flag,
+})
 
 /** The dispatch options of the whole team, with the exceptions by worker. */
 export type Dispatching = TeamDispatch & { readonly workers?: { readonly [name: string]: WorkerDispatch | undefined } }
@@ -156,27 +171,13 @@ export function dispositionOf(given: Dispatching, worker: string, inherits = fal
 }
 
 /**
- * The problems of the dispatch options, one sentence each. `known`: all possible workers; `inherits`: those with
- * background tools of their own.
+ * Whether a plan lets nobody work in the background. `inherits`: those of the `known` whose own tools work so. For
+ * options that are sound.
  */
-export function dispatchProblems(
-  given: Dispatching,
-  known: ReadonlySet<string>,
-  where: string,
-  inherits: ReadonlySet<string>,
-): string[] {
-  const { several, workers } = given
-  return [
-    ...timeProblems(given, `${where}: delegation`),
-    ...planProblems(given, known, `${where}: delegation.background`, inherits),
-    ...(several === undefined || typeof several === 'boolean'
-      ? []
-      : [`${where}: delegation.several is ${described(several)}, expected true or false`]),
-    ...Object.entries(hasNames(workers) ? workers : {}).flatMap(([name, own]) =>
-      hasNames(own) ? workerProblems(own, known, `${where}: delegation.workers.${name}`) : [],
-    ),
-  ]
-}
+export const isIdlePlan = (given: Dispatching, known: ReadonlySet<string>, inherits: ReadonlySet<string>): boolean =>
+  given.background !== undefined &&
+  known.size > 0 &&
+  ![...known].some((name) => dispositionOf(given, name, inherits.has(name)) !== undefined)
 
 /** The problems of options that only a leading model can use; code has its own means. */
 export function codeDispatchProblems(given: Dispatching | undefined, where: string): string[] {
@@ -184,88 +185,12 @@ export function codeDispatchProblems(given: Dispatching | undefined, where: stri
   const problem = (what: string, instead: string): string =>
     `${where}: ${what} is for a model that leads; code ${instead}`
   const own = Object.entries(hasNames(workers) ? workers : {}).flatMap(([name, each]) =>
-    hasNames(each) && 'background' in each ? [name] : [],
+    hasNames(each) && 'background' in each ? [`delegation.workers.${name}.background`] : [],
   )
-  const goesOn = 'goes on by itself: call team.delegate() and await it later'
   return [
-    ...(background === undefined ? [] : [problem('delegation.background', goesOn)]),
-    ...own.map((name) => problem(`delegation.workers.${name}.background`, goesOn)),
+    ...[...(background === undefined ? [] : ['delegation.background']), ...own].map((option) =>
+      problem(option, 'goes on by itself: call team.delegate() and await it later'),
+    ),
     ...(several === undefined || several === false ? [] : [problem('delegation.several', 'calls delegateToSeveral()')]),
   ]
-}
-
-function workerProblems(given: WorkerDispatch, known: ReadonlySet<string>, where: string): string[] {
-  const { background, hedge, place } = given
-  return [
-    ...timeProblems(given, where),
-    ...(background === undefined || [true, false, 'deferred', 'awaited'].includes(background)
-      ? []
-      : [`${where}: background is ${described(background)}, expected true, false, "deferred" or "awaited"`]),
-    ...(hedge === undefined ? [] : hedgeProblems(hedge, known, where)),
-    ...(place === undefined || place === 'apart' ? [] : [`${where}: place is ${described(place)}, expected "apart"`]),
-  ]
-}
-
-function hedgeProblems(hedge: Hedge, known: ReadonlySet<string>, where: string): string[] {
-  const problems = unknownNames(hedge, hedgeNames, `${where}: hedge`)
-  if (!hasNames(hedge)) return problems
-  if (!isMs(hedge.afterMs))
-    problems.push(`${where}: hedge.afterMs is ${described(hedge.afterMs)}, expected milliseconds, not below 0`)
-  if (hedge.with !== undefined && !known.has(hedge.with))
-    problems.push(`${where}: hedge.with names ${stranger(hedge.with, known)}`)
-  return problems
-}
-
-function timeProblems({ timeoutMs, retry }: Dispatch, where: string): string[] {
-  const times =
-    timeoutMs === undefined || (isMs(timeoutMs) && timeoutMs > 0)
-      ? []
-      : [`${where}: timeoutMs is ${described(timeoutMs)}, expected milliseconds above 0`]
-  if (retry === undefined) return times
-  const unknown = unknownNames(retry, retryNames, `${where}: retry`)
-  if (!hasNames(retry)) return [...times, ...unknown]
-  const { attempts, backoffMs, maxBackoffMs, jitter, when } = retry
-  const policy: RetryPolicy = present({ attempts, backoffMs, maxBackoffMs, jitter })
-  return [
-    ...times,
-    ...unknown,
-    ...retryProblems(policy, where),
-    ...(when === undefined || typeof when === 'function'
-      ? []
-      : [`${where}: retry.when is ${described(when)}, expected a function`]),
-  ]
-}
-
-const isMs = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0
-
-function planProblems(
-  given: Dispatching,
-  known: ReadonlySet<string>,
-  where: string,
-  inherits: ReadonlySet<string>,
-): string[] {
-  const plan = planOf(given)
-  if (plan === undefined) return []
-  if (!hasNames(plan)) return [`${where} is ${described(plan)}, expected a list of names or { workers }`]
-  const problems = unknownNames(plan, planNames, where)
-  const { workers, default: usual, concurrency, react, whenDone } = plan
-  const listed = Array.isArray(workers) ? (workers as readonly unknown[]) : []
-  if (workers !== undefined && workers !== 'all' && !Array.isArray(workers))
-    problems.push(`${where}.workers is ${described(workers)}, expected names or "all"`)
-  for (const name of listed) if (!known.has(name as string)) problems.push(`${where} names ${stranger(name, known)}`)
-  if (usual !== undefined && usual !== 'deferred' && usual !== 'awaited')
-    problems.push(`${where}.default is ${described(usual)}, expected "deferred" or "awaited"`)
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0))
-    problems.push(`${where}.concurrency is ${described(concurrency)}, expected a whole number of at least 1`)
-  if (react !== undefined && react !== 'each' && react !== 'all')
-    problems.push(`${where}.react is ${described(react)}, expected "each" or "all"`)
-  if (whenDone !== undefined && whenDone !== 'wait' && whenDone !== 'stop')
-    problems.push(`${where}.whenDone is ${described(whenDone)}, expected "wait" or "stop"`)
-  if (
-    problems.length === 0 &&
-    known.size > 0 &&
-    ![...known].some((name) => dispositionOf(given, name, inherits.has(name)) !== undefined)
-  )
-    problems.push(`${where} lets no worker work in the background: name workers`)
-  return problems
 }

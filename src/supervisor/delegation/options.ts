@@ -6,35 +6,43 @@
  */
 import {
   askTool,
-  described,
+  choice,
+  choiceOr,
   hasNames,
+  isFunction,
+  isName,
+  nameCheck,
+  object,
   own,
+  recordOf,
   stranger,
   transferTool,
   unknownNames,
-  type NamesOf,
+  type Check,
+  type Checks,
+  type Rule,
 } from '../../core/index.ts'
-import { isName, usdCapOf, type Agent, type UsdCap } from '../../agent/index.ts'
+import { usdCapOf, type Agent, type UsdCap } from '../../agent/index.ts'
 import {
-  limitProblems,
-  oversightProblems,
-  permissionProblems,
+  limitsCheck,
+  oversightCheck,
+  permissionsCheck,
   type ContextPolicy,
   type Limits,
   type Oversight,
   type Permissions,
 } from '../../edge/index.ts'
 import {
-  dispatchProblems,
-  teamDispatchNames,
-  workerDispatchNames,
+  isIdlePlan,
+  teamDispatchChecks,
+  workerDispatchChecks,
   type TeamDispatch,
   type WorkerDispatch,
 } from './dispatch.ts'
-import type { DelegationHooks } from './delegation-hooks.ts'
-import { memoryProblems, threadOf, type WorkerMemory } from './worker-memory.ts'
-import { questionProblems, type WorkerQuestions } from './worker-questions.ts'
-import { referenceProblems, type References } from './references.ts'
+import { hookChecks, type DelegationHooks } from './delegation-hooks.ts'
+import { memoryCheck, threadOf, type WorkerMemory } from './worker-memory.ts'
+import { questionsCheck, type WorkerQuestions } from './worker-questions.ts'
+import { referencesCheck, type References } from './references.ts'
 
 /** The default names of a supervisor's verbs. Persistent: models and journals know them. */
 export const verbNames = {
@@ -64,8 +72,7 @@ export const verbsTaken = (verbs: VerbNames, workers: readonly { readonly name: 
 
 /** The problems of the names given to verbs, one sentence each. `typed`: the workers that take a typed input. */
 export function verbProblems(given: unknown, typed: readonly string[], where: string): string[] {
-  const known = Object.fromEntries(Object.keys(verbNames).map((verb) => [verb, true] as const))
-  const problems = given === undefined ? [] : unknownNames(given, known, `${where}: verbs`)
+  const problems = given === undefined ? [] : unknownNames(given, verbNames, `${where}: verbs`)
   if (given !== undefined && !hasNames(given)) return problems
   const verbs = verbsOf(given)
   const names = [
@@ -75,13 +82,11 @@ export function verbProblems(given: unknown, typed: readonly string[], where: st
   const first = new Map<unknown, string>()
   for (const [verb, name] of names) {
     const other = first.get(name)
-    if (!isName(name))
-      problems.push(
-        `${where}: verbs.${verb} is ${JSON.stringify(name)}, expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-      )
-    else if (name === transferTool || name === askTool)
+    problems.push(...nameCheck(name, `${where}: verbs.${verb}`))
+    if (name === transferTool || name === askTool)
       problems.push(`${where}: verbs.${verb} is "${name}", which is the name of another tool of Reeve's own`)
-    else if (other !== undefined) problems.push(`${where}: verbs.${other} and verbs.${verb} are both called "${name}"`)
+    else if (other !== undefined && isName(name))
+      problems.push(`${where}: verbs.${other} and verbs.${verb} are both called "${name}"`)
     first.set(name, verb)
   }
   return problems
@@ -128,24 +133,51 @@ export interface Delegation<Workers extends string = string>
   readonly workers?: { readonly [Name in Workers]?: WorkerDelegation }
 }
 
-const crossingNames = {
-  context: true,
-  permissions: true,
-  limits: true,
-  oversight: true,
-  results: true,
-  memory: true,
-  questions: true,
-} as const
-const workerNames: NamesOf<WorkerDelegation> = { ...crossingNames, ...workerDispatchNames }
-const hookNames: NamesOf<DelegationHooks> = { onStart: true, filterMessages: true, onComplete: true, hookErrors: true }
-const names: NamesOf<Delegation> = {
-  ...crossingNames,
-  ...teamDispatchNames,
-  ...hookNames,
-  references: true,
-  workers: true,
+const crossingChecks: Checks<Omit<WorkerDelegation, keyof WorkerDispatch>> = {
+  context: choiceOr(isFunction, 'a function', 'brief', 'answers', 'conversation'),
+  permissions: permissionsCheck,
+  limits: limitsCheck,
+  oversight: oversightCheck,
+  results: choice('answer', 'report', 'full'),
+  memory: memoryCheck,
+  questions: questionsCheck,
 }
+
+/** `known`: the names of all possible workers. */
+const delegationChecks = (known: ReadonlySet<string>): Checks<Delegation> => ({
+  ...crossingChecks,
+  ...teamDispatchChecks(known),
+  ...hookChecks,
+  references: referencesCheck,
+  workers: recordOf(
+    object<WorkerDelegation>({ ...crossingChecks, ...workerDispatchChecks(known) }),
+    'exceptions by name',
+    (name, where) => (known.has(name) ? undefined : `${where} names ${stranger(name, known)}`),
+  ),
+})
+
+/** What must hold between them. */
+const delegationRule: Rule<Delegation> = (given, where) => [
+  given.filterMessages !== undefined &&
+    given.context === 'brief' &&
+    `${where}.context is "brief", so there is nothing for filterMessages to filter`,
+  ...(hasNames(given.workers) ? Object.entries(given.workers) : []).flatMap(([worker, own]) =>
+    hasNames(own) ? hedgeInLine(given, worker, `${where}.workers.${worker}`) : [],
+  ),
+]
+
+/**
+ * The check of the delegation options. `known`: the names of all possible workers; `inherits`: those with background
+ * tools of their own.
+ */
+export const delegationCheck =
+  (known: ReadonlySet<string>, inherits: ReadonlySet<string>): Check =>
+  (given, where) => {
+    const problems = object(delegationChecks(known), delegationRule)(given, where)
+    return problems.length === 0 && isIdlePlan(given as Delegation, known, inherits)
+      ? [`${where}.background lets no worker work in the background: name workers`]
+      : problems
+  }
 
 /** The options of delegations to one worker. */
 export function policyFor(
@@ -163,38 +195,6 @@ export const delegationCaps = ({ limits, workers }: Delegation, team: readonly A
   ),
 ]
 
-/** The problems of the delegation options, one sentence each. `known`: the names of all possible workers. */
-export function delegationProblems(
-  given: Delegation | undefined,
-  known: ReadonlySet<string>,
-  where: string,
-  inherits: ReadonlySet<string> = new Set(),
-): string[] {
-  if (given === undefined) return []
-  const problems = unknownNames(given, names, `${where}: delegation`)
-  if (!hasNames(given)) return problems
-  const { workers: exceptions = {}, filterMessages, context } = given
-  return [
-    ...problems,
-    ...hookProblems(given, where),
-    ...referenceProblems(given.references, where),
-    ...policyProblems(given, where),
-    ...dispatchProblems(given, known, where, inherits),
-    ...(filterMessages !== undefined && context === 'brief'
-      ? [`${where}: delegation.context is "brief", so there is nothing for filterMessages to filter`]
-      : []),
-    ...(hasNames(exceptions)
-      ? []
-      : [`${where}: delegation.workers is ${described(exceptions)}, expected exceptions by name`]),
-    ...Object.entries(hasNames(exceptions) ? exceptions : {}).flatMap(([worker, own]) => [
-      ...(known.has(worker) ? [] : [`${where}: delegation.workers names ${stranger(worker, known)}`]),
-      ...(own === undefined ? [] : unknownNames(own, workerNames, `${where}: delegation.workers.${worker}`)),
-      ...(hasNames(own) ? policyProblems(own, `${where}: delegation.workers.${worker}`) : []),
-      ...(hasNames(own) ? hedgeInLine(given, worker, `${where}: delegation.workers.${worker}`) : []),
-    ]),
-  ]
-}
-
 /** Delegations of one thread run one at a time, so a hedge with the same memory would never start. */
 function hedgeInLine(given: Delegation, worker: string, where: string): readonly string[] {
   const { hedge, memory } = policyFor(given, worker)
@@ -204,37 +204,4 @@ function hedgeInLine(given: Delegation, worker: string, where: string): readonly
   if (thread === undefined || thread !== threadOf(policyFor(given, beside).memory, beside)) return []
   const why = `${where}: hedge would begin "${beside}" beside "${worker}", but delegations that share a memory come one at a time`
   return [`${why}: name another worker in hedge.with, or say memory: "isolated" here`]
-}
-
-const contexts: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', 'conversation'])
-const results: ReadonlySet<unknown> = new Set([undefined, 'answer', 'report', 'full'] satisfies (Results | undefined)[])
-
-function policyProblems(given: Omit<WorkerDelegation, keyof WorkerDispatch>, where: string): string[] {
-  const { context, permissions, limits, oversight } = given
-  return [
-    ...(contexts.has(context) || typeof context === 'function'
-      ? []
-      : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
-    ...(results.has(given.results)
-      ? []
-      : [`${where}: results is ${JSON.stringify(given.results)}, expected "answer", "report" or "full"`]),
-    ...memoryProblems(given.memory, where),
-    ...questionProblems(given.questions, where),
-    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...oversightProblems(oversight, where),
-  ]
-}
-
-function hookProblems({ hookErrors, onStart, filterMessages, onComplete }: DelegationHooks, where: string): string[] {
-  return [
-    ...Object.entries({ onStart, filterMessages, onComplete }).flatMap(([name, hook]) =>
-      hook === undefined || typeof hook === 'function'
-        ? []
-        : [`${where}: delegation.${name} is ${described(hook)}, expected a function`],
-    ),
-    ...(hookErrors === undefined || hookErrors === 'strict' || hookErrors === 'lenient'
-      ? []
-      : [`${where}: delegation.hookErrors is ${JSON.stringify(hookErrors)}, expected "strict" or "lenient"`]),
-  ]
 }

@@ -6,18 +6,19 @@
  * delegation, so it is stable across suspension, crash and replay, and nothing is stored for it (K1). Workers' texts
  * are data: each stands in a block whose tag does not occur in it, so it cannot end its block.
  */
+import type { Context } from '../../engine/index.ts'
 import {
   asText,
+  either,
   failure,
-  hasNames,
+  isBoolean,
   isObject,
-  unknownNames,
+  object,
+  wholeNumber,
   type Json,
   type JsonObject,
-  type NamesOf,
 } from '../../core/index.ts'
 import { invalidInput, refuse, type Binding, type CallResult } from '../../agent/index.ts'
-import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 
 /** The options of references. */
@@ -44,25 +45,13 @@ export interface Reference {
 }
 
 const defaultAbove = 4_000
-const names: NamesOf<References> = { above: true }
+/** The check of the option. */
+export const referencesCheck = either(isBoolean, object<References>({ above: wholeNumber(1) }))
 
 /** How many characters of a result are shown; undefined without references. */
 export function shownCharacters(option: boolean | References | undefined): number | undefined {
   if (option === undefined || option === false) return undefined
   return option === true ? defaultAbove : (option.above ?? defaultAbove)
-}
-
-/** The problems of the option. */
-export function referenceProblems(option: unknown, where: string): string[] {
-  if (option === undefined || typeof option === 'boolean') return []
-  const problems = unknownNames(option, names, `${where}: delegation.references`)
-  const above = hasNames(option) ? (option as References).above : undefined
-  return above === undefined || (Number.isInteger(above) && above > 0)
-    ? problems
-    : [
-        ...problems,
-        `${where}: delegation.references.above is ${JSON.stringify(above)}, expected a whole number of at least 1`,
-      ]
 }
 
 /** Whether there is an output to refer to. */

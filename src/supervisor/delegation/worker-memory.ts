@@ -37,13 +37,15 @@ import {
   type ExchangeKeys,
 } from '../../agent/index.ts'
 import {
-  described,
+  choiceOr,
+  expects,
   failure,
-  hasNames,
+  functionCheck,
   messageOf,
-  unknownNames,
+  objectOr,
+  objectOrInstance,
+  wholeNumber,
   type Failure,
-  type NamesOf,
   type Outcome,
   type RunId,
 } from '../../core/index.ts'
@@ -107,34 +109,24 @@ export interface ThreadMemory extends Partial<Memory> {
  */
 export type WorkerMemory = 'isolated' | 'continue' | ThreadMemory
 
-const names: NamesOf<ThreadMemory> = { thread: true, shown: true, recall: true, save: true }
 const defaultShown = 50
 
-/** The problems of the option, one sentence each. */
-export function memoryProblems(given: unknown, where: string): string[] {
-  if (given === undefined || given === 'isolated' || given === 'continue') return []
-  if (!hasNames(given)) return [`${where}: memory is ${described(given)}, expected "isolated", "continue" or an object`]
-  const { thread, shown, recall, save } = given as { readonly [name: string]: unknown }
-  const plain = Object.getPrototypeOf(given) === Object.prototype
-  return [
-    ...(plain ? unknownNames(given, names, `${where}: memory`) : []),
-    ...(thread === undefined || (typeof thread === 'string' && thread !== '')
-      ? []
-      : [`${where}: memory.thread is ${described(thread)}, expected a name`]),
-    ...(shown === undefined || (Number.isInteger(shown) && (shown as number) > 0 && (shown as number) <= mostExchanges)
-      ? []
-      : [`${where}: memory.shown is ${described(shown)}, expected a whole number from 1 to ${mostExchanges}`]),
-    ...Object.entries({ recall, save }).flatMap(([name, value]) =>
-      value === undefined || typeof value === 'function'
-        ? []
-        : [`${where}: memory.${name} is ${described(value)}, expected a function`],
-    ),
-    ...(save !== undefined && recall === undefined ? [`${where}: memory.save is given without memory.recall`] : []),
-    ...(recall !== undefined && shown !== undefined
-      ? [`${where}: memory.shown is for what is kept here; recall decides itself`]
-      : []),
-  ]
-}
+/** The check of the option. */
+export const memoryCheck = objectOr(
+  objectOrInstance<ThreadMemory>(
+    {
+      thread: expects((given) => typeof given === 'string' && given !== '', 'a name'),
+      shown: wholeNumber(1, mostExchanges),
+      recall: functionCheck,
+      save: functionCheck,
+    },
+    ({ shown, recall, save }, where) => [
+      save !== undefined && recall === undefined && `${where}.save is given without memory.recall`,
+      recall !== undefined && shown !== undefined && `${where}.shown is for what is kept here; recall decides itself`,
+    ],
+  ),
+  choiceOr(() => false, 'an object', 'isolated', 'continue'),
+)
 
 /** The thread of a worker: its delegations run one at a time. Undefined: the worker remembers nothing. */
 export function threadOf(memory: WorkerMemory | undefined, worker: string): string | undefined {

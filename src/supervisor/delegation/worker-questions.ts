@@ -8,7 +8,15 @@
  * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it
  * counts as the leader's).
  */
-import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
+import {
+  either,
+  functionCheck,
+  isBoolean,
+  object,
+  wholeNumber,
+  type HistoryEntry,
+  type Outcome,
+} from '../../core/index.ts'
 import {
   askSideQuery,
   type ModelAccess,
@@ -44,21 +52,12 @@ export interface WorkerQuestions {
   ) => string | undefined | void | Promise<string | undefined | void>
 }
 
-const names: NamesOf<WorkerQuestions> = { max: true, onQuestion: true }
+/** The check of these options. */
+export const questionsCheck = either(
+  isBoolean,
+  object<WorkerQuestions>({ max: wholeNumber(1), onQuestion: functionCheck }),
+)
 const defaultMost = 3
-
-/** The problems of these options, one sentence each. */
-export function questionProblems(given: boolean | WorkerQuestions | undefined, where: string): string[] {
-  if (given === undefined || typeof given === 'boolean') return []
-  const problems = unknownNames(given, names, `${where}: questions`)
-  if (!hasNames(given)) return problems
-  const { max, onQuestion } = given
-  if (max !== undefined && !(Number.isInteger(max) && max > 0))
-    problems.push(`${where}: questions.max is ${described(max)}, expected a whole number of at least 1`)
-  if (onQuestion !== undefined && typeof onQuestion !== 'function')
-    problems.push(`${where}: questions.onQuestion is ${described(onQuestion)}, expected a function`)
-  return problems
-}
 
 /** Whether workers under this policy may ask. */
 export const mayAsk = ({ questions }: { readonly questions?: boolean | WorkerQuestions }): boolean =>

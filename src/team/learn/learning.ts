@@ -9,16 +9,26 @@
  * remembered, too. No session: nothing is asked and nothing is told.
  */
 import {
+  choice,
   copy,
   described,
+  either,
+  expects,
+  firstProblem,
+  fraction,
+  functionCheck,
   hasNames,
+  isFunction,
   isObject,
+  listOf,
+  object,
   parentOf,
+  required,
   seededRandom,
+  string,
   totalUsage,
-  unknownNames,
+  type Checks,
   type Json,
-  type NamesOf,
   type Outcome,
   type PlanResults,
 } from '../../core/index.ts'
@@ -171,22 +181,32 @@ const isShare = (given: unknown): boolean => typeof given === 'number' && given 
 const likenessProblem = (given: Json): string | undefined =>
   Array.isArray(given) && given.every(isShare) ? undefined : 'it returned something that is no number from 0 to 1'
 
-/** Problems of the advice of a custom advisor. */
-function adviceProblem(given: Json): string | undefined {
-  const names: NamesOf<Advice> = { strategy: true, confidence: true, subtasks: true, source: true, warnings: true }
-  const [stranger] = unknownNames(given, names, 'its advice')
-  if (stranger !== undefined || !isObject(given)) return stranger
-  const { strategy, confidence, subtasks, source, warnings } = given
-  if (!strategies.some((each) => each === strategy))
-    return `strategy is ${described(strategy)}, expected ${strategies.join(', ')}`
-  if (!isShare(confidence)) return `confidence is ${described(confidence)}, expected a number from 0 to 1`
-  if (subtasks !== undefined && !(Array.isArray(subtasks) && subtasks.every(isObject)))
-    return 'subtasks is no list of tasks'
-  if (source !== undefined && typeof source !== 'string') return 'source is no text'
-  return Array.isArray(warnings) && warnings.every((each) => typeof each === 'string')
-    ? undefined
-    : 'warnings is no list of texts'
+const adviceChecks: Checks<Advice> = {
+  strategy: required(choice(...strategies)),
+  confidence: required(fraction),
+  subtasks: listOf(expects(isObject, 'a task'), 'tasks'),
+  source: string,
+  warnings: required(listOf(string, 'texts')),
 }
+
+/** What is wrong with the advice of somebody's own advisor. */
+const adviceProblem = (given: Json): string | undefined =>
+  isObject(given)
+    ? firstProblem(adviceChecks, given, 'its advice')
+    : `its advice is ${described(given)}, expected an object`
+
+/** The checks of these options. */
+export const learningChecks: Checks<Omit<LearningOptions, 'name'>> = {
+  memory: expects((given) => given === true || isTeamMemory(given), 'true or { recall, record }'),
+  advisor: either(
+    isFunction,
+    object<AdvisorOptions>({ similarity: functionCheck, explore: fraction, accuracy: fraction }),
+  ),
+}
+const isTeamMemory = (given: unknown): boolean =>
+  hasNames(given) &&
+  typeof (given as TeamMemory).recall === 'function' &&
+  typeof (given as TeamMemory).record === 'function'
 
 /** What of it is data, for the team's version. */
 export function learningData({ memory, advisor }: LearningOptions): Json {
@@ -195,36 +215,4 @@ export function learningData({ memory, advisor }: LearningOptions): Json {
     memory: memory === true || (memory === undefined ? null : 'own'),
     advisor: typeof advisor === 'function' ? 'own' : [explore, accuracy],
   }
-}
-
-/** What is wrong with what a team says of learning, one sentence each. */
-export function learningProblems({ name, memory, advisor }: LearningOptions): readonly string[] {
-  const where = `team "${name}"`
-  const isMemory = hasNames(memory) && typeof memory.recall === 'function' && typeof memory.record === 'function'
-  return [
-    ...(memory === undefined || (memory as unknown) === true || isMemory
-      ? []
-      : [`${where}: memory is ${described(memory)}, expected true or { recall, record }`]),
-    ...(advisor === undefined || typeof advisor === 'function' ? [] : advisorProblems(advisor, `${where}: advisor`)),
-  ]
-}
-
-const advisorNames: NamesOf<AdvisorOptions> = { similarity: true, explore: true, accuracy: true }
-
-function advisorProblems(given: AdvisorOptions, where: string): readonly string[] {
-  const wrong = unknownNames(given, advisorNames, where)
-  if (!hasNames(given)) return wrong
-  const { similarity } = given
-  const shares = ['explore', 'accuracy'] as const
-  return [
-    ...wrong,
-    ...(similarity === undefined || typeof similarity === 'function'
-      ? []
-      : [`${where}: similarity is ${described(similarity)}, expected a function`]),
-    ...shares.flatMap((name) =>
-      given[name] === undefined || isShare(given[name])
-        ? []
-        : [`${where}: ${name} is ${described(given[name])}, expected a number from 0 to 1`],
-    ),
-  ]
 }

@@ -4,7 +4,17 @@
  * Owns: what an edit may say, and whether the plan as a whole still makes sense with it (R-2): everything that is wrong
  * at once. Does not own: carrying it out (plan-edit.ts), the rules of plans (validate.ts). Pure.
  */
-import { described, isObject, jsonProblem, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import {
+  described,
+  expects,
+  isObject,
+  jsonCheck,
+  optionProblems,
+  wholeNumber,
+  type Check,
+  type Checks,
+  type Json,
+} from '../../core/index.ts'
 import { checkOutput } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Subtask } from './plan.ts'
@@ -53,16 +63,34 @@ export interface LookedAtEdit {
   readonly concurrency: number | undefined
 }
 
-const names: NamesOf<PlanEdit> = {
-  add: true,
-  replace: true,
-  remove: true,
-  results: true,
-  roles: true,
-  tolerance: true,
-  maxFailures: true,
-  concurrency: true,
+const tasksCheck = expects((given) => Array.isArray(given) && given.every(isObject), 'a list of tasks')
+const byTaskCheck: Check = (given, where) =>
+  isObject(given) ? jsonCheck(given, where) : [`${where} is ${described(given)}, expected an object by task`]
+const checks: Checks<PlanEdit> = {
+  add: tasksCheck,
+  replace: tasksCheck,
+  remove: expects(
+    (given) => Array.isArray(given) && given.every((each) => typeof each === 'string'),
+    'a list of tasks by their ids',
+  ),
+  results: byTaskCheck,
+  roles: byTaskCheck,
+  tolerance: wholeNumber(0, 100),
+  maxFailures: wholeNumber(1),
+  concurrency: wholeNumber(1),
 }
+
+/** What of an edit is sound. */
+type Said = Omit<PlanEdit, 'add' | 'replace'> & {
+  readonly [Name in 'add' | 'replace']?: readonly Record<string, unknown>[]
+}
+const soundIn = (given: unknown): Said =>
+  Object.fromEntries(
+    Object.entries(checks).flatMap(([name, check]: [string, Check]) => {
+      const value: unknown = isObject(given) ? given[name] : undefined
+      return value === undefined || check(value, name).length > 0 ? [] : [[name, value] as const]
+    }),
+  )
 
 /** Looks at an edit, and at the whole plan as it would be. */
 export function lookAtEdit(
@@ -75,19 +103,12 @@ export function lookAtEdit(
     readonly limits: Limits | undefined
   },
 ): LookedAtEdit {
-  const problems = [...unknownNames(given, names, 'the edit')]
-  const said: Readonly<Record<string, unknown>> = isObject(given) ? given : {}
-  const list = (name: 'add' | 'replace'): readonly Record<string, unknown>[] => {
-    const value = said[name]
-    if (value === undefined) return []
-    if (Array.isArray(value) && value.every(isObject)) return value
-    problems.push(`"${name}" is ${described(value)}, expected a list of tasks`)
-    return []
-  }
-  const [add, replace] = [list('add'), list('replace')]
-  const removed = textsOf(said['remove'], problems)
-  const results = Object.entries(recordOf(said['results'], 'results', problems)) as [string, Json][]
-  const ofRoles = Object.entries(recordOf(said['roles'], 'roles', problems))
+  const problems = optionProblems(checks, given, 'the edit')
+  const said = soundIn(given)
+  const { add = [], replace = [], tolerance, maxFailures, concurrency } = said
+  const removed = [...new Set(said.remove)]
+  const results = Object.entries(said.results ?? {})
+  const ofRoles = Object.entries(said.roles ?? {})
   const byId = new Map(standing.map((each) => [each.task.id, each]))
   const replacing = new Map(replace.map((each) => [idOf(each), each]))
   if (replacing.size < replace.length) problems.push('"replace" names a task twice')
@@ -114,11 +135,6 @@ export function lookAtEdit(
     if (!fits.ok) problems.push(`the result of "${id}" does not fit the output of "${role}": ${fits.problem}`)
   }
   const changed = new Set([...replacing.keys(), ...ofRoles.map(([id]) => id)])
-  const numbers = {
-    tolerance: numberOf(said, 'tolerance', [0, 100], problems),
-    maxFailures: numberOf(said, 'maxFailures', [1, Infinity], problems),
-    concurrency: numberOf(said, 'concurrency', [1, Infinity], problems),
-  }
   return {
     problems: [...problems, ...looked.problems],
     warnings: looked.warnings,
@@ -126,7 +142,9 @@ export function lookAtEdit(
     replaced: looked.plan.subtasks.slice(0, tasks.length - add.length).filter(({ id }) => changed.has(id)),
     removed,
     results,
-    ...numbers,
+    tolerance,
+    maxFailures,
+    concurrency,
   }
 }
 
@@ -151,36 +169,4 @@ function mustBeOpen(
   if (isRemoved) return [`task "${id}" is removed, so it can have no result`]
   if (standing.state === 'ended') return [`task "${id}" has ended: its result is final`]
   return standing.state === 'at-work' ? [`task "${id}" is at work: run.control.complete finishes it by hand`] : []
-}
-
-function textsOf(value: unknown, problems: string[]): readonly string[] {
-  if (value === undefined) return []
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return [...new Set(value)]
-  problems.push(`"remove" is ${described(value)}, expected a list of tasks by their ids`)
-  return []
-}
-
-function recordOf(value: unknown, name: string, problems: string[]): Readonly<Record<string, unknown>> {
-  if (value === undefined) return {}
-  const problem = isObject(value)
-    ? jsonProblem(value, name)
-    : `"${name}" is ${described(value)}, expected an object by task`
-  if (problem === undefined) return value as Readonly<Record<string, unknown>>
-  problems.push(problem)
-  return {}
-}
-
-function numberOf(
-  said: Readonly<Record<string, unknown>>,
-  name: 'tolerance' | 'maxFailures' | 'concurrency',
-  [least, most]: readonly [number, number],
-  problems: string[],
-): number | undefined {
-  const value = said[name]
-  if (value === undefined) return undefined
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  problems.push(
-    `"${name}" is ${described(value)}, expected a whole number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}`,
-  )
-  return undefined
 }

@@ -5,12 +5,22 @@
  * Owns: the options of a role, the built-in roles of a team with a model, finding the role of a task. Does not own: who
  * is on the team (../staff). An unknown role is kept as a name, and the generalist does its work.
  */
-import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import {
+  described,
+  digest,
+  expects,
+  hasNames,
+  isName,
+  messageOf,
+  nameForm,
+  object,
+  string,
+  type Json,
+} from '../../core/index.ts'
 import {
   agent,
   isAgent,
   isBlank,
-  isName,
   toolProblems,
   toolsOf,
   usdCapOf,
@@ -19,14 +29,14 @@ import {
   type UsdCap,
 } from '../../agent/index.ts'
 import {
-  limitProblems,
-  oversightProblems,
-  permissionProblems,
+  limitsCheck,
+  oversightCheck,
+  patternsCheck,
   type JsonSchema,
   type Limits,
   type Oversight,
 } from '../../edge/index.ts'
-import { resolveModel, type ModelRef } from '../../model/index.ts'
+import { modelCheck, modelProblem, type ModelRef } from '../../model/index.ts'
 
 /** Options of a role that is not simply an agent. */
 export interface RoleOptions {
@@ -103,15 +113,20 @@ const aliases: readonly (readonly [string, string])[] = [
   ['coder', 'developer'],
 ]
 
-const names: NamesOf<RoleOptions> = {
-  description: true,
-  agent: true,
-  instructions: true,
-  tools: true,
-  limits: true,
-  oversight: true,
-  model: true,
-}
+const roleCheck = object<RoleOptions>(
+  {
+    description: string,
+    agent: expects(isAgent, 'an agent'),
+    instructions: string,
+    tools: patternsCheck,
+    limits: limitsCheck,
+    oversight: oversightCheck,
+    model: modelCheck,
+  },
+  ({ agent: worker, model }, where) => [
+    worker !== undefined && model !== undefined && `${where} has both an agent and a model`,
+  ],
+)
 
 /** A role as shown to planners. */
 export interface ListedRole {
@@ -157,13 +172,12 @@ export class RoleBook {
   ): void {
     const where = `team "${team}": roles.${name}`
     const options: RoleOptions = isAgent(given) ? { agent: given } : given
-    const wrong = hasNames(options)
-      ? roleProblems(options, where)
-      : [`${where} is ${described(options)}, expected an agent or options`]
-    if (!isName(name))
-      wrong.push(
-        `team "${team}": the role "${name}" is no name: a letter or "_", then up to 63 letters, digits, "_" or "-"`,
-      )
+    const wrong = [
+      ...(hasNames(options)
+        ? roleCheck(options, where)
+        : [`${where} is ${described(options)}, expected an agent or options`]),
+      ...(isName(name) ? [] : [`team "${team}": the name of a role is ${described(name)}, expected ${nameForm}`]),
+    ]
     const same = this.#byName.get(name.toLowerCase())
     if (same !== undefined)
       wrong.push(`team "${team}": the roles "${same.resolved}" and "${name}" differ in nothing but case`)
@@ -257,39 +271,6 @@ const dataOfRole = ({ agent: { name }, instructions, tools, limits, oversight, d
   limits: (limits ?? null) as Json,
   ...(oversight === undefined ? undefined : { oversight: oversight as unknown as Json }),
 })
-
-function roleProblems(options: RoleOptions, where: string): string[] {
-  const { agent: worker, model, limits, tools } = options
-  const wrong = [
-    ...unknownNames(options, names, where),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...oversightProblems(options.oversight, where),
-    ...(tools === undefined
-      ? []
-      : permissionProblems({ tools }, where).map((each) => each.replace('permissions.tools', 'tools'))),
-    ...(['description', 'instructions'] as const).flatMap((name) =>
-      options[name] === undefined || typeof options[name] === 'string'
-        ? []
-        : [`${where}: ${name} is ${described(options[name])}, expected a text`],
-    ),
-  ]
-  if (worker !== undefined && !isAgent(worker))
-    wrong.push(`${where}: agent is ${described(worker)}, which is not an agent`)
-  if (worker !== undefined && model !== undefined) wrong.push(`${where} has both an agent and a model`)
-  const thinks = model === undefined ? undefined : modelProblem(model)
-  if (thinks !== undefined) wrong.push(`${where}.model: ${thinks}`)
-  return wrong
-}
-
-/** Why this is no model; undefined if it is one. */
-export function modelProblem(given: unknown): string | undefined {
-  try {
-    resolveModel(given as ModelRef)
-    return undefined
-  } catch (thrown) {
-    return messageOf(thrown)
-  }
-}
 
 function toolsProblems(team: string, tools: ToolsLike | undefined): readonly string[] {
   try {

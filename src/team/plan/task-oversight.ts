@@ -5,7 +5,7 @@
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
  * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
  */
-import { described, isObject, present, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
+import { choice, described, isObject, object, present, type JsonObject } from '../../core/index.ts'
 import {
   oversightModes,
   riskLevels,
@@ -14,14 +14,23 @@ import {
   type OversightMode,
   type RiskLevel,
 } from '../../edge/index.ts'
-import { approvalProblems, gateOf, type GateDecision, type Subject } from '../../oversight/index.ts'
+import {
+  approvalProblems,
+  approvalTimeoutCheck,
+  gateOf,
+  type GateDecision,
+  type Subject,
+} from '../../oversight/index.ts'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'
 
 /** These fields of a task. */
 type Overseen = Pick<Subtask, 'action' | 'risk' | 'required' | 'requiresApproval' | 'mode' | 'review' | 'approval'>
 
-const approvalNames: NamesOf<TaskApproval> = { timeoutMs: true, onTimeout: true }
+const approvalCheck = object<TaskApproval>({
+  timeoutMs: approvalTimeoutCheck,
+  onTimeout: choice('reject', 'approve', 'escalate'),
+})
 
 /** Reads them. Adds to the problems; what is wrong is left out. */
 export function overseenOf(task: JsonObject, where: string, problems: string[]): Overseen {
@@ -58,18 +67,9 @@ export function overseenOf(task: JsonObject, where: string, problems: string[]):
 
 function approvalOf(given: unknown, where: string, problems: string[]): TaskApproval | undefined {
   if (given === undefined) return undefined
-  const unknown = unknownNames(given, approvalNames, `${where}: approval`)
-  problems.push(...unknown)
-  if (unknown.length > 0 || !isObject(given)) return undefined
-  const { timeoutMs, onTimeout } = given
-  const wrongTime = timeoutMs !== undefined && timeoutMs !== 'never' && !Number.isFinite(timeoutMs)
-  const wrongEnd =
-    onTimeout !== undefined && onTimeout !== 'reject' && onTimeout !== 'approve' && onTimeout !== 'escalate'
-  if (wrongTime)
-    problems.push(`${where}: approval.timeoutMs is ${described(timeoutMs)}, expected milliseconds, or "never"`)
-  if (wrongEnd)
-    problems.push(`${where}: approval.onTimeout is ${described(onTimeout)}, expected "reject", "approve" or "escalate"`)
-  return wrongTime || wrongEnd ? undefined : given
+  const wrong = approvalCheck(given, `${where}: approval`)
+  problems.push(...wrong)
+  return wrong.length > 0 || !isObject(given) ? undefined : given
 }
 
 /**

@@ -4,17 +4,21 @@
  * Owns: the types, their defaults, their check. Does not own: what any of them does (filters.ts, synthesis.ts).
  */
 import {
-  described,
-  hasNames,
-  messageOf,
-  unknownNames,
+  either,
+  expects,
+  flag,
+  fraction,
+  object,
+  objectOr,
+  string,
+  wholeNumber,
+  type Checks,
   type Json,
-  type NamesOf,
   type TaskResult,
 } from '../../core/index.ts'
 import { isAgent, type Agent } from '../../agent/index.ts'
 import type { StepIO } from '../../engine/index.ts'
-import { resolveModel, type ModelRef } from '../../model/index.ts'
+import { modelCheck, resolveModel, type ModelRef } from '../../model/index.ts'
 
 /** A result with the description of its task. */
 export interface SynthesisResult extends TaskResult {
@@ -75,15 +79,26 @@ export interface AnswerOptions {
   readonly synthesis?: SynthesisOptions
 }
 
-const synthesisNames: NamesOf<SynthesisOptions> = {
-  verbatim: true,
-  dedupe: true,
-  similarAbove: true,
-  dropUninformative: true,
-  useSynthesisTask: true,
-  maxCharacters: true,
+/** The checks of these options. */
+export const answerChecks: Checks<Omit<AnswerOptions, 'name'>> = {
+  synthesize: either(
+    (given) => typeof given === 'function' || isAgent(given),
+    objectOr(
+      object<ModelSynthesizer>({ model: modelCheck, instructions: string }, ({ model }, where) => [
+        model === undefined && `${where} has no model`,
+      ]),
+      expects(() => false, 'a function, an agent or { model }'),
+    ),
+  ),
+  synthesis: object<SynthesisOptions>({
+    verbatim: flag,
+    dedupe: flag,
+    similarAbove: fraction,
+    dropUninformative: flag,
+    useSynthesisTask: flag,
+    maxCharacters: wholeNumber(1),
+  }),
 }
-const modelNames: NamesOf<ModelSynthesizer> = { model: true, instructions: true }
 
 /** What of it is data, for the team's version. */
 export function answerData({ synthesize, synthesis = {} }: AnswerOptions): Json {
@@ -95,56 +110,4 @@ function synthesizerData(given: Synthesizer): Json {
   return isAgent(given)
     ? { agent: given.name }
     : { model: resolveModel(given.model).id, instructions: given.instructions ?? null }
-}
-
-/** What is wrong with what a team says of its answer, one sentence each. */
-export function answerProblems({ name, synthesize, synthesis }: AnswerOptions): readonly string[] {
-  const where = `team "${name}"`
-  return [
-    ...(synthesize === undefined ? [] : synthesizerProblems(synthesize, `${where}: synthesize`)),
-    ...(synthesis === undefined ? [] : synthesisProblems(synthesis, `${where}: synthesis`)),
-  ]
-}
-
-function synthesizerProblems(given: Synthesizer, where: string): readonly string[] {
-  if (typeof given === 'function' || isAgent(given)) return []
-  if (!hasNames(given)) return [`${where} is ${described(given)}, expected a function, an agent or { model }`]
-  const { model, instructions } = given as Partial<ModelSynthesizer>
-  return [
-    ...unknownNames(given, modelNames, where),
-    ...(model === undefined ? [`${where} has no model`] : modelProblems(model, where)),
-    ...(instructions === undefined || typeof instructions === 'string'
-      ? []
-      : [`${where}: instructions is ${described(instructions)}, expected a text`]),
-  ]
-}
-
-function modelProblems(model: ModelRef, where: string): readonly string[] {
-  try {
-    resolveModel(model)
-    return []
-  } catch (thrown) {
-    return [`${where}: model: ${messageOf(thrown)}`]
-  }
-}
-
-function synthesisProblems(given: SynthesisOptions, where: string): readonly string[] {
-  if (!hasNames(given)) return unknownNames(given, synthesisNames, where)
-  const { similarAbove, maxCharacters } = given
-  const switches = ['verbatim', 'dedupe', 'dropUninformative', 'useSynthesisTask'] as const
-  return [
-    ...unknownNames(given, synthesisNames, where),
-    ...switches.flatMap((name) => {
-      const value: unknown = given[name]
-      return value === undefined || typeof value === 'boolean'
-        ? []
-        : [`${where}: ${name} is ${described(value)}, expected true or false`]
-    }),
-    ...(similarAbove === undefined || (typeof similarAbove === 'number' && similarAbove >= 0 && similarAbove <= 1)
-      ? []
-      : [`${where}: similarAbove is ${described(similarAbove)}, expected a number from 0 to 1`]),
-    ...(maxCharacters === undefined || (Number.isSafeInteger(maxCharacters) && maxCharacters > 0)
-      ? []
-      : [`${where}: maxCharacters is ${described(maxCharacters)}, expected a whole number of at least 1`]),
-  ]
 }

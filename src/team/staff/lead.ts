@@ -13,7 +13,8 @@ import {
   failure,
   jsonProblem,
   messageOf,
-  unknownNames,
+  optionProblems,
+  unchecked,
   type Json,
   type MessageId,
   type TaskResult,
@@ -59,7 +60,7 @@ export type Lead = (
 
 /** The name under which its orders are recorded. */
 const name = 'lead'
-const kinds = { recruit: true, retire: true, post: true, add: true } as const
+const orderChecks = { recruit: unchecked, retire: unchecked, post: unchecked, add: unchecked }
 
 /** One team's lead. */
 export class LeadConsultation {
@@ -179,14 +180,11 @@ function orders(said: unknown): Json {
   return said as Json
 }
 
-function orderProblems(order: unknown, place: number): string[] {
-  const where = `order ${place + 1}`
-  const unknown = unknownNames(order, kinds, where)
-  if (unknown.length > 0) return unknown
-  const said = Object.keys(order as object)
-  return said.length === 1
-    ? []
-    : [
+const orderProblems = (order: unknown, place: number): string[] =>
+  optionProblems<object>(orderChecks, order, `order ${place + 1}`, (given, where) => {
+    const said = Object.keys(given)
+    return [
+      said.length !== 1 &&
         `${where} says ${said.length === 0 ? 'nothing' : said.join(' and ')}, expected one of recruit, retire, post, add`,
-      ]
-}
+    ]
+  })
