@@ -44,7 +44,9 @@ for (const [part, files] of Object.entries(crossed)) {
   const functions = [...files.values()].reduce((sum, count) => sum + count, 0)
   const perRoom = [...rooms].map(([room, inIt]) => `${room} ${inIt.length}`).join(', ')
   process.stdout.write(`${part}: ${files.size} files, ${functions} functions (${perRoom})\n`)
-  if (values.files) for (const [file, count] of [...files].sort()) process.stdout.write(`  ${file} ${count}\n`)
+  if (values.files)
+    for (const [file, count] of [...files].sort(([a], [b]) => (a < b ? -1 : 1)))
+      process.stdout.write(`  ${file} ${count}\n`)
 }
 
 async function crossings(): Promise<Readonly<Record<'brief' | 'approval' | 'cancel', Functions>>> {
@@ -71,7 +73,11 @@ async function crossings(): Promise<Readonly<Record<'brief' | 'approval' | 'canc
       return stalled.promise
     },
   })
-  const leads = (name: string, worker: string, workers: readonly ReturnType<typeof agent>[]): ReturnType<typeof agent> =>
+  const leads = (
+    name: string,
+    worker: string,
+    workers: readonly ReturnType<typeof agent>[],
+  ): ReturnType<typeof agent> =>
     supervisor({
       name,
       description: 'Leads.',
@@ -100,7 +106,7 @@ async function crossings(): Promise<Readonly<Record<'brief' | 'approval' | 'canc
 }
 
 /** Checkouts from before `run.control` are measured, too. */
-async function cancel(run: reeve.Run): Promise<void> {
+async function cancel(run: object): Promise<void> {
   const { control } = run as { readonly control?: unknown }
   const cancelling = (typeof control === 'object' ? control : run) as { cancel(reason: string): Promise<void> }
   await cancelling.cancel('enough')

@@ -6,7 +6,16 @@
  */
 import { described, isName, nameForm, ReeveError } from '../core/index.ts'
 import type { Limits } from '../edge/index.ts'
-import { agentsCheck, isAgent, isToolAgentName, usdCapOf, type Agent } from './definition.ts'
+import {
+  agentsCheck,
+  isAgent,
+  isToolAgentName,
+  problemText,
+  usdCapOf,
+  type Agent,
+  type AgentProblem,
+  type CodedProblem,
+} from './definition.ts'
 
 /**
  * Checks these agents and all agents they can reach. Throws `team.invalid` with all problems, one per line;
@@ -27,16 +36,11 @@ export function checkTree(root: Agent): void {
 }
 
 /** Throws these problems of a team or a flow in one error. Does nothing without problems. */
-export function throwTeamProblems(problems: readonly string[]): void {
-  if (problems.length === 0) return
-  const only = problems.length === 1 ? problems[0]! : undefined
-  const code =
-    only?.includes(noWorkers) === true
-      ? 'team.empty'
-      : only?.includes(noPrice) === true
-        ? 'budget.no-price'
-        : 'team.invalid'
-  throw new ReeveError(code, problems.join('\n'), {
+export function throwTeamProblems(problems: readonly AgentProblem[]): void {
+  const [first] = problems
+  if (first === undefined) return
+  const code = problems.length === 1 && typeof first !== 'string' ? first.code : 'team.invalid'
+  throw new ReeveError(code, problems.map(problemText).join('\n'), {
     hint:
       problems.length === 1
         ? 'Correct its definition. Nothing was started.'
@@ -44,35 +48,33 @@ export function throwTeamProblems(problems: readonly string[]): void {
   })
 }
 
-/** The problem of a leader without workers. It also selects the error code. */
-export const noWorkers = 'has no workers'
-const noPrice = 'is not known'
-
-/** The problems of these agents and of all agents they can reach, one sentence each. */
-export function agentProblems(roots: readonly Agent[]): readonly string[] {
+/** The problems of these agents and of all agents they can reach, each once. */
+export function agentProblems(roots: readonly Agent[]): readonly AgentProblem[] {
   const all = reachableAgents(roots)
-  const problems = new Set<string>(agentsCheck(roots, 'agents'))
+  const problems = new Map<string, AgentProblem>()
+  const add = (problem: AgentProblem): unknown => problems.set(problemText(problem), problem)
+  for (const problem of agentsCheck(roots, 'agents')) add(problem)
   for (const agent of all) {
     if (!isAgent(agent)) continue
     const own = agent.problems()
-    for (const problem of own) problems.add(problem)
+    for (const problem of own) add(problem)
     if (own.length === 0)
-      for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
+      for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
-      problems.add(`agent "${agent.name}": name is ${described(agent.name)}, expected ${nameForm}`)
+      add(`agent "${agent.name}": name is ${described(agent.name)}, expected ${nameForm}`)
   }
-  for (const problem of duplicateNames(all)) problems.add(problem)
+  for (const problem of duplicateNames(all)) add(problem)
   const rounds = new Set<string>()
   // values that are not agents were reported above
   for (const agent of all.filter(isAgent)) {
     for (const problem of [...priceProblems(agent), ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`)])
-      problems.add(problem)
+      add(problem)
     const round = cycleBelow(agent, [])
     if (round === undefined || rounds.has(cycleKey(round))) continue
     rounds.add(cycleKey(round))
-    problems.add(`agents contain each other: ${round.join(' > ')}`)
+    add(`agents contain each other: ${round.join(' > ')}`)
   }
-  return [...problems]
+  return [...problems.values()]
 }
 
 /** The names that two different agents share, one sentence each. */
@@ -109,7 +111,7 @@ export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where
     : []
 
 /** A cap in US dollars needs a price for every agent that it caps and for every agent below. */
-function priceProblems(agent: Agent): readonly string[] {
+function priceProblems(agent: Agent): readonly CodedProblem[] {
   const given = agent.usdCaps?.() ?? []
   // an option that caps the agent itself is the source of its limit
   const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
@@ -135,8 +137,10 @@ export function unpricedModels(
 }
 
 /** The problem of a cap in US dollars on a model without a price. */
-export const capProblem = (cap: string, whose: string): string =>
-  `${cap} cannot be kept, because the price of ${whose} ${noPrice}; give it with prices`
+export const capProblem = (cap: string, whose: string): CodedProblem => ({
+  code: 'budget.no-price',
+  message: `${cap} cannot be kept, because the price of ${whose} is not known; give it with prices`,
+})
 
 /** One key per cycle, wherever the cycle is entered. */
 function cycleKey(round: readonly string[]): string {

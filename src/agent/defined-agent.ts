@@ -7,7 +7,7 @@
 import type { Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import type { Agent } from './definition.ts'
+import type { Agent, AgentProblem } from './definition.ts'
 
 /** The members of a definition. */
 export interface DefinedMembers {
@@ -103,5 +103,5 @@ export abstract class DefinedAgent implements Agent {
   protected abstract madeVersion(): string
   abstract orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   abstract related(): readonly Agent[]
-  abstract problems(): readonly string[]
+  abstract problems(): readonly AgentProblem[]
 }

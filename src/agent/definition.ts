@@ -59,8 +59,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
    * runtime is made.
    */
   readonly open?: true
-  /** The problems of its definition, one sentence each; empty if it has none. Cheap enough to call at every build. */
-  problems(): readonly string[]
+  /** The problems of its definition; empty if it has none. Cheap enough to call at every build. */
+  problems(): readonly AgentProblem[]
   /** The names of its current workers. Only leaders have it. The edge records them, so a later change breaks no run. */
   team?(): readonly string[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */
@@ -136,6 +136,18 @@ export function isAgent(given: unknown): given is Agent {
     'orchestrate' in given
   )
 }
+
+/** A problem of a definition, as one sentence; with the error code that is thrown if it is the only one. */
+export type AgentProblem = string | CodedProblem
+
+/** A problem whose error has a code of its own. */
+export interface CodedProblem {
+  readonly code: 'team.empty' | 'budget.no-price'
+  readonly message: string
+}
+
+/** The sentence of a problem. */
+export const problemText = (problem: AgentProblem): string => (typeof problem === 'string' ? problem : problem.message)
 
 /** The check of a list of agents. */
 export const agentsCheck = listOf(

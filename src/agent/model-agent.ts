@@ -20,7 +20,7 @@ import { resolveModel, type Model, type ModelRef, type Prices } from '../model/i
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
-import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
+import { usdCapOf, type Agent, type AgentProblem, type UsdCap } from './definition.ts'
 import { sideAgents, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
 import { runModelAgent, worksInBackground } from './loop/model-activation.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
@@ -85,7 +85,7 @@ export interface ModelAgentParts {
   readonly team?: () => readonly string[]
   /** Why it cannot begin with this edge. */
   readonly refusal?: (edge: Edge) => Failure | undefined
-  readonly problems: () => readonly string[]
+  readonly problems: () => readonly AgentProblem[]
 }
 
 /** A model agent. */
@@ -154,7 +154,7 @@ export class ModelAgent extends DefinedAgent {
     )
   }
 
-  problems(): readonly string[] {
+  problems(): readonly AgentProblem[] {
     const { definition, setup, problems } = this.#parts
     return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
   }

@@ -43,6 +43,7 @@ import {
   renamable,
   versionOf,
   type Agent,
+  type AgentProblem,
   type AgentContext,
   type AgentFacts,
   type ModelAgentFacts,
@@ -274,7 +275,7 @@ class RouterAgent extends DefinedAgent {
     return [...memberCaps(this.members(), this.#options.transfer, 'transfer'), ...(this.#lead.usdCaps?.() ?? [])]
   }
 
-  problems(): readonly string[] {
+  problems(): readonly AgentProblem[] {
     const where = `router "${this.name}"`
     const workers = this.members().filter(isAgent)
     const lead = Object.fromEntries(Object.keys(namesOf(this.#options)).map((name) => [name, unchecked] as const))

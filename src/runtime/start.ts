@@ -5,7 +5,15 @@
  * idempotency by run id and `run.conflict` (the engine).
  * Holds: if a check fails, no run was started.
  */
-import { ownTurnsProblems, reachableAgents, capProblem, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
+import {
+  capProblem,
+  ownTurnsProblems,
+  problemText,
+  reachableAgents,
+  unpricedModels,
+  usdCapOf,
+  type Agent,
+} from '../agent/index.ts'
 import {
   choice,
   copy,
@@ -197,7 +205,7 @@ export function mustHavePrices(
     unpricedModels(agents, model).map((whose) => capProblem(option, whose)),
   )
   if (problems.length > 0)
-    throw new ReeveError('budget.no-price', problems.join('; '), {
+    throw new ReeveError('budget.no-price', problems.map(problemText).join('; '), {
       hint: 'Nothing was started. A limit in tokens needs no price.',
     })
 }

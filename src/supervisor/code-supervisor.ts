@@ -29,6 +29,7 @@ import {
   DefinedAgent,
   runCode,
   type Agent,
+  type AgentProblem,
   type AgentContext,
   type InputOf,
   type NameOf,
@@ -265,7 +266,7 @@ export interface CodeSupervisorParts {
   readonly oversight?: Oversight | undefined
   readonly assess?: Agent['assess'] | undefined
   readonly outputKey: string | undefined
-  readonly problems: () => readonly string[]
+  readonly problems: () => readonly AgentProblem[]
 }
 
 /** A leader that is code, as an agent. */
@@ -338,7 +339,7 @@ export class CodeSupervisor extends DefinedAgent {
     return delegationCaps(delegation, roster.everyWorker())
   }
 
-  problems(): readonly string[] {
+  problems(): readonly AgentProblem[] {
     return this.#parts.problems()
   }
 }

@@ -64,8 +64,8 @@ export class DelegateBinding extends DelegationBinding {
         'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
       parameters: objectSchema(
         {
-          worker: { type: 'string', enum: names, description: 'The worker that does it.' },
-          instructions: textSchema('The task, complete in itself.'),
+          worker: { type: 'string', enum: names, description: 'Who is to do it.' },
+          instructions: textSchema('What is to be done, complete in itself.'),
           turns: {
             type: ['integer', 'null'],
             minimum: 1,
@@ -243,9 +243,9 @@ export class SeveralBinding extends DelegationBinding {
             type: 'array',
             items: { type: 'string', enum: names },
             minItems: 2,
-            description: 'The workers that do it.',
+            description: 'Who is to do it.',
           },
-          instructions: textSchema('The task, complete in itself.'),
+          instructions: textSchema('What is to be done, complete in itself.'),
           keep: {
             type: ['string', 'integer', 'null'],
             description:

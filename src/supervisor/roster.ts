@@ -16,11 +16,11 @@ import {
   agentsIn,
   isAgent,
   isBlank,
-  noWorkers,
   reachableAgents,
   throwTeamProblems,
   duplicateNames,
   type Agent,
+  type AgentProblem,
 } from '../agent/index.ts'
 
 /** The workers of one leader's definition. */
@@ -101,8 +101,8 @@ export class Roster {
     return worker
   }
 
-  /** The problems of the current roster, one sentence each. */
-  problems(): readonly string[] {
+  /** The problems of the current roster. */
+  problems(): readonly AgentProblem[] {
     const workers = this.workers()
     const wrong = Object.entries(this.#lists()).flatMap(([name, list]) =>
       agentsCheck(list, `${leaderLabel(this.#leader)}: ${name}`),
@@ -110,7 +110,7 @@ export class Roster {
     return [
       ...wrong,
       ...(workers.length === 0 && this.#specialists.length === 0 && wrong.length === 0
-        ? [emptyTeam(this.#leader)]
+        ? [{ code: 'team.empty' as const, message: emptyTeam(this.#leader) }]
         : []),
       ...workerProblems(this.#leader, [...workers, ...this.#specialists]),
     ]
@@ -123,7 +123,7 @@ export const emptyRefusal = (leader: string): Failure =>
     hint: 'Add one with add(worker), or give workers when the supervisor is defined.',
   })
 
-const emptyTeam = (leader: string): string => `${leaderLabel(leader)} ${noWorkers}`
+const emptyTeam = (leader: string): string => `${leaderLabel(leader)} has no workers`
 const leaderLabel = (leader: string): string => `supervisor "${leader}"`
 
 /** The problems of the workers as such: bad names, one name twice, no description. */

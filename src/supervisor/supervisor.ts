@@ -36,6 +36,7 @@ import {
   toolProblems,
   versionOf,
   type Agent,
+  type AgentProblem,
   type AgentContext,
   type AgentFacts,
   type InputOf,
@@ -467,7 +468,7 @@ const problemsOf = (
   roster: Roster,
   where: string,
   rule: Rule<object> = factRule,
-): readonly string[] => [
+): readonly AgentProblem[] => [
   ...optionProblems(checks, options, where, rule),
   ...roster.problems(),
   ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),

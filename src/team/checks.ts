@@ -32,7 +32,16 @@ import {
   type Checks,
   type Rule,
 } from '../core/index.ts'
-import { composedChecks, factRule, isAgent, isBlank, retryCheck, capProblem } from '../agent/index.ts'
+import {
+  composedChecks,
+  factRule,
+  isAgent,
+  isBlank,
+  retryCheck,
+  capProblem,
+  type AgentProblem,
+  type CodedProblem,
+} from '../agent/index.ts'
 import { modelCheck, modelProblem, resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import type { MailboxOptions } from './mail/mailbox.ts'
@@ -45,8 +54,9 @@ import type { BudgetOptions } from './budget/budget.ts'
 import { tolerances } from './schedule/failure-budget.ts'
 
 /** What is wrong with the options of a team; empty if nothing. */
-export const teamProblems = (options: AnyTeamOptions, roles: RoleBook): readonly string[] => [
+export const teamProblems = (options: AnyTeamOptions, roles: RoleBook): readonly AgentProblem[] => [
   ...optionProblems(teamChecks, options, `team "${options.name}"`, { rule: teamRule(roles), meant: meantByOptions }),
+  ...priceProblems(options, `team "${options.name}"`),
   ...roles.problems,
 ]
 
@@ -72,7 +82,6 @@ const teamRule =
         !('model' in planner) &&
         model === undefined &&
         `${where}: planner has no model, and neither has the team`,
-      ...priceProblems(options, where),
     ]
   }
 
@@ -134,7 +143,7 @@ export function modelsBeside({
  * A limit in US dollars needs a price of every model; agents are looked at with their teams, the team's own models are
  * none.
  */
-function priceProblems(options: AnyTeamOptions, where: string): readonly string[] {
+function priceProblems(options: AnyTeamOptions, where: string): readonly CodedProblem[] {
   const { limits, budget: given } = options
   if ((limits?.usd ?? given?.usd) === undefined) return []
   return modelsBeside(options).flatMap(({ id, price, of }) =>

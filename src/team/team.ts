@@ -16,6 +16,7 @@ import {
   usdCapOf,
   versionOf,
   type Agent,
+  type AgentProblem,
   type UsdCap,
 } from '../agent/index.ts'
 import { tighter, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
@@ -105,7 +106,7 @@ class PlannedTeam extends DefinedAgent {
     return [...usdCapOf(this.#options.budget, 'budget', [this]), ...this.#roles.usdCaps]
   }
 
-  problems(): readonly string[] {
+  problems(): readonly AgentProblem[] {
     return [...teamProblems(this.#options, this.#roles), ...toolNameProblems(this.name, this.#roles.agents)]
   }
 }

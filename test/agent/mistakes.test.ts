@@ -11,7 +11,7 @@ const writer = agent({ name: 'writer', description: 'Writes.', model })
 
 test('a router or an order without a list of agents', () => {
   expect(() => router({ name: 'r', model: () => 'x' } as never)).toThrow(
-    'router "r": workers is undefined, expected a list of agents',
+    'router "r": workers is missing, expected a list of agents',
   )
   expect(() => sequential({ name: 's', agents: one } as never)).toThrow('sequential "s": agents is ')
   expect(() => loop({ name: 'l', maxIterations: 1 } as never)).toThrow('loop "l": agents is ')

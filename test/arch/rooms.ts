@@ -221,6 +221,3 @@ export const drawers = [
   'internal',
   'internals',
 ]
-
-/** Names that two classes or interfaces still have. The list only shrinks. */
-export const repeatedNames: readonly string[] = ['Fact', 'Kept', 'ResumeOptions', 'Round', 'Speaker', 'Surroundings']

@@ -14,6 +14,7 @@ import {
   type ConversationState,
   type Iteration,
   type SummaryInput,
+  problemText,
 } from '../../src/agent/index.ts'
 import { summaryMark, summaryTask, underWayMark } from '../../src/agent/extensions/compaction.ts'
 import { MessagesContent, modelCallContent, type Message, type ModelRequest } from '../../src/model/index.ts'
@@ -416,5 +417,5 @@ test.each<[unknown, string | RegExp]>([
   [true, /compaction is true, expected an object/],
 ])('options that make no sense: %j', (compaction, says) => {
   const A = agent({ name: 'A', model: () => 'x', compaction: compaction as Compaction })
-  expect(A.problems().join('\n')).toMatch(says)
+  expect(A.problems().map(problemText).join('\n')).toMatch(says)
 })

@@ -9,6 +9,7 @@ import {
   type ScoredMoment,
   type Scorer,
   type ScorerInput,
+  problemText,
 } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { router, sequential } from '../../src/flow/index.ts'
@@ -619,7 +620,7 @@ describe('options that make no sense', () => {
     [{ scorers: [yes], timeoutMs: 0 }, /timeoutMs is 0/],
     [{ scorers: [yes], onScored: true }, /onScored is true/],
   ])('%j', (given, says) => {
-    expect(problems(given).join('\n')).toMatch(says)
+    expect(problems(given).map(problemText).join('\n')).toMatch(says)
   })
 
   test('a judge without criteria, or with options that it does not have', () => {
