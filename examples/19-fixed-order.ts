@@ -1,7 +1,7 @@
 /**
  * A fixed order: two agents look things up at once, then a writer and a critic take turns until the critic is content,
- * then one publishes. The order is fixed, so no model is paid for choosing the next agent. Any of them may be a model; here
- * a writer by rules works beside code.
+ * then one publishes. The order is fixed, so no model is paid for choosing the next agent. Any of them may be a model;
+ * here a writer by rules works beside code.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, loop, parallel, sequential, sessionValue } from 'reeve'

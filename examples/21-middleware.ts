@@ -1,7 +1,7 @@
 /**
- * Around a model agent: middleware counts tokens and rejects an answer once; instructions are filled from what another agent
- * has kept; the last turn that is allowed is for an answer. Hooks are called in an order that is written down here, and
- * checked.
+ * Around a model agent: middleware counts tokens and rejects an answer once; instructions are filled from what another
+ * agent has kept; the last turn that is allowed is for an answer. Hooks are called in an order that is written down
+ * here, and checked.
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, sequential, tool, type Middleware } from 'reeve'

@@ -1,4 +1,6 @@
-/** `reeve`: what a team of agents is written and run with, and the types of its options. Explicit names, nothing else. */
+/**
+ * `reeve`: what a team of agents is written and run with, and the types of its options. Explicit names, nothing else.
+ */
 export { createRuntime } from './runtime/index.ts'
 export type {
   ContextHook,

@@ -1,8 +1,8 @@
 /**
  * What is said to a language model and what it says back, in our own words; and who said it.
  *
- * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`HandoffRecord`). They
- * are JSON, so they can be journaled and cross an edge, and they never name a provider's format. Does not own: the
+ * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`HandoffRecord`).
+ * They are JSON, so they can be journaled and cross an edge, and they never name a provider's format. Does not own: the
  * provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
  */
 import { canonical, type Json, type JsonObject } from './json.ts'

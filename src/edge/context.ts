@@ -50,8 +50,8 @@ export function crossing(
 }
 
 /**
- * Why these messages may not cross an edge: system texts, results of tools and other content never do. Undefined if they
- * may.
+ * Why these messages may not cross an edge: system texts, results of tools and other content never do. Undefined if
+ * they may.
  */
 export function edgeMessagesProblem(given: unknown): string | undefined {
   if (given instanceof Promise) given.catch(() => {}) // it is not awaited

@@ -1,7 +1,8 @@
 /**
  * Grant: what is given besides the brief where an edge is made, and the agent that it leads to.
  *
- * Owns: the grants of a caller and of a leader, the receiver and its own limits. Does not own: how they cross (groups/).
+ * Owns: the grants of a caller and of a leader, the receiver and its own limits. Does not own: how they cross
+ * (groups/).
  */
 import { own, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '../core/index.ts'
 import type { Assignment } from './assignment.ts'

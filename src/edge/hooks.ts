@@ -2,8 +2,8 @@
  * Hooks of a start: functions that stand around one run, by the names under which a runtime has them.
  *
  * Owns: what is recorded of them: names and data. Does not own: the functions (../runtime/hooks.ts), when they are
- * asked (../agent/extensions, ../supervisor/delegation), which of them an agent asks (`Agent.hooked`). Functions are not
- * durable: the name is what another process finds them by.
+ * asked (../agent/extensions, ../supervisor/delegation), which of them an agent asks (`Agent.hooked`). Functions are
+ * not durable: the name is what another process finds them by.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Result: the end of a worker or a tool, formatted for the model of its leader. Never empty, never an exception, never a
- * provider's own words.
+ * Result: the end of a worker or a tool, formatted for the model of its leader. Never empty, never an exception, never
+ * a provider's own words.
  *
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the
  * journal's format.
@@ -67,8 +67,8 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
 }
 
 /**
- * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and libraries
- * put any text into theirs.
+ * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and
+ * libraries put any text into theirs.
  */
 export function failureText(what: Failure): string {
   if (what.code.startsWith('model.')) return 'its model could not answer'

@@ -31,8 +31,8 @@ export type HistoryRewriter = (
 
 /**
  * How much of what was said before an agent gets. `conversation`: everything, its own words as they are and those of
- * others retold. `answers`: what came from outside and the final answers of all agents. `input`: what came from outside.
- * `brief`: what it is asked to do and nothing else. A function: what it makes of everything.
+ * others retold. `answers`: what came from outside and the final answers of all agents. `input`: what came from
+ * outside. `brief`: what it is asked to do and nothing else. A function: what it makes of everything.
  */
 export type HistoryPolicy = 'brief' | 'input' | 'answers' | 'conversation' | HistoryRewriter
 
@@ -138,8 +138,8 @@ const shared = ({ by, said, answer }: Segment, reader: string | undefined): read
   answer === undefined || by === reader ? said : answer
 
 /**
- * What an agent answered, under its name: its output, or where that is empty, its last words. Where it did not complete,
- * thinking aloud is no answer.
+ * What an agent answered, under its name: its output, or where that is empty, its last words. Where it did not
+ * complete, thinking aloud is no answer.
  */
 function answerOf(by: string, said: readonly HistoryEntry[], outcome: Outcome | undefined): readonly HistoryEntry[] {
   const isDone = outcome === undefined || outcome.status === 'completed'

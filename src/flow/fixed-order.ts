@@ -58,11 +58,13 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   /** What it is good for; needed where it is a worker or a tool of another agent. */
   readonly description?: string
   /**
-   * The agents that work in it, in this order. The same agent may stand here more than once. A function may name agents that are
-   * defined later; it is asked once.
+   * The agents that work in it, in this order. The same agent may stand here more than once. A function may name agents
+   * that are defined later; it is asked once.
    */
   readonly agents: Agents | (() => Agents)
-  /** What crosses to its agents and back. Default: the whole conversation both ways, without the messages of transfers. */
+  /**
+   * What crosses to its agents and back. Default: the whole conversation both ways, without the messages of transfers.
+   */
   readonly edge?: EdgeOptions<Agents[number]['name']>
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
@@ -110,8 +112,8 @@ export function sequential<const Name extends string, const Agents extends reado
 }
 
 /**
- * Again and again in the same order, until an agent breaks it or `maxIterations` are done. Its output is that of the last
- * agent. Throws `team.invalid`.
+ * Again and again in the same order, until an agent breaks it or `maxIterations` are done. Its output is that of the
+ * last agent. Throws `team.invalid`.
  */
 export function loop<const Name extends string, const Agents extends readonly Agent[]>(
   options: LoopOptions<Name, Agents>,
@@ -183,7 +185,8 @@ class FixedOrderRun {
   }
 
   /**
-   * One after another. `pass`: a break is for a loop further out, and the rest still works. `stop`: no agent works after it.
+   * One after another. `pass`: a break is for a loop further out, and the rest still works. `stop`: no agent works
+   * after it.
    */
   async line(onBreak: 'pass' | 'stop'): Promise<OrderEnd> {
     let last = completedSoFar(null)

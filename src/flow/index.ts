@@ -1,6 +1,6 @@
 /**
- * Many model agents in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a
- * tool.
+ * Many model agents in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an
+ * agent as a tool.
  */
 export { asTool, type AsToolOptions } from './as-tool.ts'
 export { FlowConversation, type HistoryPolicy, type HistoryRewriter, type Shares } from './conversation.ts'

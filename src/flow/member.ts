@@ -65,8 +65,8 @@ export interface MemberEdge {
 
 /**
  * The members of a flow as they were when it was given this work: a later change of its definition changes no run that
- * has begun. Of a member that is gone since, the name stays: what it has begun waits until the agent is registered again,
- * and a new turn of it fails, which is content for a router's lead.
+ * has begun. Of a member that is gone since, the name stays: what it has begun waits until the agent is registered
+ * again, and a new turn of it fails, which is content for a router's lead.
  */
 export const membersOf = ({ team: { roster } }: Edge, now: readonly Agent[]): readonly Agent[] =>
   roster === undefined ? now : roster.map((name) => now.find((member) => member.name === name) ?? missingMember(name))

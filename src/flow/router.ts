@@ -73,8 +73,8 @@ interface RouterFacts<
   Out extends SchemaLike | undefined,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The agents to which control may go. Their names are unique in the whole tree. A function may name agents that are defined
-   * later; it is asked once.
+   * The agents to which control may go. Their names are unique in the whole tree. A function may name agents that are
+   * defined later; it is asked once.
    */
   readonly workers: Workers | (() => Workers)
   /**
@@ -84,15 +84,15 @@ interface RouterFacts<
    */
   readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
   /**
-   * The agents to which each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on
-   * request.
+   * The agents to which each may hand control by choice, instead of: the lead to all workers, workers to the lead if
+   * they return on request.
    */
   readonly routes?: {
     readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[]
   }
   /**
-   * As a root: the next run of a session begins with the agent that had control when the last run completed. Below a call each
-   * call begins with the lead. Default: with the lead.
+   * As a root: the next run of a session begins with the agent that had control when the last run completed. Below a
+   * call each call begins with the lead. Default: with the lead.
    */
   readonly sticky?: boolean
 }

@@ -18,7 +18,7 @@ import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } fr
 import {
   Activation,
   type Engine,
-  type Host,
+  type ActivationHost,
   type Operation,
   type Orchestration,
   type Owner,
@@ -71,7 +71,7 @@ function segments(log: readonly Recorded[]): (readonly Recorded[])[] {
   return [...cuts.map((cut) => log.slice(0, cut + 1)), log]
 }
 
-class ListeningHost implements Host {
+class ListeningHost implements ActivationHost {
   readonly strict = true
   readonly problems: string[] = []
   ended: { outcome: Outcome; usage: Usage } | undefined

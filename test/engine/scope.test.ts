@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
-import type { Command } from '../../src/engine/host.ts'
+import type { Command } from '../../src/engine/activation-host.ts'
 import { openOperation, type Operation } from '../../src/engine/replay/operation.ts'
 import { RestartRequested, Scope, type Verbs } from '../../src/engine/replay/scope.ts'
 

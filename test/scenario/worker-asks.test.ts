@@ -1,6 +1,6 @@
 /**
- * A worker asks its supervisor and gets a reply: by model agent and by code, answered by code and by the leader's own model,
- * bounded, and never left hanging.
+ * A worker asks its supervisor and gets a reply: by model agent and by code, answered by code and by the leader's own
+ * model, bounded, and never left hanging.
  */
 import { describe, expect, test } from 'vitest'
 import {

@@ -2,7 +2,8 @@
  * Leader question: a worker asks its leader and waits for the reply.
  *
  * Owns: the channel, asking by code, receiving and answering. Does not own: asking by a model (ask-supervisor.ts), how
- * a leader finds its answer (../../supervisor, the code that delegates), whether questions are accepted: the edge says so.
+ * a leader finds its answer (../../supervisor, the code that delegates), whether questions are accepted: the edge says
+ * so.
  * Holds: K3: both sides wait for messages, so replay receives them in recorded order. A worker whose leader is gone is
  * refused and never hangs: a leader that ends ends its workers.
  */

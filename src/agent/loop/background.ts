@@ -3,8 +3,8 @@
  * learns of their ends.
  *
  * Owns: the extension of the turn loop, the placeholder of a pending result, replacing it, when an idle model agent is
- * called again. Does not own: the work (tool-gate.ts, ../../supervisor/delegation), what may work in the background (the
- * tool, ../../supervisor/delegation/dispatch.ts), the loop (turn-loop.ts).
+ * called again. Does not own: the work (tool-gate.ts, ../../supervisor/delegation), what may work in the background
+ * (the tool, ../../supervisor/delegation/dispatch.ts), the loop (turn-loop.ts).
  * Holds: K3: an arriving end only sets state; the model is told before a turn, at a point that replay repeats. K7: no
  * work is left behind: a model agent that ends stops it. A result is told once, in the place of its call. So a prompt
  * never shows the placeholder of ended work, and never ends with an assistant's message.

@@ -1,7 +1,7 @@
 /**
- * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a handoff record, facts that
- * are recorded once (K1, K4, K10); and flows as users write them, from end to end: the same outcome and the same facts
- * on every engine.
+ * Contract: what handing control on needs of an engine: paths that a leader gives, ends that carry a handoff record,
+ * facts that are recorded once (K1, K4, K10); and flows as users write them, from end to end: the same outcome and the
+ * same facts on every engine.
  */
 import assert from 'node:assert/strict'
 import { agent, breakLoop, tool, type Agent } from '../../agent/index.ts'

@@ -10,7 +10,7 @@ import type { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../replay/effects.ts'
 import type { Governor } from '../governor.ts'
-import type { Digests, Host } from '../host.ts'
+import type { Digests, ActivationHost } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
@@ -44,7 +44,7 @@ export interface DriverOptions {
 }
 
 /** The command handler, as the other parts need it. */
-export interface Commands extends Host {
+export interface Commands extends ActivationHost {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
   accountsOf(run: LoadedRun, id: ActivationId): Account[]
   unstick(run: LoadedRun): void

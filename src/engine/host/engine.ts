@@ -53,7 +53,7 @@ import {
   type StreamValues,
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
-import type { Digests } from '../host.ts'
+import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import type { Store, StoreLease, StoreReader } from '../store.ts'
 import type { CrashPoint } from './engine-state.ts'

@@ -4,7 +4,7 @@
  *
  * Owns: delivery, what the code asks for, cancel and compensation, the end.
  * Does not own: the recorded past (recorded-log.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects
- * (../host.ts).
+ * (../activation-host.ts).
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what
  * was recorded).
  */
@@ -48,7 +48,7 @@ import {
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
 import { awaitedWorkers, cutSegment, endEvent, openAtEnd, openReserves, segmentEvent } from './settlement.ts'
-import { admitted, type Command, type Host } from '../host.ts'
+import { admitted, type Command, type ActivationHost } from '../activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
 import {
@@ -71,7 +71,7 @@ const abandonAfterMs = 2_000
 
 export class Activation implements Owner, Verbs {
   readonly id: ActivationId
-  readonly host: Host
+  readonly host: ActivationHost
   readonly birth: Birth
   readonly since: number
   readonly seeds: Seeds | undefined
@@ -107,7 +107,7 @@ export class Activation implements Owner, Verbs {
   /** The activation ends without waiting for its code. */
   #abandoned = false
 
-  constructor(host: Host, birth: Birth) {
+  constructor(host: ActivationHost, birth: Birth) {
     this.host = host
     this.birth = birth
     this.id = birth.id

@@ -7,14 +7,14 @@
  * (what never left used nothing).
  */
 import type { StepSettled } from '../../journal/index.ts'
-import type { Host } from '../host.ts'
+import type { ActivationHost } from '../activation-host.ts'
 import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /**
  * Notes that an effect is held. For a `once` effect it is recorded, so that the next process need not ask whether it
  * happened.
  */
-export function noteHeld(host: Host, op: Operation): void {
+export function noteHeld(host: ActivationHost, op: Operation): void {
   if (op.effect !== 'once' || op.held || op.left || op.owner.outcome !== undefined || host.inFlight(op)) return
   op.held = true
   host.append(op.owner, { type: 'effect.held', address: op.address }, host.now())
@@ -23,7 +23,7 @@ export function noteHeld(host: Host, op: Operation): void {
 /**
  * Whether an effect may leave now. False: the journal says that it is held, and its release has to be durable first.
  */
-export function mayLeave(host: Host, op: Operation): boolean {
+export function mayLeave(host: ActivationHost, op: Operation): boolean {
   if (!op.held) return true
   op.held = false
   host.append(op.owner, { type: 'effect.released', address: op.address }, host.now())

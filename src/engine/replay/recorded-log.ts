@@ -15,7 +15,7 @@ import {
   type RunPausing,
   type StepOpened,
 } from '../../journal/index.ts'
-import type { Command } from '../host.ts'
+import type { Command } from '../activation-host.ts'
 import { claimable, type RecordedCommand } from './operation.ts'
 import type { Seeds } from '../fork/origin.ts'
 

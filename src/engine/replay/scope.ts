@@ -35,7 +35,7 @@ import type {
   StepOptions,
   OnCancelOptions,
 } from '../context.ts'
-import type { Command, Host } from '../host.ts'
+import type { Command, ActivationHost } from '../activation-host.ts'
 import type { Seeds } from '../fork/origin.ts'
 import type { Locals } from './locals.ts'
 import type { Pause } from './pauses.ts'
@@ -54,7 +54,7 @@ export class RestartRequested extends Error {
 
 /** What a scope asks its activation for. */
 export interface Verbs extends Owner {
-  readonly host: Host
+  readonly host: ActivationHost
   readonly clock: number
   readonly carried: Json | undefined
   /** Of a forked run: what ids and random numbers derive from. Undefined: from the activation's own id. */

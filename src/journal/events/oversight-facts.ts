@@ -2,7 +2,7 @@
  * Facts of oversight: why a human must decide, how an agent assesses its own result, which notices were
  * sent, how trust changed.
  *
- * Owns: these events. Does not own: who emits them (../oversight, ../agent), approvals themselves (facts.ts,
+ * Owns: these events. Does not own: who emits them (../../oversight, ../../agent), approvals themselves (facts.ts,
  * events.ts). Spec team 1.14 to 1.18.
  */
 import type { Failure, Json } from '../../core/index.ts'

@@ -2,7 +2,7 @@
  * Facts of a team that is led by a plan: the plan, its members, the end of each task, its
  * mail and its budget.
  *
- * Owns: these events. Does not own: who emits them (../team), their view (team-fold.ts). Spec team R-21, in
+ * Owns: these events. Does not own: who emits them (../../team), their view (team-fold.ts). Spec team R-21, in
  * our words; docs/teams.md has the table of names.
  */
 import type { ActivationId, Failure, Json, Usage } from '../../core/index.ts'

@@ -128,7 +128,9 @@ export class RunIndex {
     })
   }
 
-  /** A worker that is placed apart, as its leader knows it. Its own events replace this where they are taken in, too. */
+  /**
+   * A worker that is placed apart, as its leader knows it. Its own events replace this where they are taken in, too.
+   */
   #outline(here: IndexedActivation, event: WorkerStarted, startedAt: number): void {
     this.hasChildRuns = true
     this.#add({

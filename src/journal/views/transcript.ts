@@ -2,8 +2,8 @@
  * The transcript: a run's events as messages, in the order of the feed (spec collaboration 1.2).
  *
  * Owns: which events are messages, who says them, what a message holds. Does not own: what a model is shown of them
- * (../edge), following a run (../runtime), live text (../../runtime/feed). Only what is recorded is here, so a failed
- * attempt never is.
+ * (../../edge), following a run (../../runtime), live text (../../runtime/feed). Only what is recorded is here, so a
+ * failed attempt never is.
  * K1: the same events give the same messages. What an event gives depends only on the events before it, so a reader
  * that follows a run gets what a later reader gets. A message that a middleware may still change is said after the
  * middleware has run, as it is then.

@@ -2,7 +2,7 @@
  * Mail from outside: an operator writes to members of a planned team.
  *
  * Owns: the check of the message, sending it to the team's leader. Does not own: finding the team (find-team.ts),
- * delivery (../team/mail).
+ * delivery (../../team/mail).
  * Holds: K2: a message with one id is sent once, however many processes post it. Operators receive no reply; the
  * journal has the result (`mail.accepted`, `mail.refused`).
  */

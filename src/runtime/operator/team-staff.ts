@@ -2,7 +2,7 @@
  * Recruiting and retiring from outside: an operator asks a team to add or to retire a member.
  *
  * Owns: sending the request to the team's leader, reading the decision from the journal. Does not own: finding the team
- * (find-team.ts), the decision (../team/staff).
+ * (find-team.ts), the decision (../../team/staff).
  * Holds: K1: the decision is a fact in the journal, so any process may ask and any may read. K2: a request with one id
  * counts once, however many processes send it.
  */

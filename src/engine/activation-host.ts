@@ -1,6 +1,6 @@
 /**
- * The host: what an activation needs of the engine that keeps it. The seam between replay (replay/activation.ts) and
- * the engine (host/).
+ * Activation host: what an activation needs of the engine that keeps it. The seam between replay
+ * (replay/activation.ts) and the engine (host/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
@@ -23,7 +23,7 @@ export interface Digests {
 /**
  * Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit.
  */
-export interface Host {
+export interface ActivationHost {
   now(): number
   /** In strict mode a foreign await is an error. */
   readonly strict: boolean
@@ -101,7 +101,7 @@ export interface Host {
 /**
  * Sets aside what a command needs. If that does not fit, the intent itself says so, and no process will ever run it.
  */
-export function admitted(host: Host, owner: Owner, event: CommandEvent): CommandEvent {
+export function admitted(host: ActivationHost, owner: Owner, event: CommandEvent): CommandEvent {
   if ((event.op !== 'step' && event.op !== 'worker') || event.reserve === undefined) return event
   const refused = host.reserve(owner, event.reserve)
   return refused === undefined ? event : { ...event, refused }
