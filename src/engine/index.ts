@@ -26,7 +26,7 @@ export {
   said,
   whyIgnored,
   type CommandMail,
-  type Mail,
+  type InboxMail,
   type StopCause,
 } from './mail.ts'
 export {

@@ -12,7 +12,7 @@ import { nobodyAnswered } from './question-record.ts'
 export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
 
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
-export type Mail =
+export type InboxMail =
   | Exclude<Post, { readonly type: 'message' | 'cancel' }>
   | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
   | ({ readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' } & StopCause)
@@ -30,13 +30,16 @@ export type Mail =
     }
 
 /** An operator's command: not for the code, but for the engine. */
-export type CommandMail = Extract<Mail, { readonly type: 'pause' | 'resume' | 'settle-doubt' | 'settle-divergence' }>
+export type CommandMail = Extract<
+  InboxMail,
+  { readonly type: 'pause' | 'resume' | 'settle-doubt' | 'settle-divergence' }
+>
 
 /** The author of a command, as its event tells them. */
 export const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
 
 /** What an activation is given of a row; undefined for an operator's command. */
-export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
+export function arrivalOfMail(mail: InboxMail): ArrivalEvent | undefined {
   switch (mail.type) {
     case 'answer':
       return { type: 'ask.settled', address: mail.address, outcome: mail.outcome }

@@ -107,7 +107,7 @@ export interface StartOptions extends StartHooks {
 }
 
 /** The versions chosen for a run, and their revisions. */
-export interface Choice extends Resolved {
+export interface StartChoice extends Resolved {
   readonly chosen: Chosen
 }
 
@@ -124,7 +124,7 @@ export function startRequest(
   agent: Agent,
   input: unknown,
   options: StartOptions,
-  choice?: Choice,
+  choice?: StartChoice,
   defaults: Limits = defaultLimits,
   { hooks = {}, find = () => undefined }: StartNames = {},
 ): StartRun {

@@ -41,7 +41,7 @@ import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
 import { isValueStep } from '../replay/value-steps.ts'
 import { cutLog, type OriginEntry } from './fork-cut.ts'
-import type { Mail } from '../mail.ts'
+import type { InboxMail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
 import type { ForkRun } from '../port.ts'
 import { askedQuestion, type QuestionRecord } from '../question-record.ts'
@@ -55,7 +55,7 @@ export interface ForkOrigin {
   /** All of it. */
   readonly feed: readonly Recorded[]
   /** What is in its inboxes and was not taken. */
-  readonly mail: readonly Mail[]
+  readonly mail: readonly InboxMail[]
   readonly limits: ReadonlyMap<ActivationId, AccountLimits>
   /** Values of its stream at the fork point, by key. */
   readonly values: ReadonlyMap<string, Json>
@@ -87,7 +87,7 @@ export interface ForkPlan {
     readonly record: QuestionRecord
   }[]
   /** Rows for inboxes, with the keys under which they compete. */
-  readonly mail: readonly { readonly activation: ActivationId; readonly key: string; readonly body: Mail }[]
+  readonly mail: readonly { readonly activation: ActivationId; readonly key: string; readonly body: InboxMail }[]
   readonly stream: string
   readonly values: ReadonlyMap<string, Json>
 }
@@ -403,8 +403,8 @@ class Fork {
   }
 
   /** What became of messages after the fork point, by their ids. */
-  #later(): ReadonlyMap<string, Extract<Mail, { type: 'message' | 'refused' }>> {
-    const later = new Map<string, Extract<Mail, { type: 'message' | 'refused' }>>()
+  #later(): ReadonlyMap<string, Extract<InboxMail, { type: 'message' | 'refused' }>> {
+    const later = new Map<string, Extract<InboxMail, { type: 'message' | 'refused' }>>()
     for (const mail of this.#origin.mail)
       if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
     for (const { position, event } of this.#origin.feed) {
@@ -417,7 +417,7 @@ class Fork {
     return later
   }
 
-  #mailMoved<M extends Mail>(mail: M): M {
+  #mailMoved<M extends InboxMail>(mail: M): M {
     return this.#moved(mail as unknown as Json) as unknown as M
   }
 

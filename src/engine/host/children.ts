@@ -9,7 +9,7 @@
  */
 import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
-import { said, within, type Mail } from '../mail.ts'
+import { said, within, type InboxMail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './loaded-run.ts'
 
@@ -22,7 +22,7 @@ export function commandChild(
   leader: LoadedRun,
   child: RunId,
   key: string,
-  mail: Extract<Mail, { readonly type: 'pause' | 'resume' | 'cancel' }>,
+  mail: Extract<InboxMail, { readonly type: 'pause' | 'resume' | 'cancel' }>,
 ): void {
   const row = { act: rootActivation(child), target: 'run', kinds: undefined, from: leader.id } as const
   // a child run that has ended takes no more commands, and its end is on its way
@@ -39,7 +39,7 @@ export function commandChildren(
   engine: EngineState,
   run: LoadedRun,
   key: string,
-  mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>,
+  mail: Extract<InboxMail, { readonly type: 'pause' | 'resume' }>,
 ): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
@@ -63,7 +63,7 @@ export function reportEnd(
   const leader = leaderOf(id)
   if (leader === undefined) return
   const { act, address } = leader
-  const end: Mail = {
+  const end: InboxMail = {
     type: 'end',
     address,
     outcome,

@@ -8,7 +8,7 @@ import { ReeveError, rootActivation, isChildRun, rootRun, type ActivationId, typ
 import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
-import type { Mail } from '../mail.ts'
+import type { InboxMail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
 import type { StoredOrigin, StoreReader } from '../store.ts'
 import { runStream, streamOf } from '../streams.ts'
@@ -53,7 +53,7 @@ async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<Fork
     version,
     caller: caller === null ? undefined : (JSON.parse(caller) as Caller),
     feed: origin.feed,
-    mail: origin.mail.map(({ body }) => JSON.parse(body) as Mail),
+    mail: origin.mail.map(({ body }) => JSON.parse(body) as InboxMail),
     limits: limitsOf(origin),
     values: origin.values,
   }

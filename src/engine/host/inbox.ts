@@ -6,7 +6,7 @@
  */
 import { parentOf, type ActivationId } from '../../core/index.ts'
 import type { Activation } from '../replay/activation.ts'
-import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type Mail } from '../mail.ts'
+import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type InboxMail } from '../mail.ts'
 import { happenedAs } from '../fork/origin.ts'
 import { divergedKey } from '../question-record.ts'
 import type { InboxRow } from '../store.ts'
@@ -18,7 +18,7 @@ import { commandChildren } from './children.ts'
 export function receive(engine: EngineState, run: LoadedRun, row: InboxRow): void {
   const activation = run.activations.get(row.act)
   if (activation === undefined) return keepFor(engine, run, row)
-  const mail = JSON.parse(row.body) as Mail
+  const mail = JSON.parse(row.body) as InboxMail
   switch (mail.type) {
     case 'cancel':
       return cancel(engine, run, activation, row.key, mail)
@@ -74,7 +74,7 @@ function ignores(
   engine: EngineState,
   run: LoadedRun,
   root: Activation,
-  mail: Extract<Mail, { type: 'pause' | 'resume' }>,
+  mail: Extract<InboxMail, { type: 'pause' | 'resume' }>,
 ): boolean {
   // a resume brings a run back that was set aside
   if (mail.type === 'resume' && run.broughtBack === 'resume' && run.pause === undefined) return false
@@ -88,7 +88,7 @@ function cancel(
   run: LoadedRun,
   activation: Activation,
   key: string,
-  mail: Extract<Mail, { type: 'cancel' }>,
+  mail: Extract<InboxMail, { type: 'cancel' }>,
 ): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
   if (run.pause !== undefined && activation === run.root) letGo(engine, run)
@@ -100,7 +100,7 @@ function pause(
   engine: EngineState,
   run: LoadedRun,
   root: Activation,
-  mail: Extract<Mail, { type: 'pause' }>,
+  mail: Extract<InboxMail, { type: 'pause' }>,
   key: string,
 ): void {
   if (ignores(engine, run, root, mail)) return
@@ -171,7 +171,7 @@ function resume(
   engine: EngineState,
   run: LoadedRun,
   root: Activation,
-  mail: Extract<Mail, { type: 'resume' }>,
+  mail: Extract<InboxMail, { type: 'resume' }>,
   key: string,
 ): void {
   if (ignores(engine, run, root, mail)) return
@@ -188,7 +188,7 @@ function settleDoubt(
   run: LoadedRun,
   activation: Activation,
   key: string,
-  mail: Extract<Mail, { type: 'settle-doubt' }>,
+  mail: Extract<InboxMail, { type: 'settle-doubt' }>,
 ): void {
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
@@ -216,7 +216,7 @@ function settleDivergence(
   run: LoadedRun,
   activation: Activation,
   key: string,
-  mail: Extract<Mail, { type: 'settle-divergence' }>,
+  mail: Extract<InboxMail, { type: 'settle-divergence' }>,
 ): void {
   const { address, action, to } = mail
   engine.commands.append(
