@@ -43,7 +43,7 @@ import { ToolBinding } from './approval/tool-gate.ts'
 import { inputRefusal, ModelAgent, modelSetup } from './model-agent.ts'
 import { checkOutput } from './output.ts'
 import { renamable } from './rename.ts'
-import { CodeEnd, ActivationTalk, type Talk } from './code/handoff-context.ts'
+import { CodeEnd, ActivationHandoffs, type HandoffContext } from './code/handoff-context.ts'
 import { agentContext, type AgentContext } from './code/agent-context.ts'
 
 /** The options of an agent with a model. */
@@ -64,12 +64,12 @@ export interface CodeAgentOptions<
   O,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The work. It is orchestration, so every effect goes through `ctx` (`ctx.step`, `ctx.delegate`,
-   * `ctx.interrupt`, `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a
-   * FailureError is taken as it is. In a conversation of several agents, `talk` holds the history, and the code may
-   * return `transferTo`, `exit` or `breakLoop`.
+   * The work. It is orchestration, so every effect goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`,
+   * `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a FailureError is
+   * taken as it is. In a conversation of several agents, `handoffContext` holds the history, and the code may return
+   * `transferTo`, `exit` or `breakLoop`.
    */
-  readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => O | Promise<O>
+  readonly run: (ctx: AgentContext, brief: Infer<In>, handoffContext: HandoffContext) => O | Promise<O>
   /** The agents it may delegate to. They are registered with it. */
   readonly workers?: readonly Agent[] | (() => readonly Agent[])
   readonly model?: never
@@ -189,27 +189,31 @@ export async function runCode(
   { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
   ctx: Context,
   edge: Edge,
-  run: (ctx: AgentContext, brief: unknown, talk: Talk) => unknown,
+  run: (ctx: AgentContext, brief: unknown, handoffContext: HandoffContext) => unknown,
 ): Promise<Outcome> {
   const refused = inputRefusal(name, inputSchema, edge)
   if (refused !== undefined) return failed(refused)
   const checked = inputSchema?.check(briefValue(edge.work.brief))
-  const talk = new ActivationTalk(name, ctx, edge)
+  const handoffContext = new ActivationHandoffs(name, ctx, edge)
   const activity: Activity = { done: false }
   const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
   let returned: unknown
   try {
-    returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.work.brief), talk)
+    returned = await run(
+      agentContext(own),
+      checked?.ok === true ? checked.value : briefValue(edge.work.brief),
+      handoffContext,
+    )
   } catch (thrown) {
     // without a handoff record there is nothing to add; and a cancel is not a failure of the code
     if (!leavesHandoff(edge) || isLeaving(thrown)) throw thrown
-    return withHandoff(thrownOutcome(thrown), talk.handoff(null, undefined))
+    return withHandoff(thrownOutcome(thrown), handoffContext.record(null, undefined))
   }
   const end = returned instanceof CodeEnd ? returned : undefined
   if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(noTransferTarget(name, end.action.to))
   const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
   const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
-  const handoff = talk.handoff(outcome.status === 'completed' ? outcome.output : null, end)
+  const handoff = handoffContext.record(outcome.status === 'completed' ? outcome.output : null, end)
   return leavesHandoff(edge) ? withHandoff(outcome, activity.done ? { ...handoff, did: true } : handoff) : outcome
 }
 

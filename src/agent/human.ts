@@ -30,7 +30,7 @@ import { DefinedAgent } from './defined-agent.ts'
 import { versionOf, type Agent } from './definition.ts'
 import { dataOf, factChecks, factRule, schemaOf, type AgentFacts } from './facts.ts'
 import { checkOutput } from './output.ts'
-import { CodeEnd, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
+import { CodeEnd, answerBy, transferTo, type HandoffContext } from './code/handoff-context.ts'
 
 /** The option checks of every person. */
 export interface HumanFacts<
@@ -109,7 +109,7 @@ export interface HumanPrompt {
   /** `work`: the answer is the output. `lead`: the person leads a team. */
   readonly type: 'work' | 'lead'
   readonly brief: unknown
-  readonly talk: Talk
+  readonly handoffContext: HandoffContext
   readonly output: Schema | undefined
   /** Further members of the question. */
   readonly more?: JsonObject
@@ -132,9 +132,9 @@ export function askHuman(
   })
 }
 
-function humanQuestion({ prompt }: AnyHuman, { type, brief, talk, output, more }: HumanPrompt): JsonObject {
-  const history = historyTexts(talk.history, brief as Json)
-  const { candidates } = talk
+function humanQuestion({ prompt }: AnyHuman, { type, brief, handoffContext, output, more }: HumanPrompt): JsonObject {
+  const history = historyTexts(handoffContext.history, brief as Json)
+  const { candidates } = handoffContext
   return {
     type,
     brief: prompt === undefined ? (brief as Json) : prompt(brief),
@@ -196,14 +196,19 @@ export class HumanAgent extends DefinedAgent {
   }
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    return runCode(this, ctx, edge, async (own, brief, talk) => {
+    return runCode(this, ctx, edge, async (own, brief, handoffContext) => {
       const output = this.outputSchema
-      const { value, by } = await askHuman(own, this.#options, { type: 'work', brief, talk, output }, (answer) => {
-        const handed = transferAnswer(answer, talk.candidates)
-        if (handed !== undefined) return handed
-        const fits = checkOutput(answer, output)
-        return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
-      })
+      const { value, by } = await askHuman(
+        own,
+        this.#options,
+        { type: 'work', brief, handoffContext, output },
+        (answer) => {
+          const handed = transferAnswer(answer, handoffContext.candidates)
+          if (handed !== undefined) return handed
+          const fits = checkOutput(answer, output)
+          return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
+        },
+      )
       return value instanceof CodeEnd ? value : answerBy(value as Json, by)
     })
   }

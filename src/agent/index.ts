@@ -115,7 +115,7 @@ export { checkOutput, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'
 export { outputKeyLayer } from './output-key.ts'
 export { reviewLayer } from './approval/work-review.ts'
-export { breakLoop, CodeEnd, exit, answerBy, transferTo, type Talk } from './code/handoff-context.ts'
+export { breakLoop, CodeEnd, exit, answerBy, transferTo, type HandoffContext } from './code/handoff-context.ts'
 export {
   askHuman,
   channelsOf,

@@ -47,7 +47,7 @@ import {
   type AgentContext,
   type AgentFacts,
   type ModelAgentFacts,
-  type Talk,
+  type HandoffContext,
   type UsdCap,
 } from '../agent/index.ts'
 import { leavesHandoff, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
@@ -115,7 +115,7 @@ export interface CodeRouterOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 > extends RouterFacts<Name, Workers, In, Out> {
-  readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => unknown
+  readonly run: (ctx: AgentContext, brief: Infer<In>, handoffContext: HandoffContext) => unknown
   readonly model?: never
 }
 

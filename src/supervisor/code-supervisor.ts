@@ -34,7 +34,7 @@ import {
   type InputOf,
   type NameOf,
   type OutputOf,
-  type Talk,
+  type HandoffContext,
   type UsdCap,
 } from '../agent/index.ts'
 import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type Schema } from '../edge/index.ts'
@@ -104,7 +104,12 @@ export interface LeaderTeam extends OwnTeam {
 }
 
 /** The function of a leader that is code. */
-export type LeaderFunction = (ctx: AgentContext, brief: unknown, team: LeaderTeam, talk: Talk) => unknown
+export type LeaderFunction = (
+  ctx: AgentContext,
+  brief: unknown,
+  team: LeaderTeam,
+  handoffContext: HandoffContext,
+) => unknown
 
 /** The team of one activation. */
 class CodeTeam implements LeaderTeam {
@@ -118,19 +123,25 @@ class CodeTeam implements LeaderTeam {
   readonly #state: TeamToolbox
   readonly #roster: Roster
   readonly #verb: string
-  readonly #talk: Talk
+  readonly #handoffContext: HandoffContext
   #calls: ToolCall[] = []
   /** Pending delegations. */
   readonly #open = new Set<Promise<unknown>>()
 
-  constructor(policy: LeaderPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
+  constructor(
+    policy: LeaderPolicy,
+    names: readonly string[],
+    ctx: Context,
+    edge: Edge,
+    handoffContext: HandoffContext,
+  ) {
     this.#leader = policy.leader
     this.#ctx = ctx
     this.#edge = edge
     this.#state = new TeamToolbox(policy, names)
     this.#roster = policy.roster
     this.#verb = policy.verbs.delegate
-    this.#talk = talk
+    this.#handoffContext = handoffContext
   }
 
   get names(): readonly string[] {
@@ -239,7 +250,7 @@ class CodeTeam implements LeaderTeam {
       turn: 1,
       tell: (text) => void notes.push(text),
       view: (answerTo) => [
-        ...this.#talk.history.flatMap(({ agent, for: reader, message: { role, content } }): EdgeMessage[] => {
+        ...this.#handoffContext.history.flatMap(({ agent, for: reader, message: { role, content } }): EdgeMessage[] => {
           if (reader !== undefined || typeof content !== 'string' || content === '') return []
           if (role === 'user') return [{ role, text: content }]
           return role === 'assistant' ? [{ role, text: content, ...(agent === undefined ? undefined : { agent }) }] : []
@@ -307,8 +318,8 @@ export class CodeSupervisor extends DefinedAgent {
     const names = edge.team.roster ?? policy.roster.workers().map((worker) => worker.name)
     if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(this.name))
     let team: CodeTeam | undefined
-    const work = (own: AgentContext, brief: unknown, talk: Talk): unknown =>
-      run(own, brief, (team = new CodeTeam(policy, names, own, edge, talk)), talk)
+    const work = (own: AgentContext, brief: unknown, handoffContext: HandoffContext): unknown =>
+      run(own, brief, (team = new CodeTeam(policy, names, own, edge, handoffContext)), handoffContext)
     const outcome = await runCode(this, ctx, edge, work).catch(async (thrown: unknown) => {
       if (isLeaving(thrown)) throw thrown
       await team?.close()

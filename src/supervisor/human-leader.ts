@@ -36,7 +36,7 @@ import {
   type HumanFacts,
   type HumanOptions,
   type NameOf,
-  type Talk,
+  type HandoffContext,
 } from '../agent/index.ts'
 import type { Checked, Infer, Schema, SchemaLike } from '../edge/index.ts'
 import type { DelegationResult, LeaderTeam } from './code-supervisor.ts'
@@ -101,8 +101,9 @@ export function human(given: object): Agent {
 function makeHumanLeader(options: AnyLeader): Agent {
   const where = `human "${options.name}"`
   const output = schemaOf(options.output, `${where}: output`)
-  const lead = (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LeaderTeam, talk: Talk) =>
-    new HumanLeader(options, output, roster, ctx, team, talk).work(brief)
+  const lead =
+    (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LeaderTeam, handoffContext: HandoffContext) =>
+      new HumanLeader(options, output, roster, ctx, team, handoffContext).work(brief)
   const made = codeSupervisor(options, lead, {
     where,
     checks: leaderChecks,
@@ -134,7 +135,7 @@ class HumanLeader {
   readonly #roster: Roster
   readonly #ctx: AgentContext
   readonly #team: LeaderTeam
-  readonly #talk: Talk
+  readonly #handoffContext: HandoffContext
   readonly #results: DelegationResult[] = []
 
   constructor(
@@ -143,14 +144,14 @@ class HumanLeader {
     roster: Roster,
     ctx: AgentContext,
     team: LeaderTeam,
-    talk: Talk,
+    handoffContext: HandoffContext,
   ) {
     this.#options = options
     this.#output = output
     this.#roster = roster
     this.#ctx = ctx
     this.#team = team
-    this.#talk = talk
+    this.#handoffContext = handoffContext
   }
 
   async work(brief: unknown): Promise<unknown> {
@@ -186,7 +187,7 @@ class HumanLeader {
     const shown = {
       type: 'lead',
       brief,
-      talk: this.#talk,
+      handoffContext: this.#handoffContext,
       output: this.#output,
       more: this.#teamState(problem),
     } as const
@@ -224,7 +225,7 @@ class HumanLeader {
 
   /** Validates an answer. Pure. */
   #read(answer: Json): Checked<LeaderDecision> {
-    const handed = transferAnswer(answer, this.#talk.candidates)
+    const handed = transferAnswer(answer, this.#handoffContext.candidates)
     if (handed !== undefined) return handed.ok ? { ok: true, value: { type: 'transfer', end: handed.value } } : handed
     const [verb, ...others] = isObject(answer) ? Object.keys(answer) : []
     if (

@@ -43,7 +43,7 @@ import {
   type ModelAgentFacts,
   type NameOf,
   type OutputOf,
-  type Talk,
+  type HandoffContext,
   type UsdCap,
 } from '../agent/index.ts'
 import type { Infer, SchemaLike } from '../edge/index.ts'
@@ -160,7 +160,7 @@ export interface CodeSupervisorOptions<
     ctx: AgentContext,
     brief: Infer<In>,
     team: OwnTeam<Workers[number] | Specialists[number]>,
-    talk: Talk,
+    handoffContext: HandoffContext,
   ) => O | Promise<O>
   readonly model?: never
   readonly base?: never

@@ -24,7 +24,7 @@ import {
 import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
 
 /** The conversation of a code agent. */
-export interface Talk {
+export interface HandoffContext {
   /** Everything said before, oldest first. Entries without `agent` came from outside. */
   readonly history: readonly HistoryEntry[]
   /** The agents that control may be handed to from here. */
@@ -86,7 +86,7 @@ export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): CodeEnd
 export const breakLoop = <O>(output: O): CodeEnd<O> => new CodeEnd(output as Json, undefined, true)
 
 /** The handoff context of one activation. */
-export class ActivationTalk implements Talk {
+export class ActivationHandoffs implements HandoffContext {
   readonly candidates: readonly Candidate[]
   readonly #agent: string
   readonly #ctx: Context
@@ -111,7 +111,7 @@ export class ActivationTalk implements Talk {
   }
 
   /** The handoff record, including the answer. Records an exit or a break in the journal. */
-  handoff(output: Json, end: CodeEnd | undefined): HandoffRecord {
+  record(output: Json, end: CodeEnd | undefined): HandoffRecord {
     const action = end?.action
     const text = output === null ? '' : asText(output)
     // an agent that hands control on has no answer that records its text
