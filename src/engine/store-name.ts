@@ -49,7 +49,7 @@ const storeCheck: Check = (store, where) => {
     return [
       `${where} is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
     ]
-  return [`${where} is neither an address nor a path, expected ${forms}`]
+  return [`${where} is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
 }
 
 /** The checks of a store and of what moves its runs. */
