@@ -115,7 +115,7 @@ export const trustNameForm = 'a name: 1 to 120 letters, digits, ".", "_", ":", "
 
 const isFalse = (given: unknown): boolean => given === false
 const named = expects((given) => typeof given === 'string' && given !== '', 'a name')
-/** A name under which somebody could decide: something of it can be seen. */
+/** Whether a text can name an approver: at least one of its characters is visible. */
 const person: Check = (given, where) =>
   typeof given === 'string' && given !== '' && personName(given) === ''
     ? [`${where} has no visible character, expected a name`]
@@ -164,7 +164,7 @@ const approvalRule: Rule<ApprovalRules> = ({ onTimeout, approvers, fourEyes }, w
   return [
     onTimeout === 'escalate' &&
       tiers.length < 2 &&
-      `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`,
+      `${where}.onTimeout is "escalate", but no second approver is named; give approvers, at least two`,
     (fourEyes ?? false) !== false &&
       typeof first === 'string' &&
       people.every((each) => typeof each === 'string' && isSamePerson(each, first)) &&

@@ -35,7 +35,7 @@ export {
   divergenceQuestion,
   doubtQuestion,
   askKey,
-  nobodyAnswered,
+  unanswered,
   type QuestionRecord,
 } from './question-record.ts'
 export { notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'

@@ -6,7 +6,7 @@
 import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
 import type { ArrivalEvent, CancelReceived, Charge, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
-import { nobodyAnswered } from './question-record.ts'
+import { unanswered } from './question-record.ts'
 
 /** How a worker ends that its leader stops, if that is no plain cancel. */
 export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
@@ -44,7 +44,7 @@ export function arrivalOfMail(mail: InboxMail): ArrivalEvent | undefined {
     case 'answer':
       return { type: 'ask.settled', address: mail.address, outcome: mail.outcome }
     case 'deadline':
-      return { type: 'ask.settled', address: mail.address, outcome: nobodyAnswered }
+      return { type: 'ask.settled', address: mail.address, outcome: unanswered }
     case 'message': {
       const from = mail.from === undefined ? {} : { from: mail.from }
       return { type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }

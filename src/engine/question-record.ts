@@ -26,7 +26,7 @@ const doubtKey = 'doubt:'
 export const divergedKey = '!diverged:'
 
 /** The end of a question that was not answered in time. */
-export const nobodyAnswered: Outcome = { status: 'timed-out', message: 'nobody answered in time' }
+export const unanswered: Outcome = { status: 'timed-out', message: 'nobody answered in time' }
 
 /** Who asks, and where. */
 interface AskedBy {

@@ -91,14 +91,14 @@ export function startHookChecks(hooks: Hooks, find: (name: string) => Agent | un
 export const startHookRule =
   (agent: Agent): Rule<Started> =>
   (given, where) => {
-    const unheard = (kind: StartHookKind, option: keyof Started, who: string): string | false =>
+    const unusedHook = (kind: StartHookKind, option: keyof Started, who: string): string | false =>
       given[option] !== undefined &&
       agent.hooked?.includes(kind) !== true &&
       `${where}: ${option} is for ${who}, and "${agent.name}" is none`
     return [
-      unheard('delegation', 'delegation', 'agents that delegate'),
-      unheard('turns', 'onIterationComplete', 'agents that think with a model'),
-      unheard('turns', 'isComplete', 'agents that think with a model'),
+      unusedHook('delegation', 'delegation', 'agents that delegate'),
+      unusedHook('turns', 'onIterationComplete', 'agents that think with a model'),
+      unusedHook('turns', 'isComplete', 'agents that think with a model'),
     ]
   }
 

@@ -240,7 +240,7 @@ interface Looking {
   readonly run: RunId
 }
 
-/** Waits until the run needs somebody; undefined if it has ended instead. */
+/** Waits until the run needs an operator or an approver; undefined if it has ended instead. */
 async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
   const { engine, run } = access
   const watch = new NoticeWatch()
@@ -267,10 +267,10 @@ async function hear(engine: Engine, run: RunId, watch: NoticeWatch): Promise<voi
   for (const recorded of await engine.read(run, watch.position)) watch.take(recorded)
 }
 
-/** What the run needs somebody for, as far as its journal was heard; undefined while something in it goes on. */
+/** What the run waits for, as far as its journal was read; undefined while something in it goes on. */
 async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting | 'ended' | undefined> {
   const { engine, run } = access
-  // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
+  // A question past its deadline is not waited for: it ends as soon as a process drives the run.
   const open = async (): Promise<readonly Question[]> => {
     const now = storeTime(access)
     return unanswered(await engine.questions({ run })).filter(({ until }) => until === undefined || until >= now)
@@ -289,7 +289,7 @@ async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting
     const questions = await open()
     return { status, waiting: approvalsAmong(questions), questions }
   }
-  // a channel that takes its time holds up nobody who wants to decide
+  // a slow channel does not hold up a decision
   if (status === 'running' && watch.only) {
     const questions = await open()
     if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }

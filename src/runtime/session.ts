@@ -67,7 +67,7 @@ export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
   /**
-   * What of the limits on the edge nobody has asked for. The same start again means the same. Absent in journals older
+   * The limits on the edge that come from defaults. The same start again means the same. Absent in journals older
    * than the defaults.
    */
   readonly defaults?: Limits

@@ -75,7 +75,7 @@ const teamRule =
       planner === undefined &&
         model === undefined &&
         fallback !== true &&
-        `${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`,
+        `${where} has neither a planner nor a model to make a plan; with \`fallback: true\` the whole question is one task`,
       hasNames(planner) &&
         !isAgent(planner) &&
         !('subtasks' in planner) &&
@@ -116,7 +116,7 @@ const meantByPlanner: Readonly<Record<string, string>> = {
   prompt: 'instructions',
 }
 
-/** Models that a team asks itself: whoever plans, and whoever makes the answer, where that is a model. */
+/** The models that a team asks itself: its planner and its synthesizer, where those are models. */
 export function modelsBeside({
   planner,
   model,
@@ -140,8 +140,8 @@ export function modelsBeside({
 }
 
 /**
- * A limit in US dollars needs a price of every model; agents are looked at with their teams, the team's own models are
- * none.
+ * The problems of a limit in US dollars: every model needs a price. Agents are checked with their teams; these are the
+ * models of the team itself.
  */
 function priceProblems(options: AnyTeamOptions, where: string): readonly CodedProblem[] {
   const { limits, budget: given } = options

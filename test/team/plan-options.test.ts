@@ -166,7 +166,7 @@ test('team R-2: options within options are looked at, their names too', () => {
 
 test('team C10: a missing or invalid planner is refused', () => {
   expect(problemsOf({ planner: undefined })).toEqual([
-    'team "t" has neither a planner nor a model, so nobody could plan; with `fallback: true` the whole question is one task',
+    'team "t" has neither a planner nor a model to make a plan; with `fallback: true` the whole question is one task',
   ])
   expect(problemsOf({ planner: { instructions: 'Plan.' } })).toEqual([
     'team "t": planner has no model, and neither has the team',

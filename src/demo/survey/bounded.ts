@@ -1,5 +1,5 @@
 /**
- * Reading a file that anybody may have put there.
+ * Bounded reading of a file from an untrusted folder.
  * Owns: that nothing but a regular file is read (no FIFO, no device, no link in its last part), never more than the
  * bound, never waiting for a writer.
  */

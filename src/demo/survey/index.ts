@@ -1,7 +1,7 @@
 /**
  * The surveys of `reeve demo`: what can be found out about a folder by reading it, and the report about it. Each survey
  * is `async (root, { signal?, now?, limits? }) => findings`; findings are plain JSON. Nothing is run, fetched or
- * changed. A folder is whatever somebody has unpacked: from outside, surveys are called through `isolatedSurveys`.
+ * changed. A folder is untrusted: from outside, surveys are called through `isolatedSurveys`.
  */
 export { surveyChecks } from './checks.ts'
 export { surveyDependencies } from './dependencies.ts'

@@ -23,7 +23,7 @@ export type ThreadWord =
 const longestText = 2_000
 const longestFindings = 16 * 1024 * 1024
 
-/** Texts of the folder that are longer than anybody reads are cut, with their length. */
+/** Very long texts of the folder are cut, with their length. */
 function bounded(value: unknown): unknown {
   if (typeof value === 'string')
     return value.length <= longestText ? value : `${value.slice(0, longestText)}… (${value.length} characters)`

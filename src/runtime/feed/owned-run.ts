@@ -93,7 +93,7 @@ function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined 
   return part === undefined ? undefined : { type: 'part', part }
 }
 
-/** Cancels and waits for the end, within bounds. Never throws: whoever leaves does not want to hear any more. */
+/** Cancels and waits for the end, within bounds. Never throws: the reader has left. */
 async function cancelQuietly<O>(run: Promise<Run<O>>, clock: Clock): Promise<void> {
   try {
     const handle = await run

@@ -59,10 +59,10 @@ export class PartOrigins {
 
   /** The part with its agent and path; undefined if the filter excludes it. */
   place(part: LivePart): RunPart | undefined {
-    if (part.address === '') return nobodys(part)
+    if (part.address === '') return unplaced(part)
     const placed = this.#known.get(part.activation)
     if (!this.#wants(placed)) return undefined
-    return placed === undefined ? nobodys(part) : partOf(part, placed.indexed.agent, placed.indexed.path)
+    return placed === undefined ? unplaced(part) : partOf(part, placed.indexed.agent, placed.indexed.path)
   }
 
   #wants(placed: Origin | undefined): boolean {
@@ -107,7 +107,7 @@ export class PartOrigins {
 }
 
 /** A part without a known agent. */
-const nobodys = (part: LivePart): RunPart => partOf(part, '', [])
+const unplaced = (part: LivePart): RunPart => partOf(part, '', [])
 
 /** Copies member by member: parts are frequent, and a spread takes several times as long. */
 const partOf = (

@@ -16,7 +16,7 @@ import { teamNamed } from './find.ts'
  * The team of a run that is meant: the named one (by its activation, or by its agent), else the root, else the only one
  * that goes on, else the only one there was. Waits while the run goes on and has no team yet. Undefined: the run has
  * ended without one. Throws `run.unknown`, and `input.invalid` with the teams there are where it must be named, is
- * none, or the run waits for somebody before it has one. `mustBeThere`: there will be none before whoever asks goes on,
+ * none, or the run waits for an answer before it has one. `mustBeThere`: there will be none before whoever asks goes on,
  * so nothing is waited for.
  */
 export async function teamOf(
@@ -41,7 +41,7 @@ export async function teamOf(
       })
     if (summary.status === 'waiting' || summary.status === 'stuck')
       throw new ReeveError('input.invalid', `the run "${run}" has no planned team so far`, {
-        hint: 'It waits for somebody: reeve show <run>. Nothing was changed.',
+        hint: 'The run waits for an answer: reeve show <run>. Nothing was changed.',
       })
     await engine.changed(run, index.position, signal)
   }

@@ -50,7 +50,7 @@ export interface ForkOptions {
   /**
    * What is different. `outcome`: the event at `at`, the end of a step, a worker or a question, says this instead; a
    * yes that is said so to an approval counts for nothing, it is asked again. `input`: the run begins with this.
-   * `message`: somebody at work is told this. Default: nothing; the fork differs by what is answered and decided in it,
+   * `message`: an agent at work is told this. Default: nothing; the fork differs by what is answered and decided in it,
    * and by the code.
    */
   readonly edit?: ForkEdit

@@ -17,7 +17,7 @@ export interface StopDelegation {
   /**
    * The worker's activation; or the model's id of the call, also of one that has not begun, and of several under one id
    * the last; or its leader's name for it, `d1`, as long as one leader alone has an open delegation of that name. Of a
-   * planned team: the task that somebody works on, or who does, as long as one alone is called so.
+   * planned team: the task that a member works on, or that member, as long as one alone is called so.
    */
   readonly delegation: string
   readonly reason?: string

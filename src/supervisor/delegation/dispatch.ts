@@ -171,7 +171,7 @@ export function dispositionOf(given: Dispatching, worker: string, inherits = fal
 }
 
 /**
- * Whether a plan lets nobody work in the background. `inherits`: those of the `known` whose own tools work so. For
+ * Whether a plan lets no worker work in the background. `inherits`: those of the `known` whose own tools work so. For
  * options that are sound.
  */
 export const isIdlePlan = (given: Dispatching, known: ReadonlySet<string>, inherits: ReadonlySet<string>): boolean =>

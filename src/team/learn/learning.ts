@@ -189,7 +189,7 @@ const adviceChecks: Checks<Advice> = {
   warnings: required(listOf(string, 'texts')),
 }
 
-/** What is wrong with the advice of somebody's own advisor. */
+/** The problems of the advice of a custom advisor. */
 const adviceProblem = (given: Json): string | undefined =>
   isObject(given)
     ? firstProblem(adviceChecks, given, 'its advice')

@@ -89,20 +89,23 @@ class Planning {
   /** Asks until a plan can be carried out, or no further question is allowed. */
   async plan(first: PlanQuestion): Promise<Planned> {
     const source = this.#source
-    if (source === undefined) return this.#makeshift(noPlanner)
+    if (source === undefined) return this.#fallbackPlan(noPlanner)
     let asked = first
     for (let left = source.repairs; ; left--) {
       const drafted = await source.ask(this.#ctx, asked, this.#given)
-      if (!drafted.ok) return this.#makeshift(planFailed(drafted.failure))
+      if (!drafted.ok) return this.#fallbackPlan(planFailed(drafted.failure))
       this.#given = drafted.plan
-      const validated = this.#look(drafted.plan, source.writes ? { author: 'model' } : { unknownFields: 'refused' })
+      const validated = this.#validated(
+        drafted.plan,
+        source.writes ? { author: 'model' } : { unknownFields: 'refused' },
+      )
       const { problems, warnings } = validated
       if (problems.length === 0) return { ok: true, validated }
       this.#ctx.emit({ type: 'plan.rejected', problems, warnings, repair: left > 0 })
       if (left > 0) asked = { ...this.#question, problems }
       else
         return source.canBeAsked
-          ? this.#makeshift(impossible(validated))
+          ? this.#fallbackPlan(impossible(validated))
           : { ok: false, failure: impossible(validated) }
     }
   }
@@ -113,7 +116,7 @@ class Planning {
       { ...this.#options, oversight: this.#oversight },
       validated,
       this.#question.question,
-      (edited) => this.#look(edited),
+      (edited) => this.#validated(edited),
     )
   }
 
@@ -125,19 +128,19 @@ class Planning {
     return { ok: false, failure: failure('work.rejected', message, 'rejected', { details: { how: 'retry', comment } }) }
   }
 
-  #look(given: unknown, more?: Pick<PlanSurroundings, 'author' | 'unknownFields'>): Validated {
+  #validated(given: unknown, more?: Pick<PlanSurroundings, 'author' | 'unknownFields'>): Validated {
     const { defaultRole } = this.#options
     return validatePlan(given, this.#roles, { defaultRole, oversight: this.#oversight, limits: this.#limits, ...more })
   }
 
   /** The whole question as one task, where that is allowed. */
-  #makeshift(why: Failure): Planned {
+  #fallbackPlan(why: Failure): Planned {
     if (this.#options.fallback !== true) return { ok: false, failure: why }
     const { question } = this.#question
     const subtasks = [
       { id: 'task-1', description: asText(question), ...this.#roles.forWhole(this.#options.defaultRole, question) },
     ]
-    const validated = this.#look({ subtasks, complexity: 0.1 })
+    const validated = this.#validated({ subtasks, complexity: 0.1 })
     return validated.problems.length === 0
       ? { ok: true, validated, fallback: why }
       : {

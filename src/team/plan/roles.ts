@@ -159,7 +159,7 @@ export class RoleBook {
     const all: Roles = model === undefined ? own : { ...without(common, own), ...own }
     for (const [name, given] of Object.entries(all)) this.#take(team, name, given, model, tools)
     if (Object.keys(all).length === 0 && this.#problems.length === 0)
-      this.#problems.push(`team "${team}" has no roles and no model, so nobody could work`)
+      this.#problems.push(`team "${team}" has no roles and no model, so no member could work; give roles or a model`)
     this.data = Object.fromEntries([...this.#byName.values()].map((each) => [each.resolved, dataOfRole(each)]))
   }
 
