@@ -113,7 +113,9 @@ describe('reeve restate status', () => {
       expect(out).toContain(`${workers[0]!.uri}/`)
       expect(out).not.toContain(workers[1]!.uri)
       expect(out).toMatch(/Open invocations: .*1 backing-off/)
-      expect(out).toMatch(/backing-off +reeve\.Calls\/\/stubborn +after \d+ attempts, next at .*no luck today \(inv_\w+\)/)
+      expect(out).toMatch(
+        /backing-off +reeve\.Calls\/\/stubborn +after \d+ attempts, next at .*no luck today \(inv_\w+\)/,
+      )
       const json = JSON.parse((await status('--json')).out) as { invocations: unknown[]; deployments: unknown[] }
       expect([json.deployments.length, json.invocations.length]).toEqual([1, 2])
       expect(
