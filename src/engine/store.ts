@@ -401,7 +401,7 @@ export interface StoreReader {
 // ------------------------------------------------------------------------------------------------------------------
 
 /** What became of the runs of processes that are dead. */
-export interface Buried {
+export interface ReleasedOwners {
   readonly owners: number
   /** Runs that were lost once too often. */
   readonly aside: readonly { readonly run: RunId; readonly error: ReeveError }[]
@@ -417,7 +417,7 @@ export interface StoreLease {
    */
   readonly fresh: boolean
   /** Due for another heartbeat. */
-  readonly tired: boolean
+  readonly heartbeatDue: boolean
   beat(): Now<void>
   /**
    * From here on there are runs to lose: the lease is not near its end, and is kept while users' code has the event
@@ -432,13 +432,13 @@ export interface StoreLease {
    * After standing still: takes the lease again, and only then looks which of these runs, under these epochs, are still
    * this process's own.
    */
-  lookAgain(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
+  reclaim(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
   /** Runs that were lost before are like any other again. */
-  steady(runs: readonly RunId[]): Now<void>
+  resetLosses(runs: readonly RunId[]): Now<void>
   /** Takes runs away from processes that are dead, and sets those aside that were lost too often. */
-  buryDead(): Now<Buried>
+  releaseDead(): Now<ReleasedOwners>
   /** Nothing is said any more: what this process holds is lost to it. */
-  fallSilent(): void
+  abandon(): void
 }
 
 // ---- live parts between processes

@@ -55,7 +55,7 @@ test('in a storm everything happens that may', async () => {
     'failing commit',
     'failing claim',
     'failing unread',
-    'failing lookAgain',
+    'failing reclaim',
     'lost hint',
     'doubled',
   ]

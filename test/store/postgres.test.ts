@@ -239,8 +239,7 @@ describe('a server', () => {
     await server.start()
     await until(
       async () =>
-        store.lease.fresh ||
-        (await Promise.resolve(store.lease.lookAgain([[one, 1]])).catch(() => new Set())).size === 1,
+        store.lease.fresh || (await Promise.resolve(store.lease.reclaim([[one, 1]])).catch(() => new Set())).size === 1,
     )
     await commit((draft) => draft.holds(one).log(root(one), 1, stepped('b')))
     expect((await store.reader.feed(one, 0)).map(({ position, seq }) => [position, seq])).toEqual([
@@ -770,11 +769,11 @@ describe('a lease', () => {
     wire.isDown = true
     wire.cut()
     await until(() => !a.store.lease.fresh)
-    expect((await b.store.lease.buryDead()).owners).toBe(0)
+    expect((await b.store.lease.releaseDead()).owners).toBe(0)
     wire.isDown = false
     await until(() => a.store.lease.fresh)
     const end = Date.now() + 800
-    while (Date.now() < end) expect((await b.store.lease.buryDead()).owners).toBe(0)
+    while (Date.now() < end) expect((await b.store.lease.releaseDead()).owners).toBe(0)
     expect((await a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('s')))).fenced).toEqual([])
   }, 60_000)
 
@@ -787,12 +786,12 @@ describe('a lease', () => {
     await until(async () => (await world.sql('select 1 from $s.process where session is not null')).length === 2)
     wire.isDown = true
     wire.cut()
-    await until(async () => (await b.store.lease.buryDead()).owners === 1)
+    await until(async () => (await b.store.lease.releaseDead()).owners === 1)
     const claimed = await b.take(one)
     expect([claimed.run.losses, claimed.epoch]).toEqual([1, 2])
     wire.isDown = false
     expect(a.store.lease.fresh).toBe(false)
-    expect([...(await a.store.lease.lookAgain([[one, 1]]))]).toEqual([])
+    expect([...(await a.store.lease.reclaim([[one, 1]]))]).toEqual([])
     expect((await a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('s')))).fenced).toEqual([one])
   })
 

@@ -11,7 +11,7 @@ import { ReeveError, rootActivation, type ActivationId, type Now, type RunId } f
 import type {
   Batch,
   BatchResult,
-  Buried,
+  ReleasedOwners,
   ClaimCandidate,
   Claimed,
   AgentVersion,
@@ -144,26 +144,26 @@ export class AdversarialStore implements Store {
       get fresh() {
         return isFresh()
       },
-      get tired() {
-        return lease.tired
+      get heartbeatDue() {
+        return lease.heartbeatDue
       },
       beat: () => this.#ask('lease', 'beat', () => lease.beat()),
       guard: () => this.#ask('lease', 'guard', () => lease.guard()),
       moved: () => lease.moved(),
       stretch: (losses) => lease.stretch(losses),
-      lookAgain: (runs) => {
+      reclaim: (runs) => {
         const held = [...runs]
-        return this.#ask('lease', 'lookAgain', async () => {
+        return this.#ask('lease', 'reclaim', async () => {
           for (const [run, epoch] of held)
             if (this.#draws.happens('robbed', this.#weather.stolen)) await this.#oneByOne(() => this.#steal(run, epoch))
-          const own = await lease.lookAgain(held)
+          const own = await lease.reclaim(held)
           this.#isStale = false
           return own
         })
       },
-      steady: (runs) => this.#ask('lease', 'steady', () => lease.steady([...runs])),
-      buryDead: (): Promise<Buried> => this.#ask('lease', 'buryDead', () => lease.buryDead()),
-      fallSilent: () => {},
+      resetLosses: (runs) => this.#ask('lease', 'resetLosses', () => lease.resetLosses([...runs])),
+      releaseDead: (): Promise<ReleasedOwners> => this.#ask('lease', 'releaseDead', () => lease.releaseDead()),
+      abandon: () => {},
     }
   }
 

@@ -15,7 +15,7 @@ async function lose(stage: StoreStage, losses: Readonly<Record<string, number>>)
   for (let round = 1; ; round++) {
     await stage.kill(a)
     a = await stage.open({ lossLimit: 9 })
-    await a.store.lease.buryDead()
+    await a.store.lease.releaseDead()
     const again = names.filter((id) => losses[id]! > round).map(run)
     if (again.length === 0) return a
     assert.equal((await a.claim(...again)).length, again.length)

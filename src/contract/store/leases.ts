@@ -10,10 +10,10 @@ import { keysOf, root, run, stepped, type StorePlay, type StoreProcess } from '.
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
 
 /** Looks for the dead until it has found one. */
-async function buries(a: StoreProcess): Promise<Awaited<ReturnType<typeof a.store.lease.buryDead>>> {
-  let found = { owners: 0, aside: [] } as Awaited<ReturnType<typeof a.store.lease.buryDead>>
+async function releasesDead(a: StoreProcess): Promise<Awaited<ReturnType<typeof a.store.lease.releaseDead>>> {
+  let found = { owners: 0, aside: [] } as Awaited<ReturnType<typeof a.store.lease.releaseDead>>
   await until('the dead are found', async () => {
-    found = await a.store.lease.buryDead()
+    found = await a.store.lease.releaseDead()
     return found.owners > 0
   })
   return found
@@ -24,14 +24,14 @@ const lossesOf = async ({ store }: StoreProcess, id = one): Promise<number | und
 export const leaseCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
-    name: 'after a heartbeat a lease is fresh and not tired; every process has an id of its own',
+    name: 'after a heartbeat a lease is fresh and no heartbeat is due; every process has an id of its own',
     async play(stage) {
       const a = await stage.open()
       const { lease } = a.store
       await lease.guard()
       lease.moved()
       lease.stretch(0)
-      assert.deepEqual([lease.fresh, lease.tired, lease.id.length > 0], [true, false, true])
+      assert.deepEqual([lease.fresh, lease.heartbeatDue, lease.id.length > 0], [true, false, true])
     },
   },
   {
@@ -43,7 +43,7 @@ export const leaseCases: readonly StorePlay[] = [
       await stage.stall(a)
       const { lease } = a.store
       assert.equal(lease.fresh, false)
-      const own = await lease.lookAgain([
+      const own = await lease.reclaim([
         [one, 1],
         [two, 7],
         [ten, 1],
@@ -61,8 +61,8 @@ export const leaseCases: readonly StorePlay[] = [
       await a.commit((draft) => draft.holds(two).park(two).holds(ten).end(ten, 1))
       assert.deepEqual([await b.ready(), await b.claim(one)], [[], []])
       await stage.kill(a)
-      assert.deepEqual(await buries(b), { owners: 1, aside: [] })
-      assert.deepEqual((await b.store.lease.buryDead()).owners, 0)
+      assert.deepEqual(await releasesDead(b), { owners: 1, aside: [] })
+      assert.deepEqual((await b.store.lease.releaseDead()).owners, 0)
       assert.deepEqual(await b.ready(), [one])
       const claimed = await b.take(one)
       assert.deepEqual([claimed.run.losses, claimed.epoch, await lossesOf(b, two)], [1, 2, 0])
@@ -71,11 +71,11 @@ export const leaseCases: readonly StorePlay[] = [
   {
     invariant: 'K2',
     shared: true,
-    name: 'a process that lives is not buried, nor is one that has nothing',
+    name: 'a living process loses no runs, nor does one that holds none',
     async play(stage) {
       const [a, b] = [await stage.open(), await stage.open()]
       await a.begin(one)
-      assert.deepEqual(await b.store.lease.buryDead(), { owners: 0, aside: [] })
+      assert.deepEqual(await b.store.lease.releaseDead(), { owners: 0, aside: [] })
       assert.equal((await b.store.reader.run(one))?.owner, a.id)
       assert.deepEqual((await a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('s')))).fenced, [])
     },
@@ -88,12 +88,12 @@ export const leaseCases: readonly StorePlay[] = [
       const [a, b] = [await stage.open(), await stage.open()]
       await a.commit((draft) => draft.begin(one).begin(two))
       await stage.stall(a)
-      await buries(b)
+      await releasesDead(b)
       await b.take(one)
       assert.equal(a.store.lease.fresh, false)
       assert.deepEqual(
         [
-          ...(await a.store.lease.lookAgain([
+          ...(await a.store.lease.reclaim([
             [one, 1],
             [two, 1],
           ])),
@@ -104,8 +104,8 @@ export const leaseCases: readonly StorePlay[] = [
       assert.equal(a.store.lease.fresh, true)
       assert.equal((await a.take(two)).epoch, 2)
       await b.store.lease.beat()
-      assert.equal((await b.store.lease.buryDead()).owners, 0)
-      assert.deepEqual([...(await a.store.lease.lookAgain([[two, 2]]))], [two])
+      assert.equal((await b.store.lease.releaseDead()).owners, 0)
+      assert.deepEqual([...(await a.store.lease.reclaim([[two, 2]]))], [two])
     },
   },
   {
@@ -119,13 +119,13 @@ export const leaseCases: readonly StorePlay[] = [
       for (let losses = 1; losses <= 3; losses++) {
         await stage.kill(a)
         const b = await stage.open({ lossLimit: 3 })
-        const found = await buries(b)
+        const found = await releasesDead(b)
         aside.push(...found.aside.map(({ run: id, error }) => `${losses} ${id} ${error.code}`))
         if (losses < 3) {
           assert.equal((await b.claim(one, two)).length, 2)
           assert.equal(await lossesOf(b), losses)
           if (losses === 2) {
-            await b.store.lease.steady([two])
+            await b.store.lease.resetLosses([two])
             assert.equal(await lossesOf(b, two), 0)
             await b.commit((draft) => draft.command(one, '!resume:1').command(one, '!cancel'))
           }
@@ -146,7 +146,7 @@ export const leaseCases: readonly StorePlay[] = [
       const a = await stage.open()
       await a.begin(one, { owner: 'prc_unknown' })
       assert.deepEqual(await a.ready(), [])
-      await buries(a)
+      await releasesDead(a)
       assert.deepEqual([await a.ready(), await lossesOf(a)], [[one], 0])
     },
   },
@@ -162,7 +162,7 @@ export const leaseCases: readonly StorePlay[] = [
       assert.deepEqual(await b.ready(), [one])
       const claimed = await b.take(one)
       assert.deepEqual([claimed.run.losses, claimed.run.epoch, claimed.epoch], [0, 1, 2])
-      assert.equal((await b.store.lease.buryDead()).owners, 0)
+      assert.equal((await b.store.lease.releaseDead()).owners, 0)
     },
   },
   {

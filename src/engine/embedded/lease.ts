@@ -20,7 +20,7 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
-import type { Buried, StoreLease } from '../store.ts'
+import type { ReleasedOwners, StoreLease } from '../store.ts'
 import { Heartbeat, hungMs } from './heartbeat.ts'
 
 function read(path: string): string | undefined {
@@ -147,7 +147,7 @@ export class SqliteLease implements StoreLease {
    * event loop.
    */
   guard(): void {
-    if (this.tired) this.beat()
+    if (this.heartbeatDue) this.beat()
     this.moved()
     // A test's clock is moved by the test; a store in memory has no other process.
     if (this.#clock !== systemClock || this.#options.file === ':memory:' || this.#isThreadFailed) return
@@ -163,22 +163,22 @@ export class SqliteLease implements StoreLease {
   /**
    * After standing still: takes the lease again, and only then looks which of these runs are still this process's own.
    */
-  lookAgain(runs: Iterable<[RunId, number]>): Set<RunId> {
+  reclaim(runs: Iterable<[RunId, number]>): Set<RunId> {
     this.beat()
     this.#heartbeat.set('stoodStill', 0)
     return this.#owned(runs)
   }
 
   /** Due for another heartbeat. */
-  get tired(): boolean {
+  get heartbeatDue(): boolean {
     const [until, leaseMs] = [this.#heartbeat.get('until'), this.#heartbeat.get('leaseMs')]
     return this.#clock.now() > until - (leaseMs * 2) / 3
   }
 
   /** Takes runs away from owners that are dead, and sets those aside that were lost too often. */
-  buryDead(): Buried {
+  releaseDead(): ReleasedOwners {
     const now = this.#clock.now()
-    const aside: Buried['aside'][number][] = []
+    const aside: ReleasedOwners['aside'][number][] = []
     let owners = 0
     for (const row of this.#sql.others.all(this.id) as unknown as ProcessRow[]) {
       if (!this.#isDead(row, now)) continue
@@ -221,7 +221,7 @@ export class SqliteLease implements StoreLease {
    * Of the runs that no process drives now, those that were lost too often. What an operator said to them was heard by
    * a process that died on it.
    */
-  #setAside(): Buried['aside'] {
+  #setAside(): ReleasedOwners['aside'] {
     const { lossLimit } = this.#options
     const lost = this.#sql.lostTooOften.all(lossLimit) as { id: RunId; losses: number }[]
     return lost.map(({ id: run, losses }) => {
@@ -254,8 +254,8 @@ export class SqliteLease implements StoreLease {
   }
 
   /** Runs that were lost before are like any other again. */
-  steady(runs: readonly RunId[]): void {
-    for (const run of runs) this.#sql.steady.run(run, this.id)
+  resetLosses(runs: readonly RunId[]): void {
+    for (const run of runs) this.#sql.resetLosses.run(run, this.id)
   }
 
   #owned(runs: Iterable<[RunId, number]>): Set<RunId> {
@@ -268,7 +268,7 @@ export class SqliteLease implements StoreLease {
   }
 
   /** The thread says nothing any more: what this process holds is lost to it. */
-  fallSilent(): void {
+  abandon(): void {
     this.#heartbeat.set('moved', 0)
   }
 
@@ -306,7 +306,7 @@ const statements = {
   lose: 'UPDATE run SET owner = NULL, losses = losses + 1 WHERE owner = ? AND ended IS NULL',
   lostTooOften:
     'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',
-  steady: 'UPDATE run SET losses = 0 WHERE id = ? AND owner = ?',
+  resetLosses: 'UPDATE run SET losses = 0 WHERE id = ? AND owner = ?',
   setAside: 'UPDATE run SET stuck = ?, parked = 1 WHERE id = ?',
   forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND (key GLOB '!resume*' OR key = ?)",
   stray:

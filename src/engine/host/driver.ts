@@ -434,7 +434,7 @@ export class Driver implements EngineState {
   #crash(point: CrashPoint): boolean {
     if (this.options.crash?.(point) !== true) return false
     this.dead = true
-    this.store.lease.fallSilent()
+    this.store.lease.abandon()
     return true
   }
 
@@ -482,7 +482,7 @@ export class Driver implements EngineState {
     )
     return caught(
       () =>
-        andThen(this.store.lease.lookAgain(held), (owned) => {
+        andThen(this.store.lease.reclaim(held), (owned) => {
           for (const [run, epoch] of held) if (!owned.has(run) && this.runs.get(run)?.epoch === epoch) this.#lose(run)
           return true
         }),
@@ -625,7 +625,7 @@ export class Driver implements EngineState {
 
   stop(): void {
     this.dead = true
-    this.store.lease.fallSilent()
+    this.store.lease.abandon()
     this.alarm.stop()
   }
 }

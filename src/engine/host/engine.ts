@@ -242,7 +242,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.mustHaveRules()
     const begun = this.#inStore(() =>
       andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
-        andThen(this.#lease.beat(), () => andThen(this.#buryDead(), () => this.#reader.left())),
+        andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
       ),
     )
     return andThen(begun, (left) => {
@@ -456,9 +456,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#lease.moved()
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
-      andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
-        andThen(this.#buryDead(), (buried) => {
-          if (this.#closed || (buried === 0 && now - this.#lastSweep < 1_000)) return
+      andThen(this.driver.runs.size > 0 && this.#lease.heartbeatDue ? this.#lease.beat() : undefined, () =>
+        andThen(this.#releaseDead(), (released) => {
+          if (this.#closed || (released === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.placement.tidy()
           this.#sweep()
@@ -468,7 +468,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   /** Takes the runs of dead processes away from them. Returns of how many; one look at a time. */
-  #buryDead(): Now<number> {
+  #releaseDead(): Now<number> {
     if (this.#burying) return 0
     this.#burying = true
     const done = <T>(result: T): T => {
@@ -477,7 +477,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     }
     return caught(
       () =>
-        andThen(this.#lease.buryDead(), ({ owners, aside }) => {
+        andThen(this.#lease.releaseDead(), ({ owners, aside }) => {
           for (const { run, error } of aside) this.driver.onStoreFailure(error, [run])
           return done(owners)
         }),

@@ -465,6 +465,6 @@ export class RunCache {
     const steady = this.#crashLoops.takeSteady()
     if (steady.length === 0) return
     this.#engine.store.lease.stretch(this.#crashLoops.worst)
-    return this.#engine.store.lease.steady(steady)
+    return this.#engine.store.lease.resetLosses(steady)
   }
 }

@@ -15,7 +15,7 @@
  */
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
-import type { Buried, StoreLease } from '../store.ts'
+import type { ReleasedOwners, StoreLease } from '../store.ts'
 import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
 import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, type BeatRow } from './heartbeat.ts'
 
@@ -85,7 +85,7 @@ export class PostgresLease implements StoreLease {
     return this.#ownClock ? this.#clock.now() < this.#until : this.#memory.isFresh
   }
 
-  get tired(): boolean {
+  get heartbeatDue(): boolean {
     const leaseMs = this.#memory.get('leaseMs')
     return this.#ownClock ? this.#clock.now() > this.#until - (leaseMs * 2) / 3 : this.#memory.left < leaseMs / 3
   }
@@ -151,21 +151,21 @@ export class PostgresLease implements StoreLease {
   /** There may be runs to lose soon: the lease is not near its end. */
   freshen(): Now<void> {
     this.moved()
-    return this.tired ? this.beat() : undefined
+    return this.heartbeatDue ? this.beat() : undefined
   }
 
   /** From here on others can know that this process wants to hear from them. */
   async appear(): Promise<void> {
     if (!this.#ownClock && this.#presence === undefined) {
       this.#presence = setInterval(() => {
-        if (this.#memory.get('silent') === 0 && this.tired) this.beat().catch(() => undefined)
+        if (this.#memory.get('silent') === 0 && this.heartbeatDue) this.beat().catch(() => undefined)
       }, this.#options.leaseMs / 3)
       this.#presence.unref()
     }
     if (!this.#isThere) await this.beat()
   }
 
-  async lookAgain(runs: Iterable<[RunId, number]>): Promise<ReadonlySet<RunId>> {
+  async reclaim(runs: Iterable<[RunId, number]>): Promise<ReadonlySet<RunId>> {
     const held = [...runs]
     await this.beat()
     this.#memory.set('stoodStill', 0)
@@ -177,12 +177,12 @@ export class PostgresLease implements StoreLease {
     return new Set(rows.map(({ id }) => id))
   }
 
-  async steady(runs: readonly RunId[]): Promise<void> {
-    if (runs.length > 0) await this.#line.ask(this.#sql.steady, [runs, this.id])
+  async resetLosses(runs: readonly RunId[]): Promise<void> {
+    if (runs.length > 0) await this.#line.ask(this.#sql.resetLosses, [runs, this.id])
   }
 
-  async buryDead(): Promise<Buried> {
-    const aside: Buried['aside'][number][] = []
+  async releaseDead(): Promise<ReleasedOwners> {
+    const aside: ReleasedOwners['aside'][number][] = []
     let owners = 0
     const others = await this.#line.ask<{ id: string; until: number; over: boolean; gone: boolean }>(this.#sql.others, [
       this.id,
@@ -224,7 +224,7 @@ export class PostgresLease implements StoreLease {
     return false
   }
 
-  fallSilent(): void {
+  abandon(): void {
     this.#memory.set('silent', 1)
     clearInterval(this.#presence)
   }
@@ -298,7 +298,7 @@ function statements(s: string) {
       'held',
       `SELECT r.id FROM ${s}.run r JOIN unnest($1::text[], $2::int[]) x(id, epoch) ON r.id = x.id AND r.epoch = x.epoch WHERE r.owner = $3`,
     ),
-    steady: named('steady', `UPDATE ${s}.run SET losses = 0 WHERE id = ANY($1::text[]) AND owner = $2`),
+    resetLosses: named('resetLosses', `UPDATE ${s}.run SET losses = 0 WHERE id = ANY($1::text[]) AND owner = $2`),
     release: named(
       'release',
       `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id IN (SELECT id FROM ${s}.run WHERE owner = $1 AND ended IS NULL AND parked = 0 LIMIT $2) AND owner = $1 RETURNING id`,
