@@ -1,7 +1,7 @@
 /** Definitions: tools, agents, versions and the check of all of them together. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, agentProblems, checkAgents, outputOf, tool, toolsOf } from '../../src/agent/index.ts'
+import { agent, agentProblems, problemText, checkAgents, outputOf, tool, toolsOf } from '../../src/agent/index.ts'
 import { jsonIn } from '../../src/core/index.ts'
 import { compileSchema } from '../../src/edge/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -71,7 +71,7 @@ describe('agents', () => {
       limits: { usd: 1 },
     })
     const boss = supervisor({ name: 'boss', model, workers: () => [bad, priceless, agent({ name: 'p', model })] })
-    expect(agentProblems([boss])).toEqual([
+    expect(agentProblems([boss]).map(problemText)).toEqual([
       expect.stringMatching(/worker's name is the text "bad name"/),
       expect.stringMatching(/"p" has no description/),
       expect.stringMatching(/two workers are called "p"/),
