@@ -64,11 +64,11 @@ export const startingCases: readonly Play[] = [
       assert.deepEqual(await stage.engine.start(request), { created: true })
       assert.deepEqual(await stage.engine.start({ ...request, version: '2' }), { created: false })
       const others: readonly (readonly [Partial<StartRun>, named: string])[] = [
-        [{ caller: { ...caller, user: 'bob' } }, 'user differ'],
-        [{ caller: { ...caller, session: 'bob-1' as SessionId } }, 'session differ'],
-        [{ caller: { ...caller, metadata: { tenant: 'south' } } }, 'metadata differ'],
-        [{ caller: {} }, 'user, session, metadata differ'],
-        [{ input: { ...request.input, limits: { turns: 3 } } }, 'input.limits.turns differ'],
+        [{ caller: { ...caller, user: 'bob' } }, 'another user'],
+        [{ caller: { ...caller, session: 'bob-1' as SessionId } }, 'another session'],
+        [{ caller: { ...caller, metadata: { tenant: 'south' } } }, 'another metadata'],
+        [{ caller: {} }, 'another user, session, metadata'],
+        [{ input: { ...request.input, limits: { turns: 3 } } }, 'another input.limits.turns'],
       ]
       for (const [other, named] of others)
         await assert.rejects(stage.engine.start({ ...request, ...other }), (error) => {
