@@ -128,7 +128,7 @@ describe('the end of a worker', () => {
     expect(await notes()).toBe('begun\nposted\n')
     await runtime.close()
   })
-  test('a second Ctrl-C ends it at once', async () => {
+  test('a second Ctrl-C stops the worker at once', async () => {
     const { child, end, runtime } = await posting({ LETTER_MS: '60000' })
     child.kill('SIGINT')
     await new Promise((resolve) => setTimeout(resolve, 300))

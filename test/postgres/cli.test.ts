@@ -64,7 +64,7 @@ export const agents = [agent({ name: 'echo', description: 'Says it again.', run:
   const { promise: up, resolve } = Promise.withResolvers<ChildProcess>()
   const ended = begin(folder, ['work'], (out, child) => {
     children.add(child)
-    if (out.includes('Ctrl-C ends it')) resolve(child)
+    if (out.includes('Ctrl-C stops the worker')) resolve(child)
   })
   const child = await Promise.race([up, ended.then(({ err }) => Promise.reject(new Error(err)))])
   const { agents: theirs } = (await import(join(folder, 'reeve.config.ts'))) as { agents: never[] }
@@ -81,7 +81,7 @@ test('what is for files only says so, and what cannot be reached says where, wit
   for (const command of [['backup', 'copy.db'], ['compact']])
     expect(await said(...command)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('this command is for stores in a file') as string,
+      err: expect.stringContaining('this command needs a store in a file') as string,
     })
   const away = await reeve(folder, '--store', 'postgres://me:s3cret@127.0.0.1:9/test', 'runs')
   expect(away).toMatchObject({ code: 1, err: expect.stringContaining('me@127.0.0.1:9/test') as string })

@@ -69,7 +69,7 @@ test.each<[string, RuntimeOptions, RegExp]>([
 test.each<[string, unknown, RegExp]>([
   ['no options', nowhere, /was given a text/],
   ['an unknown name', { url: nowhere, shcema: 'x' }, /no option "shcema": did you mean "schema"/],
-  ['no address', { schema: 'x' }, /url is undefined/],
+  ['no address', { schema: 'x' }, /url is missing/],
   ['a file', { url: './reeve.db' }, /not the address of a PostgreSQL database/],
   ['two schemas', { url: `${nowhere}?schema=a`, schema: 'b' }, /schema is "b", and "a" in the address/],
   ['an empty pool', { url: nowhere, poolSize: 0 }, /poolSize is 0/],
