@@ -182,9 +182,15 @@ export const asText = (value: Json): string => (typeof value === 'string' ? valu
 /** How many bytes a value has as JSON, in UTF-8. */
 export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length
 
-/** What of these members there is: an object without those that are undefined. */
-export const present = <T extends object>(members: T): Present<T> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>
+/** The members that are not undefined, as a new object. A member called `__proto__` is left out. */
+export function present<T extends object>(members: T): Present<T> {
+  const kept: { [name: string]: unknown } = {}
+  // a loop, because edges and requests are made of this for every delegation
+  for (const [name, value] of Object.entries(members))
+    if (value !== undefined && name !== '__proto__') kept[name] = value
+  return kept as Present<T>
+}
+
 /** The same members, writable: for what is made step by step. */
 export type Draft<T> = { -readonly [K in keyof T]: T[K] }
 

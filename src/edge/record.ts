@@ -64,27 +64,45 @@ function beginning(text: string): readonly Name[] {
   return [...first, ...worker.filter((name) => name !== 'admitted' && !first.includes(name)), 'admitted']
 }
 
+/**
+ * Where each recorded member stands in an edge. One function each, because an edge is recorded for every delegation.
+ */
+const members: { readonly [K in Name]: (edge: Edge) => RecordedEdge[K] | undefined } = {
+  brief: ({ work }) => work.brief,
+  context: ({ work }) => work.context,
+  entries: ({ work }) => work.entries,
+  history: ({ work }) => work.history,
+  messages: ({ work }) => work.messages,
+  added: ({ work }) => work.added,
+  turns: ({ work }) => work.turns,
+  depth: ({ bounds }) => bounds.depth,
+  maxDepth: ({ bounds }) => bounds.maxDepth,
+  limits: ({ bounds }) => bounds.limits,
+  permissions: ({ bounds }) => bounds.permissions,
+  oversight: ({ oversight }) => oversight?.policy,
+  failures: ({ oversight }) => oversight?.failures,
+  admitted: ({ oversight }) => oversight?.admitted,
+  delegation: ({ leader }) => leader.delegation,
+  report: ({ leader }) => leader.report,
+  permit: ({ leader }) => leader.slotOf,
+  asks: ({ leader: { questionsTo } }) => (questionsTo === undefined ? undefined : { leader: questionsTo }),
+  threads: ({ leader }) => leader.threads,
+  team: ({ team }) => team.roster,
+  assignment: ({ team }) => team.assignment,
+  versions: ({ run }) => run.versions,
+  metadata: ({ run }) => run.metadata,
+  hooks: ({ run }) => run.hooks,
+  root: ({ run }) => run.extras,
+  flow: ({ flow }) => flow,
+}
+
 /** The edge as the input of an activation. */
-export function encodeEdge({ order, work, bounds, oversight, leader, team, run, flow }: Edge): JsonObject {
-  const { slotOf, questionsTo, ...told } = leader
-  const { extras, ...fixed } = run
-  const members: { readonly [K in Name]?: RecordedEdge[K] | undefined } = {
-    ...work,
-    ...bounds,
-    ...told,
-    ...fixed,
-    oversight: oversight?.policy,
-    failures: oversight?.failures,
-    admitted: oversight?.admitted,
-    permit: slotOf,
-    asks: questionsTo === undefined ? undefined : { leader: questionsTo },
-    team: team.roster,
-    assignment: team.assignment,
-    flow,
-    root: extras,
-  }
+export function encodeEdge(edge: Edge): JsonObject {
   const recorded: { [name: string]: unknown } = {}
-  for (const name of orders[order]) if (members[name] !== undefined) recorded[name] = members[name]
+  for (const name of orders[edge.order]) {
+    const value = members[name](edge)
+    if (value !== undefined) recorded[name] = value
+  }
   return recorded as JsonObject
 }
 

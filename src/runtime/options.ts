@@ -57,8 +57,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   /** Where people are told that something waits for them: oversight names them. Default: nowhere. */
   readonly channels?: readonly Channel[]
   /**
-   * Whether an approver may make this decision on an approval: asked in this process by `decide`, after the approval's own
-   * rules. Default: its rules alone.
+   * Whether an approver may make this decision on an approval: asked in this process by `decide`, after the approval's
+   * own rules. Default: its rules alone.
    */
   readonly mayDecide?: MayDecide
   /**

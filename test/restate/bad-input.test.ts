@@ -117,7 +117,7 @@ describe('options', () => {
     [{ store: { postgres: 'postgres://ann:secret@db/x', schema: 's' } }, /write store: 'postgres:/],
     [{ store: { sqlite: 'x.db' } }, /store: 'runs.db' for \{ sqlite \}/],
     [{}, /store is missing/],
-    [{ store: ':memory:' }, /in memory is lost with its process/],
+    [{ store: ':memory:' }, /store is in memory and lost with its process/],
     [{ store: 'mysql://ann:secret@db/x' }, /store is an address \(mysql:/],
     [{ store: 'x.db', build: 'v1' }, /build is not an option any more; leave it out/],
     [{ store: 'x.db', effectsWithinMs: 1 }, /effectsWithinMs is not an option any more/],

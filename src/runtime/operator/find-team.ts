@@ -16,8 +16,8 @@ import { teamNamed } from './find.ts'
  * The team of a run that is meant: the named one (by its activation, or by its agent), else the root, else the only one
  * that goes on, else the only one there was. Waits while the run goes on and has no team yet. Undefined: the run has
  * ended without one. Throws `run.unknown`, and `input.invalid` with the teams there are where it must be named, is
- * none, or the run waits for an answer before it has one. `mustBeThere`: there will be none before whoever asks goes on,
- * so nothing is waited for.
+ * none, or the run waits for an answer before it has one. `mustBeThere`: there will be none before whoever asks goes
+ * on, so nothing is waited for.
  */
 export async function teamOf(
   engine: Engine,
