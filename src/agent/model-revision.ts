@@ -8,7 +8,7 @@
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
 import { resolveModel, type Prices } from '../model/index.ts'
-import { FilteredToolbox, type Opening } from './tool/binding.ts'
+import { filteredToolbox, type Opening } from './tool/binding.ts'
 import type { ConversationState } from './loop/conversation-state.ts'
 import type { Middleware } from './facts.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
@@ -43,7 +43,7 @@ function withoutTools(setup: ModelSetup, missing: ReadonlySet<string>): Pick<Mod
     tools: setup.tools.filter(({ name }) => !missing.has(name)),
     open: (state: ConversationState, instructions: string | undefined): Opening => {
       const opening = setup.open(state, instructions)
-      return { ...opening, toolbox: new FilteredToolbox(opening.toolbox, missing) }
+      return { ...opening, toolbox: filteredToolbox(opening.toolbox, missing) }
     },
   }
 }

@@ -13,7 +13,7 @@ import { saysUnknownTool, type ResultAssessed } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { assessmentProblem, reportTool, type Assess, type Assessment } from './assessment.ts'
 import { callHook } from '../extensions/hook-call.ts'
-import { MergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
+import { mergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
 import { invalidInput } from './tool-gate.ts'
 
 /** An assessment, or the problem with it. Neither: there is none. */
@@ -115,7 +115,7 @@ const report: Binding = {
 
 /** Adds the report tool to the opening of a model agent that reports. */
 export const withReport = (opening: Opening, reports: boolean): Opening =>
-  reports ? { ...opening, toolbox: new MergedToolbox(opening.toolbox, [report]) } : opening
+  reports ? { ...opening, toolbox: mergedToolbox(opening.toolbox, [report]) } : opening
 
 /** The last unknown tool that this agent called; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {

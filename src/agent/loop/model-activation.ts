@@ -30,7 +30,7 @@ import { Scoring } from '../extensions/scoring.ts'
 import { completionOfStart, iterationHookOfStart } from '../extensions/start-hooks.ts'
 import { withQuestions } from '../tool/ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
-import { FilteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
+import { filteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
 import { ConversationState } from './conversation-state.ts'
 import { momentsOf, type Extension } from '../extensions/extension.ts'
 import { turnLoop, type ModelSetup } from './turn-loop.ts'
@@ -185,7 +185,7 @@ function openingOf(
 ): Opening {
   const { edge } = state
   const all = setup.open(state, instructions)
-  const whole = missing.length === 0 ? all : { ...all, toolbox: new FilteredToolbox(all.toolbox, new Set(missing)) }
+  const whole = missing.length === 0 ? all : { ...all, toolbox: filteredToolbox(all.toolbox, new Set(missing)) }
   const own = withReport(whole, setup.reports === true)
   return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
 }

@@ -12,7 +12,7 @@ import { failure, FailureError, isObject, parentOf, type Json, type JsonObject }
 import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { MergedToolbox, refuse, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
+import { mergedToolbox, refuse, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import { invalidInput } from '../approval/tool-gate.ts'
 import { teammate } from './teammate.ts'
@@ -48,7 +48,7 @@ export function withTeam(opening: Opening, state: ConversationState): Opening {
     ...(verbs.includes('recruit') ? [recruitTool] : []),
     ...(verbs.includes('publish') && produces.length > 0 ? [publishTool(produces)] : []),
   ]
-  return { ...opening, toolbox: new MergedToolbox(opening.toolbox, bindings) }
+  return { ...opening, toolbox: mergedToolbox(opening.toolbox, bindings) }
 }
 
 /** What a model agent knows about its inbox. */

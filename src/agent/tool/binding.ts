@@ -80,55 +80,36 @@ export function fixedToolbox(bindings: readonly Binding[]): Toolbox {
 }
 
 /** A toolbox without some tools of another: they are neither offered nor found. */
-export class FilteredToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  readonly #missing: ReadonlySet<string>
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
-
-  constructor(inner: Toolbox, missing: ReadonlySet<string>) {
-    this.#inner = inner
-    this.#missing = missing
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      this.#specs = inner.filter(({ name }) => !this.#missing.has(name))
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return this.#missing.has(name) ? undefined : this.#inner.find(name)
-  }
-}
+export const filteredToolbox = (inner: Toolbox, missing: ReadonlySet<string>): Toolbox =>
+  derivedToolbox(
+    inner,
+    (specs) => specs.filter(({ name }) => !missing.has(name)),
+    (name) => (missing.has(name) ? undefined : inner.find(name)),
+  )
 
 /** A toolbox with further tools. A tool of the inner toolbox takes precedence over one of the same name. */
-export class MergedToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  readonly #more: readonly Binding[]
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
+export const mergedToolbox = (inner: Toolbox, more: readonly Binding[]): Toolbox =>
+  derivedToolbox(
+    inner,
+    (specs) => [...specs, ...more.map(({ spec }) => spec).filter(({ name }) => inner.find(name) === undefined)],
+    (name) => inner.find(name) ?? more.find(({ spec }) => spec.name === name),
+  )
 
-  constructor(inner: Toolbox, more: readonly Binding[]) {
-    this.#inner = inner
-    this.#more = more
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      const more = this.#more.filter(({ spec: { name } }) => this.#inner.find(name) === undefined)
-      this.#specs = [...inner, ...more.map(({ spec }) => spec)]
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return this.#inner.find(name) ?? this.#more.find(({ spec }) => spec.name === name)
+/** A toolbox made of another. Its list is the same object as long as the inner list is, so that it is sent once. */
+function derivedToolbox(
+  inner: Toolbox,
+  derive: (specs: readonly ToolSpec[]) => readonly ToolSpec[],
+  find: Toolbox['find'],
+): Toolbox {
+  let known: readonly ToolSpec[] | undefined
+  let derived: readonly ToolSpec[] = []
+  return {
+    get specs() {
+      const { specs } = inner
+      if (specs !== known) derived = derive((known = specs))
+      return derived
+    },
+    find,
   }
 }
 

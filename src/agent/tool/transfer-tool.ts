@@ -8,7 +8,7 @@ import { completed, failure, isObject, transferred, transferTool } from '../../c
 import type { Candidate } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { MergedToolbox, refuse, withoutAction, type Binding, type CallResult, type Opening } from './binding.ts'
+import { mergedToolbox, refuse, withoutAction, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 
 /** Adds the tool and the list of agents to the opening. Without candidates the opening stays as it is. */
@@ -19,7 +19,7 @@ export function withTransfer(opening: Opening, candidates: readonly Candidate[] 
   return {
     ...opening,
     system: system === undefined || system === '' ? others : `${system}\n\n${others}`,
-    toolbox: new MergedToolbox(toolbox, [new TransferBinding(candidates)]),
+    toolbox: mergedToolbox(toolbox, [new TransferBinding(candidates)]),
   }
 }
 

@@ -5,8 +5,7 @@
  * decisions.ts).
  * K1: the journal is the state. Any process may command a run.
  */
-import { described, present, ReeveError, underName, unknownNames, type RunId } from '../../core/index.ts'
-import { unknownRun, type PostResult } from '../../engine/index.ts'
+import { flag, optionProblems, present, refuseProblems, underName, type Checks, type RunId } from '../../core/index.ts'
 import type { ControlState, TakeoverContext } from '../../oversight/index.ts'
 import {
   settleDivergence,
@@ -22,6 +21,7 @@ import {
   controlOf,
   finish,
   handBack,
+  mustBePosted,
   pause,
   resume,
   takeOver,
@@ -134,23 +134,10 @@ async function cancel(
   if (result !== 'closed' || (await engine.outcome(run)).outcome.status !== 'cancelled') mustBePosted(run, result)
 }
 
+const cancelChecks: Checks<CancelOptions> = { undo: flag }
+
 /** Whether what was done stays. Throws `input.invalid` for unknown or invalid options. */
 function keeping(options: CancelOptions): { readonly keeps?: true } {
-  const { undo } = options
-  const problems = [
-    ...unknownNames(options, { undo: true }, 'run.control.cancel()'),
-    ...(undo === undefined || typeof undo === 'boolean'
-      ? []
-      : [`run.control.cancel(): undo is ${described(undo)}, expected true or false`]),
-  ]
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
-  return undo === false ? { keeps: true } : {}
-}
-
-function mustBePosted(run: RunId, result: PostResult): void {
-  if (result === 'unknown') throw unknownRun(run)
-  if (result === 'closed')
-    throw new ReeveError('run.ended', `the run "${run}" has ended`, {
-      hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
-    })
+  refuseProblems('input.invalid', optionProblems(cancelChecks, options, 'run.control.cancel()'))
+  return options.undo === false ? { keeps: true } : {}
 }

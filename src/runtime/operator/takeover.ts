@@ -30,7 +30,7 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { checkOutput, teamMessage, type Agent } from '../../agent/index.ts'
-import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
+import { unknownRun, type Engine, type PostResult, type Question } from '../../engine/index.ts'
 import {
   delegationsIn,
   foldDelegations,
@@ -192,7 +192,7 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
     ...present({ reason, by, withinMs: within }),
   })
   const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
-  if (noted === undefined) throw ended(access.run)
+  if (noted === undefined) throw runEnded(access.run)
   return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
 }
 
@@ -217,7 +217,7 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
   if (plan !== undefined) await edit(access, plan, { team, by, reason, id, signal })
   await posted(access, { type: 'resume', run: access.run, handBack: true, id, ...present({ reason, by }) })
   const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
-  if (noted === undefined) throw ended(access.run)
+  if (noted === undefined) throw runEnded(access.run)
   if (noted.type === 'control.ignored') throw notTaken(access.run)
 }
 
@@ -304,7 +304,7 @@ async function mayResume({ engine, run }: ControlAccess, id: string | undefined)
 async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Recorded[]> {
   const events = await readAll(engine, run)
   const { status, outcome } = runView(events)
-  if (outcome !== undefined) throw ended(run)
+  if (outcome !== undefined) throw runEnded(run)
   if (status !== 'human_control') throw notTaken(run)
   return events
 }
@@ -325,7 +325,7 @@ const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
 const awaited = ({ kind, id }: Question): string =>
   `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : 'the settlement of a doubt'} (${id})`
 
-const ended = (run: RunId): ReeveError =>
+const runEnded = (run: RunId): ReeveError =>
   new ReeveError('run.ended', `the run "${run}" has ended`, {
     hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
   })
@@ -352,7 +352,7 @@ async function edit(
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
   // no team can begin while the run is taken over
   const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
-  if (team === undefined || team.endedAt !== undefined) throw ended(access.run)
+  if (team === undefined || team.endedAt !== undefined) throw runEnded(access.run)
   const request = `edit:${id}`
   const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
   await access.engine.post({ type: 'message', activation: team.id, id: request, body })
@@ -365,7 +365,7 @@ async function edit(
     throw new ReeveError('plan.invalid', `the plan was not edited: ${decided.problems.join('; ')}`, {
       hint: 'Nothing was changed, and the run was not handed back.',
     })
-  if (decided?.type !== 'plan.edited') throw ended(access.run)
+  if (decided?.type !== 'plan.edited') throw runEnded(access.run)
 }
 
 const isOf = (
@@ -396,9 +396,13 @@ async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]>
 }
 
 async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['post']>[0]): Promise<void> {
-  const result = await engine.post(post)
+  mustBePosted(run, await engine.post(post))
+}
+
+/** Throws `run.unknown` or `run.ended` where a command has not reached its run. */
+export function mustBePosted(run: RunId, result: PostResult): void {
   if (result === 'unknown') throw unknownRun(run)
-  if (result === 'closed') throw ended(run)
+  if (result === 'closed') throw runEnded(run)
 }
 
 /** All that is wrong with a command at once. */
