@@ -91,10 +91,17 @@ export const rooms: Readonly<Record<string, Room>> = {
     imports: teamImports,
   },
   server: {
-    owns: 'HTTP and SSE over a runtime; `wire.ts` is all the studio may know',
-    imports: ['core', 'journal', 'runtime'],
+    owns: 'HTTP and SSE over a runtime: routes as data, who may do what, runs folded once for all who look; `wire.ts` is what clients know',
+    imports: ['core', 'journal', 'edge', 'runtime'],
+    packages: ['hono', '@hono/node-server', 'jose'],
     node: ['.'],
+    clock: ['.'],
     doors: ['index.ts', 'wire.ts'],
+  },
+  client: {
+    owns: 'the typed client of the server, for browsers and Node; of the server it knows the types of `wire.ts`',
+    imports: ['core', 'server'],
+    clock: ['.'],
   },
   cli: {
     owns: 'one file per command: parsing, what is shown, exit codes',

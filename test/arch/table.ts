@@ -47,7 +47,7 @@ function table(): string {
     ...more,
     '',
     'Type imports count. Rooms and adapters are entered through their doors (`index.ts` unless named otherwise); no import cycle anywhere.',
-    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, a studio (place kept) may import the types of \`src/server/wire.ts\` and nothing else.`,
+    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, the studio may import \`src/client/\`, the types of \`src/server/wire.ts\`, and \`src/core/visible.ts\`.`,
   ].join('\n')
 }
 
