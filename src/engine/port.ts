@@ -228,8 +228,11 @@ export interface Engine {
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /** Of a run: also of its child runs. */
   questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
-  /** The feed of a run after `from` (a position; 0 = all), complete up to now. */
-  read(run: RunId, from?: number): Promise<readonly Recorded[]>
+  /**
+   * The feed of a run after `from` (a position; 0 = all), complete up to now; with `limit` so many entries at most: the
+   * position of the last one is where the next page begins.
+   */
+  read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]>
   /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
   /**
@@ -278,19 +281,19 @@ export const birthOf = ({ agent, version, input, caller }: StartRun): Activation
   ...(caller === undefined ? undefined : { caller }),
 })
 
-/** A run's id, its user and its session are stored as they are: one that holds what may not be recorded is refused. */
+/** A run's id, its user, session and tenant are stored as they are: one that holds what may not be recorded is refused. */
 export function mustHoldNoSecret(
   rules: Redaction | undefined,
   { run, caller }: Pick<StartRun, 'run' | 'caller'>,
 ): void {
-  const names = Object.entries({ runId: run, user: caller?.user, session: caller?.session })
+  const names = Object.entries({ runId: run, user: caller?.user, session: caller?.session, tenant: caller?.tenant })
   const bad = names.flatMap(([name, value]) => (value !== undefined && holdsSecret(rules, value) ? [name] : []))
   if (bad.length === 0) return
   throw new ReeveError(
     'input.invalid',
     `${bad.join(', ')} of the start: holds a value that \`redact\` removes from everything that is recorded`,
     {
-      hint: 'Ids of runs, users and sessions are recorded as they are: use a pseudonym. Nothing was started.',
+      hint: 'Ids of runs, users, sessions and tenants are recorded as they are: use a pseudonym. Nothing was started.',
     },
   )
 }
@@ -305,7 +308,7 @@ export function mustBeSameStart(first: JournalEvent | undefined, run: RunId, aga
     first?.type === 'activation.started' && again.type === 'activation.started'
       ? [
           ...(first.agent === again.agent ? [] : ['agent']),
-          ...(['user', 'session', 'metadata'] as const).filter(
+          ...(['user', 'session', 'tenant', 'metadata'] as const).filter(
             (name) => !isSame(first.caller?.[name], again.caller?.[name]),
           ),
           ...differing(first.input, again.input, 2, 'input'),

@@ -354,8 +354,8 @@ export interface StoreReader {
    * asks for a run for the first time has looked at `run` before.
    */
   ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Now<ReadonlyMap<RunId, RunEnd>>
-  /** Everything of a run after a position, in the order of the feed. */
-  feed(run: RunId, from: number): Now<readonly Recorded[]>
+  /** A run after a position, in the order of the feed: everything, or so many entries at most. */
+  feed(run: RunId, from: number, limit?: number): Now<readonly Recorded[]>
   /** True if the run has anything after this position, has ended, or is not there. */
   hasNews(run: RunId, from: number): Now<boolean>
   questions(filter?: { readonly run?: RunId; readonly id?: string }): Now<readonly Question[]>

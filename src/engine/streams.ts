@@ -7,13 +7,16 @@ import type { Caller } from '../journal/index.ts'
 /** The stream of the values of a run that belongs to no session. No session id has a `/`, so the two never meet. */
 export const runStream = (run: RunId): string => `ses_/${run}`
 
-/** The session's stream, or one of the run's own if it belongs to no session. */
-export const streamOf = (caller: Caller, run: RunId): string =>
-  caller.session === undefined ? runStream(run) : `ses_${caller.session}`
+/**
+ * The session's stream, or one of the run's own if it belongs to no session. Sessions of the same name are different
+ * ones in each tenant. Neither id has a `/`.
+ */
+export const streamOf = ({ session, tenant }: Caller, run: RunId): string =>
+  session === undefined ? runStream(run) : tenant === undefined ? `ses_${session}` : `ses_${tenant}/${session}`
 
 const lasting = /^(?:reg|mem|trust)_[A-Za-z0-9._:@-]{1,128}$/
 
-const session = /^ses_\/?[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+const session = /^ses_(?:\/|[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}\/)?[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 /** As for code, and those of sessions and runs: their operator may read and change them. */
 export const streamFromOutside = (name: string): string => (session.test(name) ? name : lastingStream(name))

@@ -18,6 +18,7 @@ import {
   choice,
   copy,
   described,
+  expects,
   hasNames,
   isObject,
   jsonCheck,
@@ -82,6 +83,12 @@ export interface StartOptions extends StartHooks {
   readonly busySession?: BusySession
   /** The user; read-only for all agents of the tree. */
   readonly user?: string
+  /**
+   * The customer, department or environment that the run and its child runs belong to: 1 to 128 letters, digits, `.`,
+   * `_`, `:`, `@` or `-`. A session, and what is remembered of it, is the tenant's own: the same name in another tenant
+   * is another session. Default: none.
+   */
+  readonly tenant?: string
   readonly metadata?: JsonObject
   /** Session values that are set before the agent begins. */
   readonly values?: { readonly [key: string]: Json }
@@ -249,15 +256,22 @@ const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 
 /** Whether a value is a message of a conversation; an array of them is not a brief. */
 const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
-function callerOf({ user, metadata, session }: StartOptions): Caller {
+function callerOf({ user, metadata, session, tenant }: StartOptions): Caller {
   return {
     ...(user === undefined ? {} : { user }),
     ...(metadata === undefined ? {} : { metadata: copy(metadata) }),
     ...(session === undefined ? {} : { session: session as SessionId }),
+    ...present({ tenant }),
   }
 }
 
 const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+
+/** A tenant is part of the names of streams: the same letters as a session. */
+const tenantCheck = expects(
+  (given) => typeof given === 'string' && sessionId.test(given),
+  'a tenant: 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit',
+)
 
 const plainJson: Check = (given, where) =>
   isObject(given) ? jsonCheck(given, where) : [`${where} is ${described(given)}, expected a plain object`]
@@ -268,6 +282,7 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   session: unchecked, // by mustBeSession()
   busySession: choice('queue', 'reject'),
   user: string,
+  tenant: tenantCheck,
   metadata: plainJson,
   values: plainJson,
   limits: limitsCheck,

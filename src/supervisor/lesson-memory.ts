@@ -119,7 +119,10 @@ export async function saveLesson(ctx: Context, { name, memory }: LessonScope, le
 /** A stream that outlives the run and the session. */
 const lastingValues = (ctx: Context, name: string): SessionValues => ctx.stream(`mem_reflect.${name}`)
 /** Each user has lessons of their own. */
-const keyOf = (ctx: Context): string => `lessons/${ctx.place.caller.user ?? ''}`
+const keyOf = (ctx: Context): string => {
+  const { tenant, user = '' } = ctx.place.caller
+  return tenant === undefined ? `lessons/${user}` : `lessons@${tenant}/${user}`
+}
 
 /** Runs work whose failure is only recorded in the journal. */
 async function orHookFailed<T>(ctx: Context, hook: string, work: () => Promise<T>): Promise<T | undefined> {

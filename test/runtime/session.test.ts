@@ -51,6 +51,27 @@ test('a run is shown what earlier runs were asked and answered', async () => {
   expect(await runtime.run(talker, 'three', { session: 'ses_2' })).toMatchObject({ output: { before: [] } })
 })
 
+test('a session belongs to its tenant: the same name in another one, or in none, is another session', async () => {
+  const runtime = await runtimeWith([talker])
+  const saidBefore = async (tenant?: string): Promise<unknown> => {
+    const outcome = await runtime.run(talker, 'hello', { session, ...(tenant === undefined ? {} : { tenant }) })
+    return outcome.status === 'completed' && (outcome.output as { before: string[] }).before.length
+  }
+  expect([await saidBefore('north'), await saidBefore('south'), await saidBefore()]).toEqual([0, 0, 0])
+  expect([await saidBefore('north'), await saidBefore('south'), await saidBefore()]).toEqual([2, 2, 2])
+  const run = await runtime.start(talker, 'again', { session, tenant: 'north', runId: 't1' })
+  expect((await run.view()).caller).toEqual({ session, tenant: 'north' })
+  await expect(runtime.start(talker, 'again', { session, tenant: 'south', runId: 't1' })).rejects.toMatchObject({
+    code: 'run.conflict',
+    message: expect.stringContaining('another tenant') as string,
+  })
+  for (const tenant of ['', 'a/b', '../x', 'ü', 7])
+    await expect(runtime.start(talker, 'x', { tenant: tenant as never })).rejects.toMatchObject({
+      code: 'input.invalid',
+      message: expect.stringContaining('expected a tenant') as string,
+    })
+})
+
 test('runs on one session queue in their order', async () => {
   const runtime = await runtimeWith([talker])
   const first = await runtime.start(talker, 'wait 1', { session, runId: 'r1' })

@@ -460,9 +460,10 @@ async function runEffect(
  * which only says where.
  */
 function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
-  const { user, metadata } = place.caller
+  const { user, tenant, metadata } = place.caller
   let text = `tool ${canonical(name)} ${canonical(version)} ${canonical(input)}`
   if (user !== undefined) text += ` user ${canonical(user)}`
+  if (tenant !== undefined) text += ` tenant ${canonical(tenant)}`
   if (metadata !== undefined) text += ` metadata ${canonical(metadata)}`
   return text
 }

@@ -82,8 +82,8 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
   override questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]> {
     return patiently(() => super.questions(filter))
   }
-  override read(run: RunId, from?: number): Promise<readonly Recorded[]> {
-    return patiently(() => super.read(run, from))
+  override read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]> {
+    return patiently(() => super.read(run, from, limit))
   }
   override remove(run: RunId): Promise<void> {
     return patiently(() => super.remove(run))

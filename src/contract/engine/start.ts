@@ -53,7 +53,7 @@ export const startingCases: readonly Play[] = [
     async play(stage) {
       stage.agent('a', async () => 'private')
       await stage.drive()
-      const caller = { user: 'ann', session: 'ann-1' as SessionId, metadata: { tenant: 'north' } }
+      const caller = { user: 'ann', session: 'ann-1' as SessionId, tenant: 'north', metadata: { plan: 'gold' } }
       const request = {
         run: runId('run_x'),
         agent: 'a',
@@ -66,14 +66,15 @@ export const startingCases: readonly Play[] = [
       const others: readonly (readonly [Partial<StartRun>, named: string])[] = [
         [{ caller: { ...caller, user: 'bob' } }, 'another user'],
         [{ caller: { ...caller, session: 'bob-1' as SessionId } }, 'another session'],
-        [{ caller: { ...caller, metadata: { tenant: 'south' } } }, 'another metadata'],
-        [{ caller: {} }, 'another user, session, metadata'],
+        [{ caller: { ...caller, tenant: 'south' } }, 'another tenant'],
+        [{ caller: { ...caller, metadata: { plan: 'tin' } } }, 'another metadata'],
+        [{ caller: {} }, 'another user, session, tenant, metadata'],
         [{ input: { ...request.input, limits: { turns: 3 } } }, 'another input.limits.turns'],
       ]
       for (const [other, named] of others)
         await assert.rejects(stage.engine.start({ ...request, ...other }), (error) => {
           assert.ok(code('run.conflict')(error) && error instanceof Error)
-          return error.message.includes(named) && !/ann|bob|north|south/.test(error.message)
+          return error.message.includes(named) && !/ann|bob|north|south|gold|tin/.test(error.message)
         })
       assert.deepEqual(await stage.outcome(request.run), { status: 'completed', output: 'private' })
     },

@@ -46,6 +46,14 @@ export const valueCases: readonly Play[] = [
         (await stage.play('reader', null, { caller: { session: 'ses_2' as SessionId } })).outcome,
         completed(null),
       )
+      // the same name in a tenant is another session
+      for (const tenant of ['north', 'south']) {
+        const theirs = { caller: { ...session.caller, tenant } }
+        assert.deepEqual((await stage.play('reader', null, theirs)).outcome, completed(null))
+        assert.deepEqual((await stage.play('adder', null, theirs)).outcome, completed(1))
+        assert.equal(await stage.engine.stream(streamOf(theirs.caller, runId('any'))).get('n'), 1)
+      }
+      assert.deepEqual((await stage.play('reader', null, session)).outcome, completed(10))
       assert.deepEqual((await stage.play('reader')).outcome, completed(null))
     },
   },

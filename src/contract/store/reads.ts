@@ -115,6 +115,42 @@ export const readCases: readonly StorePlay[] = [
   },
   {
     invariant: 'K9',
+    name: 'a feed is read in pages, nothing twice and nothing missing, also of a run among others',
+    async play(stage) {
+      const a = await stage.open()
+      await a.commit((draft) =>
+        draft
+          .begin(one)
+          .begin(two)
+          .activation(below(root(one), 'w')),
+      )
+      for (let seq = 1; seq <= 10; seq++)
+        await a.commit((draft) =>
+          draft
+            .holds(one)
+            .holds(two)
+            .log(root(one), seq, stepped(`s${seq}`))
+            .log(below(root(one), 'w'), seq, stepped(`w${seq}`))
+            .log(root(two), seq, stepped(`t${seq}`)),
+        )
+      const { reader } = a.store
+      const whole = await reader.feed(one, 0)
+      assert.equal(whole.length, 22)
+      for (const limit of [1, 3, 22, 100]) {
+        const paged: unknown[] = []
+        for (let from = 0; ;) {
+          const page = await reader.feed(one, from, limit)
+          assert.ok(page.length <= limit)
+          paged.push(...page)
+          if (page.length < limit) break
+          from = page.at(-1)!.position
+        }
+        assert.deepEqual(paged, whole)
+      }
+    },
+  },
+  {
+    invariant: 'K9',
     name: 'a run has news after a position if anything was written after it; an ended or missing one always',
     async play(stage) {
       const a = await stage.open()

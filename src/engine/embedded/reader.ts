@@ -104,16 +104,9 @@ export class SqliteReader implements StoreReader, Past {
     }))
   }
 
-  /** Everything of a run after a position, in the order of the feed. */
-  feed(run: RunId, from: number): Recorded[] {
-    const root = rootActivation(run)
-    const top = this.lastPosition()
-    if (top <= from) return []
-    const rows =
-      from > 0 && top - from <= tail
-        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOfRun(id, run))
-        : (this.#sql.feed.all(...runRange(root), from) as unknown as LogRow[])
-    return rows.map((row) => ({
+  /** A run after a position, in the order of the feed: everything, or so many entries at most. */
+  feed(run: RunId, from: number, limit?: number): Recorded[] {
+    return this.#feedRows(run, from, limit).map((row) => ({
       position: row.position,
       run,
       activation: row.id as ActivationId,
@@ -121,6 +114,17 @@ export class SqliteReader implements StoreReader, Past {
       at: row.at,
       event: this.#event(row),
     }))
+  }
+
+  #feedRows(run: RunId, from: number, limit: number | undefined): readonly LogRow[] {
+    const range = runRange(rootActivation(run))
+    const top = this.lastPosition()
+    if (top <= from) return []
+    if (from > 0 && top - from <= tail)
+      return (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOfRun(id, run)).slice(0, limit)
+    return (limit === undefined
+      ? this.#sql.feed.all(...range, from)
+      : this.#sql.feedPage.all(...range, from, limit)) as unknown as LogRow[]
   }
 
   lastPosition(): number {
@@ -407,6 +411,10 @@ const statements = {
   firstEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq LIMIT 1`,
   lastEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq DESC LIMIT 1`,
   feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? ORDER BY l.position`,
+  // which entries are of the page, the index of the log alone says: only theirs are read
+  feedPage: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position IN (
+    SELECT l.position FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? ORDER BY l.position LIMIT ?)
+    ORDER BY l.position`,
   below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inSubtree('a.id')} ORDER BY l.position`,
   feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',

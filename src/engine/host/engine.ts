@@ -367,8 +367,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
     return this.#read(() => this.#reader.questions(filter))
   }
-  read(run: RunId, from = 0): Promise<readonly Recorded[]> {
-    return this.#read(() => this.#reader.feed(run, from))
+  read(run: RunId, from = 0, limit?: number): Promise<readonly Recorded[]> {
+    return this.#read(() => this.#reader.feed(run, from, limit))
   }
 
   #inStore<T>(work: () => Now<T>): Now<T> {

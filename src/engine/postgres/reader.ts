@@ -118,12 +118,12 @@ export class PostgresReader implements StoreReader {
     )
   }
 
-  async feed(run: RunId, from: number): Promise<readonly Recorded[]> {
-    return this.#feed(run, from)
+  async feed(run: RunId, from: number, limit?: number): Promise<readonly Recorded[]> {
+    return this.#feed(run, from, limit)
   }
 
-  async #feed(run: RunId, from: number, on?: Queryable): Promise<Recorded[]> {
-    const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from], on)
+  async #feed(run: RunId, from: number, limit?: number, on?: Queryable): Promise<Recorded[]> {
+    const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from, limit ?? null], on)
     const blobs = await this.#blobsFor(rows, on)
     return rows.map((row) => ({
       position: row.position,
@@ -187,7 +187,7 @@ export class PostgresReader implements StoreReader {
     const [row] = await this.#rows<StoredRun>(this.#sql.run, [run], client)
     if (row === undefined) return undefined
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-    const feed = await this.#feed(run, 0, client)
+    const feed = await this.#feed(run, 0, undefined, client)
     const mail = await this.#rows<InboxRow>(this.#sql.unreadOfRun, [run], client)
     const accounts = await this.#rows<{ act: ActivationId; body: string }>(this.#sql.accounts, [run], client)
     const written = await this.#rows<ValueRow>(this.#sql.stream, [stream(caller)], client)
@@ -294,7 +294,10 @@ function statements(s: string) {
       'ends',
       `SELECT e.* FROM unnest($1::text[]) x(id) JOIN ${s}.run r ON r.id = x.id AND r.ended IS NOT NULL JOIN ${s}.entry e ON e.act = 'act_' || x.id AND e.${last}`,
     ),
-    feed: named('feed', `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position`),
+    feed: named(
+      'feed',
+      `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`,
+    ),
     hasNews: named(
       'has_news',
       `SELECT NOT EXISTS (SELECT 1 FROM ${s}.run WHERE id = $1 AND ended IS NULL) OR EXISTS (SELECT 1 FROM ${s}.entry WHERE run = $1 AND position > $2) AS news`,

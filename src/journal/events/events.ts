@@ -37,6 +37,8 @@ export interface Caller {
   readonly user?: string
   readonly metadata?: JsonObject
   readonly session?: SessionId
+  /** The customer, department or environment that the run belongs to: sessions and their memories are its own. */
+  readonly tenant?: string
 }
 
 // ---- lifecycle

@@ -8,6 +8,7 @@
 import {
   expects,
   optionProblems,
+  present,
   refuseProblems,
   type Checks,
   type Clock,
@@ -19,7 +20,7 @@ import { streamOf, type Engine, type StreamValues } from '../../engine/index.ts'
 import { grantsKey, readGrants, type ApprovalGrant } from '../../oversight/index.ts'
 
 /** The session or run of the grants. */
-type GrantsOf = { readonly session: string } | { readonly run: string }
+type GrantsOf = { readonly session: string; readonly tenant?: string } | { readonly run: string }
 
 /** Lists and revokes grants. */
 export interface RuntimeGrants {
@@ -61,20 +62,25 @@ async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?:
 }
 
 const id = expects((given) => typeof given === 'string' && given !== '', 'an id')
-type Whose = { readonly session?: string; readonly run?: string }
-const whose: Checks<Whose> = { session: id, run: id }
+type Whose = { readonly session?: string; readonly tenant?: string; readonly run?: string }
+const whose: Checks<Whose> = { session: id, tenant: id, run: id }
 const revoked: Checks<Whose & { readonly grant?: string }> = {
   ...whose,
   grant: expects((given) => typeof given === 'string', 'the id of a grant'),
 }
 
 function streamFor(engine: Engine, of: GrantsOf, where: string, checks: Checks<Whose> = whose): StreamValues {
-  const problems = optionProblems<Whose>(checks, of, where, ({ session, run, ...others }) => [
+  const problems = optionProblems<Whose>(checks, of, where, ({ session, run, tenant, ...others }) => [
     Object.keys(others).every((name) => Object.hasOwn(checks, name)) && // else one of them was meant
       (session === undefined) === (run === undefined) &&
       `${where}: expected { session } or { run }, and was given ${session === undefined ? 'neither' : 'both'}`,
+    tenant !== undefined && session === undefined && `${where}: tenant says whose session, and none is given`,
   ])
   refuseProblems('input.invalid', problems, 'Nothing was changed.')
-  const { session, run } = of as { readonly session?: SessionId; readonly run?: RunId }
-  return engine.stream(streamOf(session === undefined ? {} : { session }, run ?? ('' as RunId)))
+  const { session, tenant, run } = of as {
+    readonly session?: SessionId
+    readonly tenant?: string
+    readonly run?: RunId
+  }
+  return engine.stream(streamOf(present({ session, tenant }), run ?? ('' as RunId)))
 }

@@ -241,6 +241,7 @@ class Thread {
     const key = JSON.stringify([
       ...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]),
       caller.user ?? null,
+      ...(caller.tenant === undefined ? [] : [caller.tenant]),
     ])
     const above = job.state.edge.leader.threads
     this.#job = job

@@ -23,6 +23,7 @@ import {
   listOf,
   object,
   parentOf,
+  present,
   required,
   seededRandom,
   string,
@@ -81,8 +82,11 @@ export class Learning {
     this.#question = question.slice(0, questionKept)
     this.#progress = progress
     this.#began = ctx.now().getTime()
-    const { session } = ctx.place.caller
-    this.#scope = options.memory === undefined || session === undefined ? undefined : { session, team: options.name }
+    const { session, tenant } = ctx.place.caller
+    this.#scope =
+      options.memory === undefined || session === undefined
+        ? undefined
+        : { session, ...present({ tenant }), team: options.name }
     if (this.#scope !== undefined)
       ctx.onCancel('learning', (undoing) => this.#record(undoing, 'cancelled'), { always: true })
   }

@@ -45,6 +45,8 @@ export interface TeamEnd {
 /** The owner of a memory. */
 export interface MemoryScope {
   readonly session: string
+  /** Keep the memories of tenants apart. */
+  readonly tenant?: string
   readonly team: string
 }
 
@@ -163,7 +165,8 @@ const isPlan = (given: Json): boolean =>
 
 /** It outlives the run; what one session has taught is no other's business. */
 const ofTeam = (ctx: Context, { team }: MemoryScope): ReturnType<Context['stream']> => ctx.stream(`mem_team.${team}`)
-const keyOf = ({ session }: MemoryScope): string => `plans/${session}`
+const keyOf = ({ session, tenant }: MemoryScope): string =>
+  tenant === undefined ? `plans/${session}` : `plans@${tenant}/${session}`
 
 /** As it stands in the store. Persistent. */
 interface KeptRecollection extends Recollection {
