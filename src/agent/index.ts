@@ -171,6 +171,7 @@ export type {
   AgentWork,
   AiSdkTool,
   ApprovalRule,
+  Preview,
   EffectToolOptions,
   OrchestrationToolOptions,
   Tool,

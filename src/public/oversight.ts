@@ -23,7 +23,7 @@ export type {
   TrustSetting,
   TrustView,
 } from '../runtime/index.ts'
-export type { ActionRule, ApprovalRule, Assess } from '../agent/index.ts'
+export type { ActionRule, ApprovalRule, Assess, Preview } from '../agent/index.ts'
 export {
   auditOf,
   canUpgrade,

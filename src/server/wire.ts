@@ -303,6 +303,7 @@ export interface QuestionView {
   readonly session?: string
   /** What the whole run has used so far. Absent: not known. */
   readonly usage?: { readonly tokens: number; readonly usd?: number }
+  /** `context.preview` is what the call would change: `{ before, after }` is shown as a difference. */
   readonly approval?: Approval
   readonly interrupt?: { readonly question: Json; readonly schema?: JsonObject }
   readonly doubt?: {
@@ -313,8 +314,6 @@ export interface QuestionView {
   }
   /** JSON Schema of the tool's arguments, where the server knows the tool. */
   readonly inputSchema?: JsonObject
-  /** What the tool would replace, where a tool says so (a file's text before): shown as a diff. */
-  readonly before?: Json
   /** Whether the asking principal may answer it; a text says why not. */
   readonly mayAnswer: true | string
   /** Requests with the same value differ in nothing that an approver would look at; only such may be decided together. */

@@ -144,11 +144,13 @@ export async function askApproval<S extends SchemaLike | undefined>(
       ...(options.context === undefined ? undefined : { context: options.context }),
     },
     schema === undefined
-      ? undefined
-      : (edited) => {
-          const next = schema.check(edited)
-          if (next.ok) checked = next
-          return fitUnderSchema(next, edited)
+      ? {}
+      : {
+          fits: (edited) => {
+            const next = schema.check(edited)
+            if (next.ok) checked = next
+            return fitUnderSchema(next, edited)
+          },
         },
   )
   return answerOf(verdict, action, checked) as never

@@ -103,11 +103,41 @@ export async function passGate(
     ...(onTimeout === undefined ? undefined : { onTimeout }),
     ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
   }
-  const verdict = await reviewRequest(ctx, request, fits)
+  const verdict = await reviewRequest(ctx, request, { fits, contextOf: (input) => previewOf(ctx, gated, input) })
   if (!verdict.approved && verdict.how === 'retry') sentBack?.()
   if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
     await keepGrant(ctx, own, verdict.grant, verdict.approver)
   return verdict
+}
+
+const previewStep = 'approval.preview'
+const previewMs = 60_000
+/** The maximum of a preview as JSON, in characters: it is recorded, and sent over channels. */
+const previewMost = 256 * 1024
+
+/**
+ * What the call would change, in the words of its tool. A request that was recorded without one is not shown another
+ * way; one that was recorded with a preview keeps it when the option has gone.
+ */
+function previewOf(ctx: Context, { name, approval }: Gated, input: Json): Promise<Json> | undefined {
+  const preview = approval?.preview
+  const isRecorded = ctx.wasAsked(previewStep)
+  if (!isRecorded && (preview === undefined || ctx.wasAsked(approvalQuestion))) return undefined
+  const looked = ctx.begin(previewStep, async (io) => bounded(await preview?.(input, io)), {
+    effect: 'read',
+    timeoutMs: previewMs,
+  })
+  return ctx.next(looked).then(({ outcome }) => ({
+    preview:
+      outcome.status === 'completed'
+        ? outcome.output
+        : `the preview of "${name}" is missing: it ${describeOutcome(outcome)}`,
+  }))
+}
+
+function bounded(preview: Json | undefined): Json {
+  const size = JSON.stringify(preview ?? null).length
+  return size <= previewMost ? (preview ?? null) : `the preview is left out: ${size} characters, at most ${previewMost}`
 }
 
 /** An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. */

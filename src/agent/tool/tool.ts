@@ -85,7 +85,19 @@ export interface ApprovalRule<I = unknown> {
    * and must be approved again. Default: a day.
    */
   readonly validForMs?: number
+  /**
+   * What the call would change, for the approver to see; recorded with the request as `context.preview`. Called with the
+   * exact arguments before each request, as an effect that only reads: retried, and not repeated after a crash. At most
+   * 256 kB as JSON. If it fails, is too large or takes over a minute, the request says so and is made all the same.
+   */
+  readonly preview?: (input: I, io: StepIO) => Preview | Promise<Preview>
 }
+
+/**
+ * What a call would change. `{ before, after }` is shown as a difference, line by line where both are texts (a file, a
+ * message); any other JSON as it is.
+ */
+export type Preview = { readonly before: Json; readonly after: Json } | Json
 
 /** A compiled tool. Immutable; any number of agents may use it. */
 export interface Tool<Name extends string = string> {
@@ -220,6 +232,7 @@ const commonChecks: Checks<ToolOptions<string, undefined>> = {
       onTimeout: unchecked,
       reason: unchecked,
       validForMs: duration,
+      preview: expects(isFunction, 'a function of the arguments'),
     }),
   ),
   costUsd: expects(

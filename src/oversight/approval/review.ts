@@ -8,7 +8,7 @@
  * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that
  * does not fit is asked again, three times in all, and then counts as a no.
  */
-import type { Json } from '../../core/index.ts'
+import { present, type Json } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { EscalationHit } from '../../journal/index.ts'
@@ -88,20 +88,29 @@ const runsAs = 'with the defaults and changes of the schema, the edited argument
 /** Decisions of journals older than `fourEyes` hold as they did: what they approved has run. */
 const isOlder = ({ on }: ApprovedVerdict): boolean => on?.fourEyes === undefined
 
+/** How one request is reviewed. */
+interface RequestReview extends Pick<ReviewOptions<Verdict>, 'fits' | 'misfit'> {
+  /** What is shown beside exactly this input; asked for each question. Default: the context of the request. */
+  readonly contextOf?: (input: Json) => Promise<Json> | undefined
+}
+
 /** Reviews one request for approval. Rejects only with `Cancelled`. */
-export function reviewRequest(ctx: Context, request: ApprovalRequest, fits?: Fits, misfit?: string): Promise<Verdict> {
+export function reviewRequest(
+  ctx: Context,
+  request: ApprovalRequest,
+  { contextOf, ...how }: RequestReview = {},
+): Promise<Verdict> {
   const { input, reason } = request
-  return review({
-    input,
-    fits,
-    ...(misfit === undefined ? undefined : { misfit }),
-    ask: (shown) =>
-      approve(ctx, {
-        ...request,
-        input: shown.input,
-        reason: shown.again === undefined ? reason : `${reason} (${shown.again})`,
-      }),
-  })
+  const put = ({ input: shown, again }: ReviewQuestion, context?: Json): Promise<Verdict> =>
+    approve(ctx, {
+      ...request,
+      ...present({ context }),
+      input: shown,
+      reason: again === undefined ? reason : `${reason} (${again})`,
+    })
+  const ask = (question: ReviewQuestion): Promise<Verdict> =>
+    contextOf?.(question.input)?.then((context) => put(question, context)) ?? put(question)
+  return review({ input, ask, ...how })
 }
 
 /** What an escalation asks, apart from what the triggers say. */
@@ -146,7 +155,7 @@ export async function escalate(
     ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
     ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
   }
-  return reviewRequest(ctx, question, fits, 'what was put in its place does not fit')
+  return reviewRequest(ctx, question, { fits, misfit: 'what was put in its place does not fit' })
 }
 
 /**
