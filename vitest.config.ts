@@ -28,6 +28,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'test/restate/**', 'test/temporal/**', ...onPostgres],
     environment: 'node',
     pool: 'forks',
+    // vitest's default leaves a processor idle: on two that is half of the machine
+    maxWorkers: '100%',
     // Threads of ours that are written in TypeScript have it stripped by WebAssembly in Node. Where two threads make
     // the same wrapper for it faster at once, V8 13.6 frees what it has not noted, and aborts ("Check failed:
     // jit_page.has_value()"; nodejs/node#64500). No wrapper is made faster here; built code has no WebAssembly in its
