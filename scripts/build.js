@@ -1,5 +1,5 @@
 /**
- * Builds `dist/` from `src/`, with declarations. Plain JavaScript, because an install may run it on a Node that cannot read TypeScript.
+ * Builds `dist/` from `src/`, with declarations, and `dist/studio` from `studio/`. Plain JavaScript, because an install may run it on a Node that cannot read TypeScript.
  *
  * It builds beside `dist/` and swaps at the end, so a reader of `dist/` never sees half of it. With `--if-possible` (how `postprepare` calls it, after `npm ci` in a checkout) a
  * folder without its tools or a type error does not fail an install: what can be emitted is emitted, and the errors are printed. It is no `prepare`: npm would ask everybody who
@@ -24,8 +24,23 @@ const next = join(root, `dist.${process.pid}`)
 const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', next], {
   stdio: 'inherit',
 })
+// the published package has the page, and those who install it have neither Vite nor React
+const studio = spawnSync(
+  process.execPath,
+  [
+    join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
+    'build',
+    '--config',
+    join(root, 'studio', 'vite.config.ts'),
+    '--outDir',
+    join(next, 'studio'),
+    '--logLevel',
+    'warn',
+  ],
+  { stdio: 'inherit' },
+)
 if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   renameSync(next, join(root, 'dist'))
 }
-process.exit(lenient ? 0 : (status ?? 1))
+process.exit(lenient ? 0 : (status ?? 1) || (studio.status ?? 1))

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Adapter, adapters, drawers, frontDoor, frontDoors, maxDepth, type Room, rooms } from './rooms.ts'
-import { cycles, type Module, readModule, readSource } from './source.ts'
+import { cycles, type Module, readModule, readSource, readStudio } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
 const source = readSource()
@@ -69,6 +69,22 @@ describe('the house', () => {
   })
   test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
+  test('the studio knows the client, the types of the wire, what is visible, and React', () => {
+    const mayImport = /^(?:studio\/src\/.+|src\/client\/index\.ts|src\/core\/visible\.ts)$/
+    const types = (path: string): string => readFileSync(posix.join(import.meta.dirname, '../..', path), 'utf8')
+    expectNone(
+      [...readStudio().values()].flatMap(({ path, imports, opening }) => [
+        ...imports.flatMap(({ specifier, file }) => {
+          if (file === undefined)
+            return /^react(?:-dom)?(?:\/|$)/.test(specifier) ? [] : [`${path}: imports ${specifier}`]
+          if (mayImport.test(file) || file.endsWith('.css')) return []
+          const typesAlone = new RegExp(`^import type [^;]*? from '${specifier.replaceAll('.', String.raw`\.`)}'$`, 'm')
+          return file === 'src/server/wire.ts' && typesAlone.test(types(path)) ? [] : [`${path}: imports ${file}`]
+        }),
+        ...(opening === undefined ? [`${path}: opens without a doc comment`] : []),
+      ]),
+    )
+  })
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
   // A store may answer later: what acts between an arrival and the commit has all that it needs in memory (decision

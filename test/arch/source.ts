@@ -51,6 +51,14 @@ export function readSource(): Map<string, Module> {
   return modules
 }
 
+/** Every module of the studio, by path. */
+export function readStudio(): Map<string, Module> {
+  const names = readdirSync(join(root, 'studio/src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => posix.join('studio/src', name.replaceAll('\\', '/')))
+    .filter((path) => /\.tsx?$/.test(path))
+  return new Map(names.sort().map((path) => [path, readModule(path, readFileSync(join(root, path), 'utf8'))]))
+}
+
 /** The facts of one module. */
 export function readModule(path: string, text: string): Module {
   const { program, comments, module, errors } = parseSync(path, text, { sourceType: 'module' })

@@ -1,0 +1,60 @@
+/** The keys of the studio. */
+import { Fragment } from 'react'
+import { Dialog } from './ui/dialog.tsx'
+import { Kbd } from './ui/kbd.tsx'
+
+const groups: readonly (readonly [string, readonly (readonly [keys: readonly string[], what: string])[]])[] = [
+  [
+    'Everywhere',
+    [
+      [['Ctrl K', '⌘K'], 'Go to a page, run or question'],
+      [['?'], 'Show these keys'],
+      [['Esc'], 'Close, or leave a field'],
+    ],
+  ],
+  [
+    'Inbox',
+    [
+      [['j', 'k'], 'Next, previous question'],
+      [['Enter'], 'Go to the open question'],
+      [['a'], 'Approve'],
+      [['e'], 'Edit the arguments'],
+      [['r'], 'Reject, with a reason'],
+      [['s'], 'Send back, with feedback'],
+      [['/'], 'Search the questions'],
+    ],
+  ],
+  [
+    'Tables and trees',
+    [
+      [['↑', '↓'], 'Move'],
+      [['←', '→'], 'Close or open a branch; previous or next tab'],
+      [['Enter'], 'Open'],
+    ],
+  ],
+]
+
+export function KeyboardHelp({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      {groups.map(([title, keys]) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <dl className="keys">
+            {keys.map(([names, what]) => (
+              <Fragment key={what}>
+                <dt>
+                  <span className="sr-only">{names.join(' or ')}</span>
+                  {names.map((name) => (
+                    <Kbd key={name}>{name}</Kbd>
+                  ))}
+                </dt>
+                <dd>{what}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  )
+}

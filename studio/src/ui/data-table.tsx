@@ -1,0 +1,115 @@
+/**
+ * A table of any length: its head stays, only rows in sight are drawn, arrow keys move, Enter opens.
+ *
+ * An ARIA grid with one place in the tab order; the active row is its active descendant.
+ */
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { showRow, useRowWindow } from './virtual-rows.ts'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly head: ReactNode
+  /** A track of CSS grid: `120px`, `minmax(160px, 1fr)`. */
+  readonly width: string
+  readonly cell: (row: Row) => ReactNode
+  readonly align?: 'right'
+}
+
+const rowHeight = 36
+const headHeight = 32
+
+export function DataTable<Row>(props: {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly onOpen?: (row: Row) => void
+  /** The end came in sight: read the next page. */
+  readonly onEnd?: () => void
+  /** The row that is open beside the table. */
+  readonly selected?: string
+}) {
+  const { label, columns, rows, rowKey, onOpen, onEnd, selected } = props
+  const id = useId()
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState<number>()
+  const { from, to } = useRowWindow(scroller, rows.length, rowHeight)
+  const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
+  useEffect(() => {
+    if (to >= rows.length) onEnd?.()
+  }, [to, rows.length, onEnd])
+  const press = (event: KeyboardEvent): void => {
+    const now = active ?? -1
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 2)
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: now + 1,
+      ArrowUp: now - 1,
+      PageDown: now + page,
+      PageUp: now - page,
+      Home: 0,
+      End: rows.length - 1,
+    }
+    const next = moves[event.key]
+    if (next !== undefined) {
+      event.preventDefault()
+      const to = Math.max(0, Math.min(rows.length - 1, next))
+      setActive(to)
+      if (scroller.current !== null) showRow(scroller.current, to, rowHeight, headHeight)
+    } else if (event.key === 'Enter' && active !== undefined && rows[active] !== undefined) {
+      event.preventDefault()
+      onOpen?.(rows[active])
+    }
+  }
+  const activeRow = active === undefined ? undefined : rows[active]
+  return (
+    <div className="table">
+      <div
+        className="scroll"
+        role="grid"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        aria-activedescendant={activeRow && `${id}-${rowKey(activeRow)}`}
+        tabIndex={0}
+        ref={scroller}
+        onKeyDown={press}
+        onFocus={() => setActive((was) => was ?? (rows.length > 0 ? 0 : undefined))}
+      >
+        <div className="head" role="row" aria-rowindex={1} style={tracks}>
+          {columns.map(({ id: column, head, align }) => (
+            <div key={column} role="columnheader" className={align === 'right' ? 'num' : undefined}>
+              {head}
+            </div>
+          ))}
+        </div>
+        <div className={`rows${onOpen ? ' opens' : ''}`} role="rowgroup" style={{ height: rows.length * rowHeight }}>
+          {rows.slice(from, to).map((row, i) => {
+            const key = rowKey(row)
+            return (
+              <div
+                key={key}
+                id={`${id}-${key}`}
+                role="row"
+                tabIndex={-1}
+                aria-rowindex={from + i + 2}
+                aria-selected={key === selected}
+                className={row === activeRow || key === selected ? 'active' : undefined}
+                style={{ ...tracks, top: (from + i) * rowHeight, height: rowHeight }}
+                onKeyDown={undefined}
+                onClick={() => {
+                  setActive(from + i)
+                  onOpen?.(row)
+                }}
+              >
+                {columns.map(({ id: column, cell, align }) => (
+                  <div key={column} role="gridcell" className={align === 'right' ? 'num' : undefined}>
+                    {cell(row)}
+                  </div>
+                ))}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
