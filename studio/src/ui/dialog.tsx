@@ -17,7 +17,10 @@ export function Dialog(props: {
     const element = dialog.current
     const before = document.activeElement
     if (element !== null && !element.open) element.showModal()
-    element?.querySelector<HTMLElement>('[data-autofocus]')?.focus()
+    const first =
+      element?.querySelector<HTMLElement>('[data-autofocus]') ??
+      element?.querySelector<HTMLElement>('.body :is(input:not([type=checkbox]), textarea, select)')
+    first?.focus()
     return () => {
       element?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()

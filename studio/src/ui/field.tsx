@@ -3,6 +3,7 @@ import {
   useId,
   type InputHTMLAttributes,
   type ReactNode,
+  type Ref,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
 } from 'react'
@@ -55,7 +56,9 @@ export function Field(props: {
   )
 }
 
-export function TextInput(props: Omit<InputHTMLAttributes<HTMLInputElement>, 'className'>) {
+export function TextInput(
+  props: Omit<InputHTMLAttributes<HTMLInputElement>, 'className'> & { readonly ref?: Ref<HTMLInputElement> },
+) {
   return <input type="text" autoComplete="off" spellCheck={false} {...props} className="input" />
 }
 

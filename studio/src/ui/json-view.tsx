@@ -80,7 +80,7 @@ function Value({ value, name, depth }: { readonly value: Json; readonly name?: s
 function Key({ name }: { readonly name: string }) {
   return (
     <span className="key">
-      <VisibleText>{JSON.stringify(name)}</VisibleText>
+      <VisibleText json>{JSON.stringify(name)}</VisibleText>
       {': '}
     </span>
   )
@@ -93,7 +93,7 @@ function Scalar({ value }: { readonly value: string | number | boolean | null })
   const cut = !whole && value.length > longText
   return (
     <span className="string">
-      <VisibleText>{JSON.stringify(cut ? value.slice(0, longText) : value)}</VisibleText>
+      <VisibleText json>{JSON.stringify(cut ? value.slice(0, longText) : value)}</VisibleText>
       {cut && (
         <button type="button" className="more" onClick={() => setWhole(true)}>
           Show {value.length - longText} more characters

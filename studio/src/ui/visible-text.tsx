@@ -92,8 +92,23 @@ export function codePointText(code: number): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}: ${what}`
 }
 
-function Pieces({ line }: { readonly line: string }): ReactNode {
-  return visiblePieces(line).map(({ text, code }, i) =>
+/** The same for JSON text, in which control characters are escaped already: those are marked, too. Pure. */
+function jsonPieces(text: string): readonly VisiblePiece[] {
+  return visiblePieces(text).flatMap((piece): readonly VisiblePiece[] =>
+    piece.code !== undefined
+      ? [piece]
+      : piece.text
+          // a backslash that is escaped itself begins nothing
+          .split(/((?<=(?:^|[^\\])(?:\\\\)*)\\u[0-9a-f]{4})/)
+          .filter((part) => part !== '')
+          .map((part) =>
+            /^\\u[0-9a-f]{4}$/.test(part) ? { text: part, code: Number(`0x${part.slice(2)}`) } : { text: part },
+          ),
+  )
+}
+
+function Pieces({ line, json }: { readonly line: string; readonly json: boolean }): ReactNode {
+  return (json ? jsonPieces(line) : visiblePieces(line)).map(({ text, code }, i) =>
     code === undefined ? (
       text
     ) : (
@@ -104,8 +119,9 @@ function Pieces({ line }: { readonly line: string }): ReactNode {
   )
 }
 
-/** `lines`: line breaks break lines; otherwise they are shown as escapes. */
-export function VisibleText({ children, lines = false }: { readonly children: string; readonly lines?: boolean }) {
+/** `lines`: line breaks break lines; otherwise they are shown as escapes. `json`: it is JSON text. */
+export function VisibleText(props: { readonly children: string; readonly lines?: boolean; readonly json?: boolean }) {
+  const { children, lines = false, json = false } = props
   const parts = useMemo(() => (lines ? children.split('\n') : [children]), [children, lines])
   return (
     <bdi className={lines ? 'text' : undefined}>
@@ -114,7 +130,7 @@ export function VisibleText({ children, lines = false }: { readonly children: st
         // oxlint-disable-next-line react/no-array-index-key
         <span key={i}>
           {i > 0 && '\n'}
-          <Pieces line={line} />
+          <Pieces line={line} json={json} />
         </span>
       ))}
     </bdi>
