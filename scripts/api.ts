@@ -23,6 +23,7 @@ const doors = {
   'reeve/restate': 'adapters/restate/index.d.ts',
   'reeve/temporal': 'adapters/temporal/index.d.ts',
   'reeve/notify': 'adapters/notify/index.d.ts',
+  'reeve/server': 'server/index.d.ts',
 }
 
 /** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */

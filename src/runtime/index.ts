@@ -2,7 +2,7 @@
 export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
-export type { Run, RunOutcome, RunWaiting } from './run-handle.ts'
+export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
 export type { CancelOptions, RunControl } from './operator/run-control.ts'
 export type { RunTeam } from './operator/run-team.ts'
 export type { RuntimeGrants } from './operator/grants.ts'
@@ -19,7 +19,8 @@ export type {
   TakenOver,
   TakeOverOptions,
 } from './operator/takeover.ts'
-export type { RunStream, StreamItem } from './feed/owned-run.ts'
+export type { RunStream } from './feed/owned-run.ts'
+export type { StreamItem } from './feed/reader-feed.ts'
 export { startRequest, type StartOptions } from './start.ts'
 export { registerAgents, type Agents } from './registry.ts'
 export { findHook, type Hooks } from './hooks.ts'
@@ -34,7 +35,7 @@ export type {
 } from './session.ts'
 export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
 export type { AuditOptions } from './operator/audit.ts'
-export { ed25519Signer, ed25519Verifier, newEd25519Key, verifyAudit } from '../oversight/index.ts'
+export { ed25519Signer, ed25519Verifier, newEd25519Key, notPermitted, verifyAudit } from '../oversight/index.ts'
 export type {
   AuditDocument,
   AuditEntry,
@@ -46,7 +47,7 @@ export type {
   Verifier,
 } from '../oversight/index.ts'
 export type { KeptRevision, RevisionStatus, RuntimeVersions, VersionChoice, VersionChoices } from './versions.ts'
-export type { Approval } from './operator/open-approvals.ts'
+export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'

@@ -20,7 +20,7 @@ import {
   type Usage,
 } from '../core/index.ts'
 import { isTeamMessage, type Agent } from '../agent/index.ts'
-import { unknownRun, type Engine, type Question } from '../engine/index.ts'
+import { unknownRun, type Engine, type Question, type RunSummary } from '../engine/index.ts'
 import {
   delegationsIn,
   foldDelegations,
@@ -50,10 +50,11 @@ import {
   type ReadOptions,
 } from './feed/run-feed.ts'
 import type { RunPart } from './feed/part-origin.ts'
-import { queuedBehind, withQueue } from './session-queue.ts'
+import { queuedBehind, withPlaceInQueue, withQueue } from './session-queue.ts'
 import { runControl, type RunControl } from './operator/run-control.ts'
 import { runTeam, type RunTeam } from './operator/run-team.ts'
 import { textOf } from './feed/run-text.ts'
+import { readerFeed, type StreamItem } from './feed/reader-feed.ts'
 import { NoticeWatch } from './feed/notice-watch.ts'
 import { wholeFeed } from './feed/whole-feed.ts'
 
@@ -82,9 +83,19 @@ export interface RunWaiting {
   readonly questions: readonly Question[]
 }
 
+/** A page of a journal. */
+export interface JournalOptions {
+  /** Events after this position. Default 0: from the beginning. */
+  readonly from?: number
+  /** At most so many. Default: all. */
+  readonly limit?: number
+}
+
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
 export interface Run<O = Json> {
   readonly id: RunId
+  /** Of a handle that `start` or `fork` gave: false if the run of this id was begun before. */
+  readonly created?: boolean
   /**
    * How it ended; waits for the end, also while the store is away for a while or its disk is full. Rejects with
    * `run.unknown`, `engine.closed`, and `store.*` where waiting would not help.
@@ -92,6 +103,11 @@ export interface Run<O = Json> {
   outcome(): Promise<RunOutcome<O>>
   /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
   events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
+  /**
+   * The journal after the position `from`, as it is now: all of it, or the first `limit` events. The position of the
+   * last one is the `from` of the next page. Rejects with `run.unknown`.
+   */
+  journal(page?: JournalOptions): Promise<readonly Recorded[]>
   /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
   messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
   /**
@@ -100,6 +116,12 @@ export interface Run<O = Json> {
    * listens from the start and misses nothing.
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
+  /**
+   * The events after `from` and the live parts between them, in one order, until the run has ended. No part comes
+   * before the event that began its step. Parts are live only, as in `parts`; those dropped for a slow reader are
+   * counted. Leaving changes nothing.
+   */
+  feed(options?: ReadOptions): AsyncIterableIterator<StreamItem, undefined>
   /**
    * The text of the run, from its first word to its end, while it is written. A reader that begins late gets at once
    * what was said before. Without options it is the text of the agent in control: the root and, in flows, the agent
@@ -123,6 +145,8 @@ export interface Run<O = Json> {
    * messages of a type that Reeve itself sends to leaders.
    */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  /** One line about the run, as `runtime.runs()` has it; reads no journal. Rejects with `run.unknown`. */
+  summary(): Promise<RunSummary>
   /** The state of the run: its activations, open questions, teams and usage. */
   view(): Promise<RunView>
   /**
@@ -160,13 +184,24 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     id,
     outcome,
     events: (options) => follow(engine, id, options),
+    journal: async ({ from = 0, limit } = {}) => {
+      const events = await engine.read(id, from, limit)
+      if (events.length === 0 && (await engine.summary(id)) === undefined) throw unknownRun(id)
+      return events
+    },
     messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
+    feed: (options) => readerFeed(engine, id, options),
     text: (options) => textOf(engine, id, options),
     until: async () => (await untilWaiting(access)) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),
     post: (to, message, options) => postMessage(engine, to, message, options),
+    summary: async () => {
+      const found = await engine.summary(id)
+      if (found === undefined) throw unknownRun(id)
+      return withPlaceInQueue(engine, found)
+    },
     view: async () => {
       const status = (await engine.summary(id))?.status
       const view = await wholeView(engine, await current())

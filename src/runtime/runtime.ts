@@ -246,8 +246,8 @@ class EngineRuntime implements Runtime {
     // what is wrong with it is said before anything is read
     const request = startRequest(root, input, options, undefined, this.#parts.defaults, this.#named)
     if (options.oversight !== undefined) this.#parts.registry.mustHaveChannels(options.oversight)
-    await this.#startOnce(root, input, { ...options, runId: request.run }, request)
-    return this.handle<O>(request.run)
+    const created = await this.#startOnce(root, input, { ...options, runId: request.run }, request)
+    return { ...this.handle<O>(request.run), created }
   }
 
   /**
@@ -259,25 +259,26 @@ class EngineRuntime implements Runtime {
     input: unknown,
     options: StartOptions & { readonly runId: string },
     plain: StartRun,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const chosen = chosenBy(this.#parts.chosen, options)
-    const begin = (choice: Resolved, defaults: Limits, request?: StartRun): Promise<unknown> => {
+    const begin = async (choice: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#parts.registry.named(root.name, base)) ?? root
       mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions, this.#measuring(options))
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      return this.#parts.engine.start(request ?? startRequest(agent, input, options, choosing, defaults, this.#named))
+      const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#named)
+      return (await this.#parts.engine.start(begun)).created
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
     const [missing] = now.unknown
     if (missing !== undefined && this.#parts.onUnknownVersion === 'refuse')
       throw unknownVersion(missing.agent, missing.asked, missing.known)
     try {
-      await begin(now, this.#parts.defaults, chosen === undefined ? plain : undefined)
+      return await begin(now, this.#parts.defaults, chosen === undefined ? plain : undefined)
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'run.conflict')) throw thrown
       const birth = await this.#birthOf(options.runId as RunId)
-      await begin(chosen === undefined ? now : resolvedIn(birth), defaultsIn(birth))
+      return begin(chosen === undefined ? now : resolvedIn(birth), defaultsIn(birth))
     }
   }
 
@@ -340,9 +341,9 @@ class EngineRuntime implements Runtime {
   }
 
   async fork(options: ForkOptions): Promise<Run> {
-    return this.handle(
-      await forkRun(this.#parts.engine, underName(options), (name) => this.#parts.registry.named(name)),
-    )
+    const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
+    const { run, created } = await forkRun(this.#parts.engine, underName(options), find)
+    return { ...this.handle(run), created }
   }
 
   remove(run: string): Promise<void> {

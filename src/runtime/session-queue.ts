@@ -33,6 +33,12 @@ export async function withQueue(engine: Engine, view: RunView): Promise<RunView>
   return behind === undefined ? view : { ...view, status: 'queued', queued: { behind } }
 }
 
+/** The summary of a run, with the status `queued` if it waits for its session. */
+export async function withPlaceInQueue(engine: Engine, summary: RunSummary): Promise<RunSummary> {
+  const behind = summary.status === 'running' ? await queuedBehind(engine, summary) : undefined
+  return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
+}
+
 /** Runs, newest first. For an engine, a queued run is a running one. */
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<readonly RunSummary[]> {
   const { status, limit = mostListed } = filter

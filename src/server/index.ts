@@ -1,4 +1,6 @@
 /** The server: HTTP and SSE over a runtime. Owns: what `reeve/server` exports. */
+export { createServer, type ReeveServer, type ReeveServerOptions } from './server.ts'
+export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
 export type {
   AgentDocument,
   AnswerBody,

@@ -246,6 +246,7 @@ export interface JournalRow {
   readonly event: JournalEvent
 }
 
+/** A part of the journal, by the numbers of its entries. */
 export interface JournalPage {
   /** How many entries match. */
   readonly total: number

@@ -97,7 +97,7 @@ export async function forkRun(
   engine: Engine,
   options: ForkOptions,
   find: (name: string) => Agent | undefined,
-): Promise<RunId> {
+): Promise<{ readonly run: RunId; readonly created: boolean }> {
   refuseProblems('input.invalid', optionProblems(checks, options, 'fork'), 'Nothing was forked.')
   const { at = 'last', reason, by } = options
   const to = runId(options.runId ?? newId('run'))
@@ -117,8 +117,7 @@ export async function forkRun(
     ...(reason === undefined ? {} : { reason }),
     ...(by === undefined ? {} : { by }),
   }
-  await engine.fork(request)
-  return to
+  return { run: to, ...(await engine.fork(request)) }
 }
 
 /** The edit as the engine makes it. */

@@ -1,0 +1,103 @@
+/**
+ * The feed of one run for one reader: events and live parts in one order, each part with its agent.
+ *
+ * Owns: the queue between the feed and its reader, `run.feed()`. Does not own: the order (merged-feed.ts), the agent of
+ * a part (part-origin.ts), a reader that owns its run (owned-run.ts).
+ * Holds: K9: leaving changes nothing, and a slow reader holds bounded memory: events wait for it, parts are dropped and
+ * counted.
+ */
+import { isObject, type ActivationId, type RunId } from '../../core/index.ts'
+import { mergeParts, partBytes, type Engine } from '../../engine/index.ts'
+import type { Recorded } from '../../journal/index.ts'
+import { droppedPart, LiveQueue } from './live-parts.ts'
+import { mergeFeed, type FeedItem } from './merged-feed.ts'
+import { PartOrigins, type RunPart } from './part-origin.ts'
+import type { ReadOptions } from './run-feed.ts'
+
+/**
+ * An item of a feed: a recorded event or a live part. No part comes before the event that began its step. Parts are
+ * live only; those that were dropped for a slow reader are counted by a part `parts.dropped`.
+ */
+export type StreamItem =
+  { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
+
+const bound = 1024 * 1024
+
+/** What is between the feed and its reader, and when the feed has ended. */
+export interface ReaderFeed {
+  readonly queue: LiveQueue<StreamItem>
+  /** Stops reading; nothing more comes. */
+  readonly leave: () => void
+  readonly over: Promise<void>
+}
+
+/**
+ * Reads a run to its end, or until the reader leaves. Listens at once; reads once the run has `begun`. Everything is
+ * read also where only what comes after `from` is passed on: a part may belong to a step that began before.
+ */
+export function openFeed(engine: Engine, run: RunId, from: number, begun?: Promise<unknown>): ReaderFeed {
+  const queue = new LiveQueue<StreamItem>({
+    bound,
+    bytes: (item) => (item.type === 'part' ? partBytes(item.part) : 512),
+    merge: mergeItems,
+    droppable: (item) => item.type === 'part',
+    dropped: (count) => ({
+      type: 'part',
+      part: { ...droppedPart('act_' as ActivationId, count), agent: '', path: [] },
+    }),
+  })
+  const left = new AbortController()
+  const origins = new PartOrigins(engine, run, {})
+  const take = (item: FeedItem): void => {
+    if (item.type === 'event') {
+      origins.note(item.event)
+      if (item.event.position > from) queue.push(item)
+      return
+    }
+    const part = origins.place(item.part)
+    if (part !== undefined) queue.push({ type: 'part', part })
+  }
+  const over = mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, begun).then(
+    () => queue.end(),
+    (failure: unknown) => queue.end(failure),
+  )
+  return {
+    queue,
+    over,
+    leave: () => {
+      left.abort()
+      queue.leave()
+    },
+  }
+}
+
+function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined {
+  if (last.type !== 'part' || next.type !== 'part' || !isObject(next.part.part)) return undefined
+  const part = mergeParts(last.part, next.part)
+  return part === undefined ? undefined : { type: 'part', part }
+}
+
+/** The events of a run after `from` and its live parts, until the run has ended. */
+export function readerFeed(
+  engine: Engine,
+  run: RunId,
+  { from = 0, signal }: ReadOptions = {},
+): AsyncIterableIterator<StreamItem, undefined> {
+  const feed = openFeed(engine, run, from)
+  const leave = (): void => {
+    feed.leave()
+    signal?.removeEventListener('abort', leave)
+  }
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted === true) leave()
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: () => feed.queue.take(),
+    return() {
+      leave()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Server-sent events: an iteration as a response.
+ *
+ * Owns: the format, comments while nothing happens, what becomes of a reader that is slow, dead or gone. Does not own:
+ * what is sent.
+ * Holds: one message at a time is in memory here: the next one is taken when the reader has taken the last one.
+ */
+import { systemClock } from '../core/index.ts'
+import type { RequestContext } from './route.ts'
+
+/** One message. `id` is what `Last-Event-ID` names after a reconnect. */
+export interface StreamMessage {
+  readonly id?: number
+  readonly data: unknown
+}
+
+/** What a stream knows of its reader. */
+type Reading = Pick<RequestContext, 'request' | 'signal' | 'heartbeatMs' | 'readerTimeoutMs'>
+
+/**
+ * Streams the messages until they end, the reader leaves, or the server closes. `open` is given the signal that says
+ * that nothing more is wanted. A reader that takes nothing for `readerTimeoutMs` is dropped; it may connect again.
+ */
+export function eventStream(reading: Reading, open: (signal: AbortSignal) => AsyncIterable<StreamMessage>): Response {
+  const headers = {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
+  }
+  if (reading.request.method === 'HEAD') return new Response(null, { headers })
+  return new Response(bytesOf(reading, open), { headers })
+}
+
+const encoder = new TextEncoder()
+
+function bytesOf(
+  { signal, heartbeatMs, readerTimeoutMs }: Reading,
+  open: (signal: AbortSignal) => AsyncIterable<StreamMessage>,
+): ReadableStream<Uint8Array> {
+  const left = new AbortController()
+  const source = open(left.signal)[Symbol.asyncIterator]()
+  let next: Promise<IteratorResult<StreamMessage>> | undefined
+  let callOff = (): void => {}
+  let finish = (): void => {}
+  const leave = (): void => {
+    callOff()
+    signal.removeEventListener('abort', finish)
+    left.abort()
+    source.return?.().catch(() => {})
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        finish = () => {
+          leave()
+          controller.close()
+        }
+        if (signal.aborted) return finish()
+        signal.addEventListener('abort', finish)
+        controller.enqueue(encoder.encode('retry: 1000\n\n'))
+      },
+      async pull(controller) {
+        callOff()
+        next ??= source.next()
+        const result = await orAfter(next, heartbeatMs)
+        if (left.signal.aborted) return
+        if (result === 'late') controller.enqueue(encoder.encode(': \n\n'))
+        else if (result.done === true) return finish()
+        else {
+          next = undefined
+          controller.enqueue(encoder.encode(line(result.value)))
+        }
+        callOff = after(readerTimeoutMs, () => {
+          leave()
+          controller.error(new Error('the reader took nothing'))
+        })
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 1 },
+  )
+}
+
+const line = ({ id, data }: StreamMessage): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
+
+const after = (ms: number, then: () => void): (() => void) => systemClock.timer(systemClock.now() + ms, then)
+
+/** The value, or `late` where it takes longer. A rejection is passed on. */
+function orAfter<T>(value: Promise<T>, ms: number): Promise<T | 'late'> {
+  let callOff = (): void => {}
+  const late = new Promise<'late'>((resolve) => {
+    callOff = after(ms, () => resolve('late'))
+  })
+  return Promise.race([value, late]).finally(() => callOff())
+}

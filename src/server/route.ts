@@ -1,0 +1,68 @@
+/**
+ * A route: one path and method of the server, as data.
+ *
+ * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it (access).
+ */
+import type { Run, Runtime } from '../runtime/index.ts'
+import type { WireSchema } from './wire-schema.ts'
+import type { Me, Principal, Role } from './wire.ts'
+
+/** What a handler knows of its request. */
+export interface RequestContext {
+  readonly runtime: Runtime
+  readonly principal: Principal
+  readonly via: Me['via']
+  readonly request: Request
+  /** Aborts when the caller is gone, or the server closes. */
+  readonly signal: AbortSignal
+  /** A stream sends a comment after this many milliseconds without a message. */
+  readonly heartbeatMs: number
+  /** A reader of a stream that takes nothing for this long is dropped. */
+  readonly readerTimeoutMs: number
+}
+
+/** The names in braces of a path. */
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
+
+/** What a handler is given: everything checked by the schemas of its route. */
+export interface RouteInput<Path extends string, Query, Body> {
+  readonly path: { readonly [Name in NamesIn<Path>]: string }
+  readonly query: Query
+  readonly body: Body
+}
+
+interface RouteShape<Path extends string, Query, Body, Answer> {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below the base. */
+  readonly path: Path
+  /** Who may; `open`: everyone. */
+  readonly role: Role | 'open'
+  readonly summary: string
+  readonly query?: WireSchema<Query>
+  readonly body?: WireSchema<Body>
+  /** What a 2xx answers; `stream`: server-sent events. */
+  readonly answer: WireSchema<Answer> | 'stream'
+  /** The other statuses of success. Default: 200 alone. */
+  readonly statuses?: readonly (201 | 202 | 204)[]
+  /** The answer, or a response: then its status and its body are the handler's. */
+  handle(context: RequestContext, input: RouteInput<Path, Query, Body>): Answer | Response | Promise<Answer | Response>
+}
+
+/** A route as the server calls it: its input was checked before. */
+export type Route = RouteShape<string, unknown, unknown, unknown>
+
+/** A route; the types of path, query, body and answer are held to its schemas. */
+export const route = <const Path extends string, Answer, Query = object, Body = undefined>(
+  shape: RouteShape<Path, Query, Body, Answer>,
+): Route => shape
+
+/** An answer with another status than 200. */
+export const answered = (status: 201 | 202 | 204, body?: unknown): Response =>
+  body === undefined ? new Response(null, { status }) : Response.json(body, { status })
+
+/** The run of this id, if the caller may see it. Rejects with `run.unknown`. */
+export async function ownRun({ runtime }: RequestContext, id: string): Promise<Run> {
+  const run = runtime.handle(id)
+  await run.summary()
+  return run
+}

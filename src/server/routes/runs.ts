@@ -1,0 +1,218 @@
+/** Routes of runs: start, list, view, outcome, journal, feed. */
+import type { RunId } from '../../core/index.ts'
+import { derivedId, present, ReeveError } from '../../core/index.ts'
+import type { Recorded } from '../../journal/index.ts'
+import { hasEnded, type RunStatus, type RunSummary, type StreamItem } from '../../runtime/index.ts'
+import { eventStream, type StreamMessage } from '../event-stream.ts'
+import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
+import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
+
+const statuses: readonly RunStatus[] = [
+  'running',
+  'waiting',
+  'queued',
+  'pausing',
+  'paused',
+  'human_control',
+  'stuck',
+  'completed',
+  'failed',
+  'limited',
+  'timed-out',
+  'cancelled',
+  'bailed',
+]
+
+const runRow = view<RunRow>('RunRow', {
+  run: name(),
+  agent: name(),
+  version: name(),
+  status: choice(statuses),
+  caller: jsonObject<RunSummary['caller']>(),
+  createdAt: whole(),
+  endedAt: optional(whole()),
+})
+
+const startBody = object<StartBody>('StartBody', {
+  agent: name({ description: 'The name of a registered agent.' }),
+  input: json({ description: 'Its input: a text, or what its input schema says.' }),
+  runId: optional(name({ description: 'Makes the start idempotent.' })),
+  session: optional(name()),
+  user: optional(name({ description: 'Default: the principal. Another one needs the role admin.' })),
+  metadata: optional(jsonObject()),
+  values: optional(jsonObject()),
+  limits: optional(jsonObject()),
+  versions: optional(jsonObject()),
+})
+
+const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
+
+interface RunsQuery {
+  readonly status?: readonly RunStatus[]
+  readonly agent?: string
+  readonly limit?: number
+}
+
+interface EventsQuery {
+  readonly after?: number
+  readonly limit?: number
+}
+
+interface FeedQuery {
+  readonly from?: number
+}
+
+interface OutcomeQuery {
+  readonly waitMs?: number
+}
+
+const recorded = view<Recorded>('Recorded', { position: whole(), at: whole() })
+
+export const runRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/runs',
+    role: 'viewer',
+    summary: 'Runs, newest first.',
+    query: object<RunsQuery>('RunsQuery', {
+      status: optional(list(choice(statuses))),
+      agent: optional(name()),
+      limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+    }),
+    answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
+    async handle({ runtime }, { query: { limit = 100, ...filter } }) {
+      return { items: await runtime.runs({ ...filter, limit }) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/runs',
+    role: 'operator',
+    summary: 'Start a run. Idempotent by runId, or by the header Idempotency-Key: 201 if it begins now, 200 if before.',
+    body: startBody,
+    answer: startedRun,
+    statuses: [201],
+    async handle(context, { body: { agent, input, ...said } }) {
+      const options = { ...said, ...startedBy(context, said) } as Parameters<typeof context.runtime.start>[2]
+      const { id, created } = await context.runtime.start(agent, input, options)
+      return created ? answered(201, { run: id } satisfies StartedRun) : { run: id }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}',
+    role: 'viewer',
+    summary: 'The whole view of a run.',
+    answer: view<RunDocument>('RunDocument', { run: name<RunId>(), status: choice(statuses), agent: name() }),
+    handle: async (context, { path }) => (await ownRun(context, path.run)).view(),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/runs/{run}',
+    role: 'admin',
+    summary: 'Remove an ended run and all its data.',
+    answer: nothing,
+    statuses: [204],
+    async handle(context, { path }) {
+      const { id } = await ownRun(context, path.run)
+      await context.runtime.remove(id)
+      return answered(204)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/outcome',
+    role: 'viewer',
+    summary: 'How a run ended: 202 and no outcome while it goes on. Waits for the end for waitMs milliseconds.',
+    query: object<OutcomeQuery>('OutcomeQuery', { waitMs: optional(whole({ maximum: 60_000 })) }),
+    answer: view<Ended>('Ended', { run: name<RunId>(), status: choice(statuses) }),
+    statuses: [202],
+    async handle(context, { path, query: { waitMs = 0 } }) {
+      const run = await ownRun(context, path.run)
+      if (waitMs > 0) await untilOver(run, AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)]))
+      const { status } = await run.summary()
+      if (!hasEnded(status)) return answered(202, { run: run.id, status } satisfies Ended)
+      const { run: _run, usage, ...outcome } = await run.outcome()
+      return { run: run.id, status, outcome, usage }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/events',
+    role: 'viewer',
+    summary: 'The journal after a position: what is recorded so far.',
+    query: object<EventsQuery>('EventsQuery', {
+      after: optional(whole()),
+      limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+    }),
+    answer: object<Page<Recorded>>('EventPage', { items: list(recorded), next: optional(name()) }),
+    async handle(context, { path, query: { after = 0, limit = 100 } }) {
+      const run = await ownRun(context, path.run)
+      const found = await run.journal({ from: after, limit: limit + 1 })
+      const items = found.slice(0, limit)
+      return { items, ...present({ next: found.length > limit ? String(items.at(-1)!.position) : undefined }) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/feed',
+    role: 'viewer',
+    summary:
+      'Events and live parts in one stream (FeedMessage), to the end of the run. The id of an event is its position: Last-Event-ID, or from, says after which one to go on.',
+    query: object<FeedQuery>('FeedQuery', { from: optional(whole()) }),
+    answer: 'stream',
+    async handle(context, { path, query }) {
+      const run = await ownRun(context, path.run)
+      const from = query.from ?? lastEventId(context.request)
+      return eventStream(context, (signal) => feedMessages(run.feed({ from, signal })))
+    },
+  }),
+]
+
+async function untilOver(run: Awaited<ReturnType<typeof ownRun>>, signal: AbortSignal): Promise<void> {
+  for await (const _event of run.events({ from: Number.MAX_SAFE_INTEGER, signal })) void _event
+}
+
+/** The run id and the user of a start. */
+function startedBy(
+  { principal, request }: RequestContext,
+  { runId, user = principal.name }: Pick<StartBody, 'runId' | 'user'>,
+): { readonly runId?: string; readonly user: string } {
+  if (user !== principal.name && !principal.roles.includes('admin'))
+    throw new ReeveError('permission.denied', 'a start for another user needs the role admin', {
+      hint: 'Leave user out: it is you. Nothing was started.',
+    })
+  const key = request.headers.get('Idempotency-Key')
+  if (key === null || key === '') return { user, ...present({ runId }) }
+  if (runId !== undefined)
+    throw new ReeveError('input.invalid', 'the start has both a runId and the header Idempotency-Key', {
+      hint: 'Give one of them. Nothing was started.',
+    })
+  // another caller's key is another run
+  return { user, runId: derivedId('run', 'Idempotency-Key', principal.tenant ?? '', principal.name, key) }
+}
+
+/** The position after which a reader goes on. */
+function lastEventId(request: Request): number {
+  const given = request.headers.get('Last-Event-ID')
+  if (given === null || given === '') return 0
+  const position = /^\d{1,15}$/.test(given) ? Number(given) : undefined
+  if (position !== undefined) return position
+  throw new ReeveError('input.invalid', `Last-Event-ID ${JSON.stringify(given)} is not a position`, {
+    hint: 'Send the id of the last event that was received.',
+  })
+}
+
+async function* feedMessages(feed: AsyncIterable<StreamItem>): AsyncGenerator<StreamMessage> {
+  for await (const item of feed) {
+    yield item.type === 'event'
+      ? { id: item.event.position, data: item satisfies FeedMessage }
+      : { data: { type: 'part', part: partMessage(item.part) } satisfies FeedMessage }
+  }
+  yield { data: { type: 'end' } satisfies FeedMessage }
+}
+
+function partMessage({ epoch: _epoch, ...part }: Extract<StreamItem, { readonly type: 'part' }>['part']): PartMessage {
+  return part
+}
