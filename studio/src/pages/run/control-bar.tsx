@@ -1,0 +1,156 @@
+/** The controls of a run: buttons that make sense in its state, each with a dialog that says what will happen. */
+import { useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
+import { Notice, sentences } from '../../ui/states.tsx'
+import { useToast } from '../../ui/toast.tsx'
+import type { IconName } from '../../ui/icon.tsx'
+import { controlsOf, type Control, type ControlName } from './controls.ts'
+import { useRun } from './run-context.tsx'
+
+const icons: Readonly<Record<ControlName, IconName>> = {
+  pause: 'pause',
+  resume: 'play',
+  'take-over': 'hand',
+  'hand-back': 'send',
+  cancel: 'stop',
+  fork: 'fork',
+  retry: 'back',
+}
+
+export function ControlBar({ onFork }: { readonly onFork: () => void }) {
+  const { live, go, mayOperate } = useRun()
+  const [open, setOpen] = useState<Control>()
+  if (!mayOperate) return null
+  const press = (control: Control): void => {
+    if (control.name === 'fork') onFork()
+    // the plan is changed, and the change is shown, before it is handed back
+    else if (control.name === 'hand-back') go('take-over')
+    else setOpen(control)
+  }
+  return (
+    <div className="run-controls" role="toolbar" aria-label="Control of this run">
+      {controlsOf(live.head).map((control, i) => (
+        <Button
+          key={control.name}
+          icon={icons[control.name]}
+          tone={
+            control.danger
+              ? 'danger'
+              : control.name === 'hand-back' || (i === 0 && control.name === 'resume')
+                ? 'accent'
+                : 'plain'
+          }
+          onClick={() => press(control)}
+        >
+          {control.label}
+        </Button>
+      ))}
+      {open && <ControlDialog control={open} onClose={() => setOpen(undefined)} />}
+    </div>
+  )
+}
+
+function ControlDialog({ control, onClose }: { readonly control: Control; readonly onClose: () => void }) {
+  const { api, go, live } = useRun()
+  const toast = useToast()
+  const [reason, setReason] = useState('')
+  const [at, setAt] = useState<'next' | 'now'>('next')
+  const [keeps, setKeeps] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const { name, label, effect, danger } = control
+  const why = reason.trim() === '' ? {} : { reason: reason.trim() }
+  const send = async (): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      if (name === 'pause') await api.pause({ ...why, at })
+      else if (name === 'resume') await api.resume(why)
+      else if (name === 'cancel') await api.cancel({ ...why, ...(keeps ? { undo: false } : {}) })
+      else if (name === 'take-over') {
+        const taken = await api.takeOver({ ...why, at })
+        if (taken?.takenOver === false)
+          throw new Error(`${taken.owner ?? 'Another operator'} has this run already, and keeps it.`)
+        go('take-over')
+      } else if (name === 'retry') await api.retry()
+      toast.done(done[name])
+      onClose()
+    } catch (thrown) {
+      setError(thrown)
+      setBusy(false)
+    }
+  }
+  const questions = Object.values(live.approvals).filter((each) => each.open).length
+  return (
+    <Dialog
+      title={`${label} this run`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button tone="quiet" onClick={onClose}>
+            Close
+          </Button>
+          <Button tone={danger ? 'danger-solid' : 'accent'} busy={busy} onClick={() => void send()}>
+            {label} the run
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <p>{effect}</p>
+        {name === 'cancel' && questions > 0 && (
+          <Notice tone="wait">
+            {questions === 1 ? 'One open question is' : `${questions} open questions are`} closed without an answer.
+          </Notice>
+        )}
+        {(name === 'pause' || name === 'take-over') && (
+          <Field label="What is under way">
+            {(field) => (
+              <Select {...field} value={at} onChange={({ target }) => setAt(target.value === 'now' ? 'now' : 'next')}>
+                <option value="next">may end first</option>
+                <option value="now">is stopped now, and done again later</option>
+              </Select>
+            )}
+          </Field>
+        )}
+        {name === 'cancel' && (
+          <Checkbox checked={keeps} onChange={({ target }) => setKeeps(target.checked)}>
+            What was done stays: nothing is undone
+          </Checkbox>
+        )}
+        {name !== 'retry' && (
+          <Field label="Reason" hint="Recorded with your name in the journal and the audit.">
+            {(field) => (
+              <TextArea
+                {...field}
+                data-autofocus
+                rows={2}
+                value={reason}
+                onChange={({ target }) => setReason(target.value)}
+              />
+            )}
+          </Field>
+        )}
+        {error !== undefined && <Notice tone="bad">{said(error)}</Notice>}
+      </div>
+    </Dialog>
+  )
+}
+
+const done: Readonly<Record<ControlName, string>> = {
+  pause: 'The run pauses.',
+  resume: 'The run goes on.',
+  'take-over': 'You have the run.',
+  'hand-back': 'The run is handed back.',
+  cancel: 'The run is cancelled.',
+  fork: 'A fork has begun.',
+  retry: 'The run goes on from its last good point.',
+}
+
+/** The message and hint of an error as one text. */
+export function said(error: unknown): string {
+  const { message, hint } = sentences(error)
+  return hint === undefined ? message : `${message} ${hint}`
+}

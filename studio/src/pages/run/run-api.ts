@@ -1,0 +1,157 @@
+/** The server's routes of one run. Owns: their paths and bodies. Does not own: requests (data/request.ts). */
+import type {
+  AuditAnswer,
+  ConversationPage,
+  JournalPage,
+  QuestionView,
+  Page,
+  SettleBody,
+  SpanPage,
+  StartedRun,
+} from '../../../../src/server/wire.ts'
+import type { Json } from '../../data/json.ts'
+import { query, request } from '../../data/request.ts'
+import type { TaskGates, PlanEdit } from './plan-draft.ts'
+
+/** What is asked for of the journal. */
+export interface JournalQuery {
+  readonly from: number
+  readonly limit: number
+  readonly activation?: string | undefined
+  readonly family?: string | undefined
+  readonly search?: string | undefined
+}
+
+/** A step of a takeover context. */
+export interface TakeoverStep {
+  readonly id: string
+  readonly description: string
+  readonly status: string
+  readonly worker: string
+  readonly activation?: string
+  readonly waitsFor?: readonly string[]
+  readonly partial?: string
+  readonly failure?: { readonly message: string }
+  readonly reason?: string
+  readonly by?: string
+}
+
+/** The document of a takeover, as far as it is shown here. */
+export interface TakeoverContext {
+  readonly owner?: string
+  readonly takenOver?: boolean
+  readonly reason?: string
+  readonly since?: number
+  readonly currentStep: number
+  readonly totalSteps: number
+  readonly completed: readonly TakeoverStep[]
+  readonly inFlight: readonly TakeoverStep[]
+  readonly pending: readonly TakeoverStep[]
+  readonly failed: readonly TakeoverStep[]
+  readonly skipped: readonly TakeoverStep[]
+  readonly results: Readonly<Record<string, Json>>
+  readonly suggestedNextAction:
+    | { readonly type: 'task'; readonly task: string; readonly description: string }
+    | { readonly type: 'approval'; readonly approval: string; readonly tool: string }
+    | { readonly type: 'wait'; readonly for: readonly string[] }
+    | { readonly type: 'synthesise' }
+  readonly failureReason?: string
+  readonly unreadMail: number
+  readonly teams: readonly { readonly activation: string; readonly plan: { readonly tasks: readonly GatedTask[] } }[]
+  readonly plan?: {
+    readonly team: string
+    readonly subtasks: readonly {
+      readonly id: string
+      readonly description: string
+      readonly role: string
+      readonly status: string
+      readonly dependencies: readonly string[]
+      readonly produces: readonly string[]
+      readonly consumes: readonly string[]
+      readonly critical: boolean
+    }[]
+    readonly concurrency: number
+    readonly maxFailures: number
+  }
+}
+interface GatedTask extends Omit<TaskGates, 'required'> {
+  readonly task: string
+  readonly optional?: true
+}
+
+export interface ForkBody {
+  readonly at?: number
+  readonly edit?:
+    | { readonly type: 'outcome'; readonly outcome: Json }
+    | { readonly type: 'input'; readonly input: Json }
+    | { readonly type: 'message'; readonly to: string; readonly body: Json }
+  readonly reason?: string
+}
+
+/** An entry that differs between two runs. */
+export interface RunDifference {
+  readonly path: string
+  readonly agent: string
+  readonly address?: string
+  readonly one?: RecordedEvent
+  readonly other?: RecordedEvent
+}
+interface RecordedEvent {
+  readonly position: number
+  readonly at: number
+  readonly event: { readonly type: string } & Readonly<Record<string, Json>>
+}
+export interface RunDiff {
+  readonly same: number
+  readonly first?: RunDifference
+  readonly differences: readonly RunDifference[]
+}
+
+const id = encodeURIComponent
+
+/** The routes of a run. */
+export function runApi(run: string) {
+  const path = `/runs/${id(run)}`
+  const get = <T>(rest: string, signal?: AbortSignal): Promise<T> => request(`${path}${rest}`, signal ? { signal } : {})
+  const post = <T = unknown>(rest: string, body: object = {}): Promise<T> =>
+    request(`${path}${rest}`, { method: 'POST', body })
+  return {
+    run,
+    livePath: `/api${path}/live`,
+    spans: (after: number, signal?: AbortSignal): Promise<SpanPage> => get(`/spans${query({ after })}`, signal),
+    journal: (asked: JournalQuery, signal?: AbortSignal): Promise<JournalPage> =>
+      get(`/journal${query({ ...asked })}`, signal),
+    conversation: (activation: string, signal?: AbortSignal): Promise<ConversationPage> =>
+      get(`/conversation${query({ activation })}`, signal),
+    questions: (signal?: AbortSignal): Promise<Page<QuestionView>> =>
+      request(`/questions${query({ run, limit: 200 })}`, signal ? { signal } : {}),
+    audit: (signal?: AbortSignal): Promise<AuditAnswer> => get('/audit', signal),
+    diff: (other: string, signal?: AbortSignal): Promise<RunDiff> => get(`/diff/${id(other)}`, signal),
+    context: (signal?: AbortSignal): Promise<TakeoverContext> => get('/takeover-context', signal),
+    pause: (body: object) => post('/pause', body),
+    resume: (body: object) => post('/resume', body),
+    cancel: (body: object) => post('/cancel', body),
+    takeOver: (body: object): Promise<TakeoverContext | undefined> => post('/take-over', body),
+    handBack: (body: { readonly plan?: PlanEdit; readonly team?: string; readonly reason?: string }) =>
+      post('/hand-back', body),
+    complete: (body: {
+      readonly task?: string
+      readonly delegation?: string
+      readonly output: Json
+      readonly reason?: string
+    }) => post('/complete', body),
+    finish: (body: { readonly output: Json; readonly reason?: string }) => post('/finish', body),
+    stop: (body: { readonly delegation: string; readonly reason?: string }) => post('/stop', body),
+    recruit: (body: object): Promise<{ readonly admitted?: boolean; readonly message?: string } | undefined> =>
+      post('/team/recruit', body),
+    retire: (body: object) => post('/team/retire', body),
+    post: (body: object) => post('/team/post', body),
+    message: (body: object) => post('/messages', body),
+    fork: (body: ForkBody): Promise<StartedRun> => post('/fork', body),
+    retry: () => post('/retry', {}),
+    settle: (question: string, body: SettleBody) =>
+      request(`/questions/${id(question)}/settle`, { method: 'POST', body }),
+  }
+}
+
+export type RunApi = ReturnType<typeof runApi>
