@@ -16,7 +16,7 @@ export {
   type DelegatedToolResult,
   type DelegationView,
 } from './views/delegations.ts'
-export { foldRun, newRunFold, type RunFold } from './views/fold.ts'
+export { foldChange, foldRun, newRunFold, type RunFold } from './views/fold.ts'
 export {
   isPauseAfter,
   RunIndex,
@@ -25,7 +25,23 @@ export {
   type IndexedOperation,
 } from './views/run-index.ts'
 export { childRunsIn, woven } from './views/woven.ts'
-export { runView, viewOf } from './views/projection.ts'
+export {
+  activationViewOf,
+  foldState,
+  headOf,
+  runView,
+  teamViewsOf,
+  viewOf,
+  type FoldState,
+} from './views/projection.ts'
+export {
+  foldTimeline,
+  newTimelineFold,
+  spansAfter,
+  type Span,
+  type SpanPage,
+  type TimelineFold,
+} from './views/timeline.ts'
 export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
 export { callScope, hookScope } from './turn-scopes.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
@@ -65,6 +81,7 @@ export {
   type OpenOperation,
   type RecruitView,
   type RunView,
+  type RunViewHead,
   type ViewStatus,
 } from './views/views.ts'
 export {

@@ -5,6 +5,7 @@
  * alone: nothing here exists at run time, so a browser may import it. Does not own: paths, roles and checks
  * (routes/), what the views mean (journal, runtime).
  */
+import type { Span, SpanPage } from '../journal/index.ts'
 import type { ActivationId, Failure, Json, JsonObject, Outcome, RunId, Usage } from '../core/index.ts'
 import type {
   ActivationView,
@@ -210,31 +211,11 @@ export type LiveMessage =
   /** Pieces of text, joined; sent at most every 50 ms. */
   | { readonly type: 'parts'; readonly parts: readonly PartMessage[] }
 
-/** A bar of the timeline: `GET /api/runs/{run}/spans?after=<position>` gives those begun or ended after a position. */
-export interface Span {
-  /** Activation and address; unique in the run. */
-  readonly id: string
-  readonly activation: ActivationId
-  readonly kind: 'agent' | 'model' | 'tool' | 'step' | 'approval' | 'interrupt' | 'timer'
-  /** The agent, model, tool, approver's subject. */
-  readonly name: string
-  readonly from: number
-  /** Absent while it is open. */
-  readonly to?: number
-  readonly status: 'open' | 'in-doubt' | Outcome['status']
-  readonly attempts: number
-  readonly input?: number
-  readonly output?: number
-  readonly usd?: number
-}
-
-/** A part of the timeline, up to a position. */
-export interface SpanPage {
-  readonly position: number
-  readonly spans: readonly Span[]
-  /** There are more: ask again after this position. */
-  readonly more: boolean
-}
+/**
+ * The timeline: `GET /api/runs/{run}/spans?after=<position>` gives the bars that began, changed or ended after a
+ * position.
+ */
+export type { Span, SpanPage }
 
 /** An entry of the journal, by its number in the run: `GET /api/runs/{run}/journal?from=<index>&limit=…`. */
 export interface JournalRow {

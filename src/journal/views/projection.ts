@@ -18,7 +18,8 @@ import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } fro
 import type { Recorded } from '../events/events.ts'
 import type { IndexedOperation } from './run-index.ts'
 import { teamViews } from './team-projection.ts'
-import type { ActivationView, OpenOperation, RunView, ViewStatus } from './views.ts'
+import type { TeamView } from './team-views.ts'
+import type { ActivationView, OpenOperation, RunView, RunViewHead, ViewStatus } from './views.ts'
 
 /** The view of a run's events, given in the order of their positions. */
 export function runView(events: Iterable<Recorded>): RunView {
@@ -27,25 +28,48 @@ export function runView(events: Iterable<Recorded>): RunView {
   return viewOf(fold)
 }
 
-/** The view of the run as it is folded now. It shares nothing with the fold. */
-export function viewOf(fold: RunFold): RunView {
-  const run = fold.index.run ?? ('' as RunId)
-  const root = fold.activations.get(rootActivation(run))
+/** What follows from a whole fold, before any part of it is shown. */
+export interface FoldState {
+  readonly status: ViewStatus
+  /** The activations that work, or lead one that works. */
+  readonly busy: ReadonlySet<ActivationId>
+  /** Of each activation and everything below it. */
+  readonly usage: ReadonlyMap<ActivationId, Usage>
+}
+
+/** The state of a fold as it is now. Costs one pass over all activations. */
+export function foldState(fold: RunFold): FoldState {
   const busy = busyTrees(fold)
-  const usage = usageOfTrees(fold)
-  const activations = [...fold.activations].map(([id, each]) =>
-    activationView(fold, each, busy.has(id), usage.get(id) ?? []),
-  )
-  const { pause, cancel } = fold
-  const status = statusOf(fold, root, busy)
-  const teams = teamViews(fold.teams, {
-    activations: new Map(activations.map((each) => [each.activation, each])),
+  return { status: statusOf(fold, rootOf(fold), busy), busy, usage: usageOfTrees(fold) }
+}
+
+const rootOf = ({ index: { run }, activations }: RunFold): ActivationFold | undefined =>
+  run === undefined ? undefined : activations.get(rootActivation(run))
+
+/** One activation of the run as it is folded now; undefined if it has none of this id. Shares its values with the fold. */
+export function activationViewOf(fold: RunFold, id: ActivationId, state: FoldState): ActivationView | undefined {
+  const each = fold.activations.get(id)
+  return each === undefined ? undefined : activationView(fold, each, state.busy.has(id), state.usage.get(id) ?? [])
+}
+
+/** The planned teams of the run as it is folded now. Share their values with the fold. */
+export function teamViewsOf(fold: RunFold, state: FoldState): readonly TeamView[] {
+  const leaders = [...fold.teams.teams.keys()].flatMap((id) => activationViewOf(fold, id, state) ?? [])
+  return teamViews(fold.teams, {
+    activations: new Map(leaders.map((each) => [each.activation, each])),
     awaiting: awaitingTrees(fold),
     asked: askedTasks(fold),
-    paused: status === 'paused' || (status === 'human_control' && pause?.reached === true),
+    paused: state.status === 'paused' || (state.status === 'human_control' && fold.pause?.reached === true),
     bodyOf: (id) => fold.messages.get(id)?.body,
   })
-  return structuredClone({
+}
+
+/** The run itself, without what is in it. Shares its values with the fold. */
+export function headOf(fold: RunFold, { status, usage }: FoldState): RunViewHead {
+  const { pause, takeover, cancel, origin } = fold
+  const run = fold.index.run ?? ('' as RunId)
+  const root = rootOf(fold)
+  return {
     run,
     status,
     agent: root?.indexed.agent ?? '',
@@ -54,29 +78,32 @@ export function viewOf(fold: RunFold): RunView {
     caller: fold.caller,
     startedAt: root?.indexed.startedAt ?? 0,
     ...present({ endedAt: root?.indexed.endedAt, outcome: root?.outcome }),
-    activations,
+    usage: usage.get(rootActivation(run)) ?? [],
+    ...(pause === undefined
+      ? {}
+      : { pause: { at: pause.at, since: pause.since, ...present({ reason: pause.reason, by: pause.by }) } }),
+    ...present({ takeover, cancel, origin }),
+    position: fold.index.position,
+  }
+}
+
+/** The view of the run as it is folded now. It shares nothing with the fold. */
+export function viewOf(fold: RunFold): RunView {
+  const state = foldState(fold)
+  const { usage, pause, takeover, cancel, origin, position, ...head } = headOf(fold, state)
+  return structuredClone({
+    ...head,
+    activations: [...fold.activations.keys()].flatMap((id) => activationViewOf(fold, id, state) ?? []),
     approvals: [...fold.approvals.values()],
     interrupts: [...fold.interrupts.values()],
     doubts: [...fold.doubts.values()],
     messages: [...fold.messages.values()],
     recruits: fold.recruits,
-    teams,
+    teams: teamViewsOf(fold, state),
     failedAttempts: fold.failedAttempts,
-    usage: usage.get(rootActivation(run)) ?? [],
-    ...(pause === undefined
-      ? {}
-      : {
-          pause: {
-            at: pause.at,
-            since: pause.since,
-            ...(pause.reason === undefined ? {} : { reason: pause.reason }),
-            ...(pause.by === undefined ? {} : { by: pause.by }),
-          },
-        }),
-    ...(fold.takeover === undefined ? {} : { takeover: fold.takeover }),
-    ...(cancel === undefined ? {} : { cancel }),
-    ...(fold.origin === undefined ? {} : { origin: fold.origin }),
-    position: fold.index.position,
+    usage,
+    ...present({ pause, takeover, cancel, origin }),
+    position,
   })
 }
 
@@ -115,7 +142,8 @@ function openOperation({ event, since, failedAttempts, inDoubt }: IndexedOperati
   return { kind, name, address: event.address, since, failedAttempts, inDoubt }
 }
 
-function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'kind' | 'name'> {
+/** What an open operation is, and what it is called. */
+export function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'kind' | 'name'> {
   switch (event.type) {
     case 'model.requested':
       return { kind: 'model', name: event.model }

@@ -190,3 +190,9 @@ export interface RunView {
   /** The last position folded in. */
   readonly position: number
 }
+
+/** A run without what is in it. */
+export type RunViewHead = Omit<
+  RunView,
+  'activations' | 'approvals' | 'interrupts' | 'doubts' | 'messages' | 'recruits' | 'teams' | 'failedAttempts'
+>
