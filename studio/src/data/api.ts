@@ -21,3 +21,6 @@ export type RunsFilter = Readonly<Record<string, string | number | undefined>>
 
 export const readRuns = (filter: RunsFilter, signal: AbortSignal): Promise<Page<RunRow>> =>
   request(`/runs${query(filter)}`, { signal })
+
+export const retryRuns = (filter: RunsFilter): Promise<unknown> =>
+  request(`/runs/retry${query(filter)}`, { method: 'POST', body: {} })

@@ -75,8 +75,41 @@ function reload(entry: Entry): void {
   )
 }
 
+const watchers = new Set<(topics: readonly Topic[] | 'all') => void>()
+
+/** Calls `act` after one of the topics has changed, at once and then at most every `everyMs`. */
+export function useChanges(topics: readonly Topic[], act: () => void, everyMs: number): void {
+  const latest = useRef({ topics, act })
+  useEffect(() => {
+    latest.current = { topics, act }
+  })
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let again = false
+    const run = (): void => {
+      again = false
+      latest.current.act()
+      timer = setTimeout(() => {
+        timer = undefined
+        if (again) run()
+      }, everyMs)
+    }
+    const watcher = (those: readonly Topic[] | 'all'): void => {
+      if (those !== 'all' && !latest.current.topics.some((topic) => those.includes(topic))) return
+      if (timer === undefined) run()
+      else again = true
+    }
+    watchers.add(watcher)
+    return () => {
+      watchers.delete(watcher)
+      clearTimeout(timer)
+    }
+  }, [everyMs])
+}
+
 /** These have changed: what is shown of them is loaded again, the rest when it is next shown. */
 export function changed(topics: readonly Topic[] | 'all'): void {
+  for (const watcher of watchers) watcher(topics)
   for (const [key, entry] of entries) {
     if (topics !== 'all' && !entry.topics.some((topic) => topics.includes(topic))) continue
     if (entry.listeners.size > 0) reload(entry)

@@ -17,6 +17,8 @@ export interface Column<Row> {
 
 const rowHeight = 36
 const headHeight = 32
+/** Between columns, and at both ends. */
+const gap = 16
 
 export function DataTable<Row>(props: {
   readonly label: string
@@ -34,7 +36,10 @@ export function DataTable<Row>(props: {
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState<number>()
   const { from, to } = useRowWindow(scroller, rows.length, rowHeight)
-  const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
+  const tracks = {
+    gridTemplateColumns: columns.map(({ width }) => width).join(' '),
+    minWidth: columns.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gap, gap),
+  }
   useEffect(() => {
     if (to >= rows.length) onEnd?.()
   }, [to, rows.length, onEnd])

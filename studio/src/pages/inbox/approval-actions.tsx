@@ -111,7 +111,7 @@ export function ApprovalActions(props: {
           Reject{count}
         </Button>
         {approval.grantable && may('approve') && (
-          <span style={{ marginLeft: 'auto' }}>
+          <span className="covers">
             <Select
               aria-label="What the approval covers"
               value={grant}

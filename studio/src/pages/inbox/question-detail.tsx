@@ -89,6 +89,11 @@ export function QuestionDetail(props: QuestionDetailProps) {
             )}
           </header>
           {gone ? <AnsweredNotice question={question} onOpen={props.onOpen} /> : <Standing question={question} />}
+          {preview !== undefined && (
+            <Panel title="What it would change">
+              <ValueDiff before={preview.before} after={preview.after} label="Before and after" />
+            </Panel>
+          )}
           {approval !== undefined && (
             <Panel title="What would run" actions={<ToolVersion version={approval.toolVersion} />}>
               <div className="stack">
@@ -96,11 +101,6 @@ export function QuestionDetail(props: QuestionDetailProps) {
                 <h3>Exactly the bytes that will run</h3>
                 <ExactBytes value={approval.input} hash={approval.inputHash} />
               </div>
-            </Panel>
-          )}
-          {preview !== undefined && (
-            <Panel title="What it would change">
-              <ValueDiff before={preview.before} after={preview.after} label="Before and after" />
             </Panel>
           )}
           {interrupt !== undefined && (
