@@ -8,7 +8,7 @@
 import type { Context } from '../engine/index.ts'
 import { described, digestJson, isObject, listOf, type Json, type Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
-import type { ModelPrice } from '../model/index.ts'
+import type { ModelPrice, ToolSpec } from '../model/index.ts'
 import type { Assess } from './approval/assessment.ts'
 
 declare const types: unique symbol
@@ -63,6 +63,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   problems(): readonly AgentProblem[]
   /** The names of its current workers. Only leaders have it. The edge records them, so a later change breaks no run. */
   team?(): readonly string[]
+  /** Its own tools, as its model is shown them. Only agents with a model have it. */
+  tools?(): readonly ToolSpec[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */
   members?(): readonly Agent[]
   /** Whether one turn of its limit is kept for the last answer. Absent: it takes no turns of its own. */

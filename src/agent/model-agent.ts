@@ -16,7 +16,7 @@ import {
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
+import { resolveModel, type Model, type ModelRef, type Prices, type ToolSpec } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
@@ -121,6 +121,10 @@ export class ModelAgent extends DefinedAgent {
   /** The names of its tools, including those of middlewares. */
   get toolNames(): readonly string[] {
     return this.#parts.setup.tools.map(({ name }) => name)
+  }
+
+  tools(): readonly ToolSpec[] {
+    return this.#parts.setup.tools.map(({ spec }) => spec)
   }
 
   get definition(): ModelAgentDefinition {

@@ -22,6 +22,7 @@ export type {
 export type { RunStream } from './feed/owned-run.ts'
 export type { StreamItem } from './feed/reader-feed.ts'
 export { startRequest, type StartOptions } from './start.ts'
+export type { RegisteredAgent } from './registered-agents.ts'
 export { registerAgents, type Agents } from './registry.ts'
 export { findHook, type Hooks } from './hooks.ts'
 export type {

@@ -41,6 +41,7 @@ import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
+import { registeredAgents, type RegisteredAgent } from './registered-agents.ts'
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
@@ -70,6 +71,8 @@ export interface Runtime extends AsyncDisposable {
   /** Starts a run that belongs to its reader: leaving the iteration before the end cancels it. */
   stream<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): RunStream<OutputOf<A>>
   stream(agent: string, input: Json, options?: StartOptions): RunStream
+  /** The agents that may be started here, with everything that they can reach. By name. */
+  agents(): readonly RegisteredAgent[]
   /** The handle of a run. Nothing is read; an unknown id shows when the handle is used. */
   handle<O = Json>(id: string): Run<O>
   /** Newest first. */
@@ -290,6 +293,10 @@ class EngineRuntime implements Runtime {
   async #birthOf(run: RunId): Promise<Json> {
     const [first] = await this.#parts.engine.read(run)
     return first?.event.type === 'activation.started' ? first.event.input : {}
+  }
+
+  agents(): readonly RegisteredAgent[] {
+    return registeredAgents(this.#parts.registry)
   }
 
   audit(run: string, options?: AuditOptions): Promise<AuditDocument> {

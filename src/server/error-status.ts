@@ -9,7 +9,7 @@ import { ReeveError, type ErrorCode } from '../core/index.ts'
 import type { ErrorBody } from './wire.ts'
 
 /** The status of every code. Below 500 the caller is told the message; from 500 on only that it failed. */
-const errorStatuses: Readonly<Record<ErrorCode, number>> = {
+export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'agent.failed': 500,
   'agent.invalid': 400,
   'agent.not-registered': 404,

@@ -48,6 +48,13 @@ function bytesOf(
     left.abort()
     source.return?.().catch(() => {})
   }
+  /** What was written is to be taken in time: then the next piece is asked for. */
+  const mustBeTaken = (controller: ReadableStreamDefaultController): void => {
+    callOff = after(readerTimeoutMs, () => {
+      leave()
+      controller.error(new Error('the reader took nothing'))
+    })
+  }
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -58,6 +65,7 @@ function bytesOf(
         if (signal.aborted) return finish()
         signal.addEventListener('abort', finish)
         controller.enqueue(encoder.encode('retry: 1000\n\n'))
+        mustBeTaken(controller)
       },
       async pull(controller) {
         callOff()
@@ -70,10 +78,7 @@ function bytesOf(
           next = undefined
           controller.enqueue(encoder.encode(line(result.value)))
         }
-        callOff = after(readerTimeoutMs, () => {
-          leave()
-          controller.error(new Error('the reader took nothing'))
-        })
+        mustBeTaken(controller)
       },
       cancel: leave,
     },

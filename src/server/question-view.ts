@@ -4,12 +4,24 @@
  * Owns: `QuestionView`, put together in one place for the inbox and for one question. Does not own: the questions and
  * the rule of who may decide (runtime).
  */
-import { digestJson, isObject, present, type Json } from '../core/index.ts'
-import { approvalsAmong, notPermitted, type Approval, type Question, type RunSummary } from '../runtime/index.ts'
+import { digestJson, isObject, present, type Json, type JsonObject } from '../core/index.ts'
+import {
+  approvalsAmong,
+  notPermitted,
+  type Approval,
+  type Question,
+  type RunSummary,
+  type Runtime,
+} from '../runtime/index.ts'
+import type { RequestContext } from './route.ts'
 import type { Principal, QuestionView } from './wire.ts'
 
 /** The question as this principal sees it. `summary`: that of its run. */
-export function questionView(question: Question, summary: RunSummary, principal: Principal): QuestionView {
+export function questionView(
+  question: Question,
+  summary: RunSummary,
+  { runtime, principal }: Pick<RequestContext, 'runtime' | 'principal'>,
+): QuestionView {
   const { id, kind, run, activation, askedAt, until } = question
   const { user, session } = summary.caller
   const [approval] = approvalsAmong([question])
@@ -26,8 +38,15 @@ export function questionView(question: Question, summary: RunSummary, principal:
     agent: summary.agent,
     mayAnswer: mayAnswer(question, approval, principal),
     same: approval === undefined ? id : digestJson(shownOf(approval)),
-    ...present({ until, user, session, approval, interrupt, doubt }),
+    ...present({ until, user, session, approval, interrupt, doubt, inputSchema: schemaFor(approval, runtime) }),
   }
+}
+
+/** The schema of the tool's arguments, where the agent that asks is registered here. */
+function schemaFor(approval: Approval | undefined, runtime: Runtime): JsonObject | undefined {
+  if (approval === undefined || approval.kind !== undefined) return undefined
+  const asking = runtime.agents().find(({ name }) => name === approval.path.at(-1))
+  return asking?.tools.find(({ name }) => name === approval.tool)?.inputSchema
 }
 
 /** The members of an approval that differ between requests that are the same to an approver. */

@@ -3,6 +3,7 @@
  *
  * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it (access).
  */
+import type { JsonObject } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal, Role } from './wire.ts'
@@ -15,6 +16,8 @@ export interface RequestContext {
   readonly request: Request
   /** Aborts when the caller is gone, or the server closes. */
   readonly signal: AbortSignal
+  /** The OpenAPI document of the server. */
+  readonly document: () => JsonObject
   /** A stream sends a comment after this many milliseconds without a message. */
   readonly heartbeatMs: number
   /** A reader of a stream that takes nothing for this long is dropped. */

@@ -5,6 +5,7 @@
  * was thrown into a response. Does not own: routes (routes/), who may call them (access/), sockets (listen.ts).
  * Holds: what was sent is checked before a handler sees it, by own members only.
  */
+import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import {
   jsonIn,
@@ -18,9 +19,15 @@ import {
 import { optionProblems, duration, functionCheck, text, unchecked, required, type Checks } from '../core/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { errorResponse } from './error-status.ts'
+import { openApiDocument } from './openapi.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
+
+/** The version of the package. */
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string
+}
 
 /** The options of a server. */
 export interface ReeveServerOptions {
@@ -64,15 +71,18 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     if (response.status >= 500) onError(thrown, request)
     return response
   }
+  let made: JsonObject | undefined
+  const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
   const app = new Hono()
   for (const route of routes) {
-    app.on(route.method, base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
+    app.on(route.method, patternOf(base, route.path), async ({ req }) => {
       const context: RequestContext = {
         runtime,
         principal: { name: 'operator', roles: ['admin'] },
         via: 'local',
         request: req.raw,
         signal: AbortSignal.any([req.raw.signal, closed.signal]),
+        document,
         heartbeatMs,
         readerTimeoutMs,
       }
@@ -80,6 +90,10 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const answer = await route.handle(context, input)
       return answer instanceof Response ? answer : Response.json(answer)
     })
+  }
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
+    app.all(patternOf(base, path), ({ req }) => wrongMethod(req.method, req.path, allow))
   }
   app.notFound(({ req }) => errorResponse(unknownPath(req.method, req.path, base)))
   app.onError((thrown, { req }) => failed(thrown, req.raw))
@@ -94,6 +108,19 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     },
     close: () => closed.abort(),
   }
+}
+
+/** The path as the router writes it. */
+const patternOf = (base: string, path: string): string => base + path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+function wrongMethod(method: string, path: string, allow: readonly string[]): Response {
+  const response = errorResponse(
+    new ReeveError('request.wrong-method', `${JSON.stringify(path)} does not take ${method}`, {
+      hint: `It takes ${allow.join(', ')}.`,
+    }),
+  )
+  response.headers.set('Allow', allow.join(', '))
+  return response
 }
 
 function unknownPath(method: string, path: string, base: string): ReeveError {

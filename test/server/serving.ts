@@ -2,9 +2,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach } from 'vitest'
+import { afterEach, expect } from 'vitest'
+import type { Json, JsonObject } from '../../src/core/index.ts'
+import { schemaProblem } from '../../src/edge/index.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
-import { createServer, listen, type ListeningServer, type ReeveServerOptions } from '../../src/server/index.ts'
+import {
+  createServer,
+  listen,
+  type ListeningServer,
+  type ReeveServer,
+  type ReeveServerOptions,
+} from '../../src/server/index.ts'
 
 /** A runtime and its server on a socket. */
 export interface Serving {
@@ -21,6 +29,55 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: unknown
+}
+
+/** An operation of the document, with its path. */
+export interface Operation {
+  readonly path: string
+  readonly method: string
+  readonly operation: {
+    readonly operationId: string
+    readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: JsonObject }[]
+    readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonObject } } }
+    readonly responses: Readonly<
+      Record<string, { readonly content?: Readonly<Record<string, { readonly schema: JsonObject }>> } | undefined>
+    >
+  }
+}
+
+/** All operations of an OpenAPI document. */
+export const operationsOf = (document: JsonObject): readonly Operation[] =>
+  Object.entries(
+    document['paths'] as Readonly<Record<string, Readonly<Record<string, Operation['operation']>>>>,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+
+/** The operation that answers this request: one without names in its path goes before one with them. */
+function operationFor(document: JsonObject, method: string, path: string): Operation | undefined {
+  const isFor = (operation: Operation): boolean =>
+    operation.method === method &&
+    new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
+  const found = operationsOf(document).filter(isFor)
+  return found.find((each) => !each.path.includes('{')) ?? found[0]
+}
+
+/** What is wrong with an answer, by the document; undefined if nothing. */
+export function answerProblem(
+  document: JsonObject,
+  method: string,
+  path: string,
+  { status, body }: Pick<Answer, 'status' | 'body'>,
+): string | undefined {
+  const found = operationFor(document, method, path)
+  if (found === undefined) return status === 404 || status === 405 ? undefined : `no operation for ${method} ${path}`
+  const { operationId, responses } = found.operation
+  const response = responses[String(status)]
+  if (response === undefined) return `${operationId}: status ${status} is not in the document`
+  const schema = response.content?.['application/json']?.schema
+  if (schema === undefined) return body === undefined ? undefined : `${operationId}: ${status} should have no body`
+  const problem = schemaProblem(body as Json, schema, document)
+  return problem === undefined ? undefined : `${operationId} ${status}: ${problem}`
 }
 
 /** The items of a page. */
@@ -50,6 +107,8 @@ export async function serving(
   const handler = createServer({ runtime, onError: (error) => errors.push(error), ...serverOptions })
   const server = await listen(handler, { port: 0 })
   open.push(() => server.close())
+  let known: Promise<JsonObject> | undefined
+  const document = (): Promise<JsonObject> => (known ??= documentOf(handler))
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(`${server.url}/api${path}`, {
       method,
@@ -57,11 +116,15 @@ export async function serving(
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const said = await response.text()
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: said === '' ? undefined : (JSON.parse(said) as unknown),
     }
+    // every answer in every test is what the document says
+    const { pathname } = new URL(response.url)
+    expect(answerProblem(await document(), method, pathname, answer)).toBeUndefined()
+    return answer
   }
   return {
     runtime,
@@ -71,6 +134,12 @@ export async function serving(
     post: (path, body = {}, headers) => ask('POST', path, body, headers),
     remove: (path) => ask('DELETE', path),
   }
+}
+
+/** The OpenAPI document of a server. */
+export async function documentOf(handler: ReeveServer): Promise<JsonObject> {
+  const response = await handler.fetch(new Request('http://127.0.0.1/api/openapi.json'))
+  return (await response.json()) as JsonObject
 }
 
 /** A message of a stream, with its id. */

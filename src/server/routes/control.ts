@@ -11,7 +11,8 @@ import type {
   TakenOver,
   TakeOverOptions,
 } from '../../runtime/index.ts'
-import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
+import { carriedOut } from '../command-wait.ts'
+import { answered, ownRun, route, type Route } from '../route.ts'
 import { amount, choice, flag, json, jsonObject, name, nothing, object, optional, text, view } from '../wire-schema.ts'
 
 type ControlView = Awaited<ReturnType<Run['control']['state']>>
@@ -58,23 +59,6 @@ const completeBody = object<Omit<CompleteByHand, 'by' | 'signal'>>('CompleteBody
 })
 const finishBody = object<Omit<FinishByHand, 'by'>>('FinishBody', { output, reason })
 const stopBody = object<Omit<StopDelegation, 'by'>>('StopBody', { delegation: name(), reason })
-
-/** How long a command waits for a process that carries it out. Milliseconds. */
-const patience = 25_000
-
-/** The answer of a command that waits; 202 where it is recorded and nothing has carried it out yet. */
-async function carriedOut<T>(
-  { signal }: RequestContext,
-  command: (signal: AbortSignal) => Promise<T>,
-): Promise<T | Response> {
-  const late = AbortSignal.timeout(patience)
-  try {
-    return await command(AbortSignal.any([signal, late]))
-  } catch (thrown) {
-    if (late.aborted && thrown === late.reason) return answered(202, {})
-    throw thrown
-  }
-}
 
 export const controlRoutes: readonly Route[] = [
   route({

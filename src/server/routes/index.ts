@@ -1,9 +1,26 @@
 /** The table of routes. Owns: which lists of routes it is made of; each path stands in one of them. */
 import type { Route } from '../route.ts'
 import { controlRoutes } from './control.ts'
+import { forkRoutes } from './forks.ts'
+import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
 import { questionRoutes } from './questions.ts'
 import { runRoutes } from './runs.ts'
+import { sessionRoutes } from './sessions.ts'
+import { teamRoutes } from './team.ts'
+import { trustRoutes } from './trust.ts'
+import { versionRoutes } from './versions.ts'
 
 /** All routes of the server. */
-export const routes: readonly Route[] = [...installationRoutes, ...runRoutes, ...controlRoutes, ...questionRoutes]
+export const routes: readonly Route[] = [
+  ...installationRoutes,
+  ...runRoutes,
+  ...controlRoutes,
+  ...teamRoutes,
+  ...forkRoutes,
+  ...questionRoutes,
+  ...sessionRoutes,
+  ...grantRoutes,
+  ...trustRoutes,
+  ...versionRoutes,
+]

@@ -1,6 +1,10 @@
-/** Routes of the installation: whether it is there. */
+/** Routes of the installation: whether it is there, what it serves, which agents may be started. */
+import type { JsonObject } from '../../core/index.ts'
 import { route, type Route } from '../route.ts'
-import { flag, object } from '../wire-schema.ts'
+import { flag, jsonObject, list, name, object, optional, text } from '../wire-schema.ts'
+import type { AgentDocument } from '../wire.ts'
+
+type ToolDocument = AgentDocument['tools'][number]
 
 export const installationRoutes: readonly Route[] = [
   route({
@@ -13,5 +17,36 @@ export const installationRoutes: readonly Route[] = [
       await runtime.runs({ limit: 1 })
       return { ok: true }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/openapi.json',
+    role: 'viewer',
+    summary: 'This document.',
+    answer: jsonObject<JsonObject>(),
+    handle: ({ document }) => document(),
+  }),
+  route({
+    method: 'GET',
+    path: '/agents',
+    role: 'viewer',
+    summary: 'The agents that may be started, with all that they can reach.',
+    answer: list(
+      object<AgentDocument>('AgentDocument', {
+        name: name(),
+        version: name(),
+        description: optional(text()),
+        inputSchema: optional(jsonObject()),
+        tools: list(
+          object<ToolDocument>('ToolDocument', {
+            name: name(),
+            description: text(),
+            inputSchema: optional(jsonObject()),
+          }),
+        ),
+        workers: list(name()),
+      }),
+    ),
+    handle: ({ runtime }) => runtime.agents(),
   }),
 ]

@@ -90,7 +90,7 @@ async function summaryOf(context: RequestContext, id: RunId): Promise<RunSummary
 /** The open question of this id; undefined if there is none that the caller may see. */
 async function openQuestion(context: RequestContext, id: string): Promise<QuestionView | undefined> {
   const found = (await openQuestions(context, {})).find((each) => each.question.id === id)
-  return found && questionView(found.question, found.summary, context.principal)
+  return found && questionView(found.question, found.summary, context)
 }
 
 export const questionRoutes: readonly Route[] = [
@@ -110,9 +110,7 @@ export const questionRoutes: readonly Route[] = [
       const open = await openQuestions(context, run === undefined ? {} : { run })
       const wanted = open.filter(({ question: each }) => kind === undefined || kind.includes(each.kind))
       const from = after === undefined ? 0 : wanted.findIndex(({ question: each }) => each.id === after) + 1
-      const items = wanted
-        .slice(from, from + limit)
-        .map((each) => questionView(each.question, each.summary, context.principal))
+      const items = wanted.slice(from, from + limit).map((each) => questionView(each.question, each.summary, context))
       return { items, ...(wanted.length > from + limit ? { next: items.at(-1)!.id } : undefined) }
     },
   }),

@@ -8,7 +8,7 @@ import { answered, ownRun, route, type RequestContext, type Route } from '../rou
 import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
 
-const statuses: readonly RunStatus[] = [
+export const statuses: readonly RunStatus[] = [
   'running',
   'waiting',
   'queued',
@@ -24,7 +24,7 @@ const statuses: readonly RunStatus[] = [
   'bailed',
 ]
 
-const runRow = view<RunRow>('RunRow', {
+export const runRow = view<RunRow>('RunRow', {
   run: name(),
   agent: name(),
   version: name(),

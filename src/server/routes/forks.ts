@@ -1,0 +1,73 @@
+/** Routes that look at a run as a whole: fork, difference, delegations, audit. */
+import type { RunId } from '../../core/index.ts'
+import {
+  diffOf,
+  verifyAudit,
+  type AuditDocument,
+  type AuditReport,
+  type ForkOptions,
+  type Run,
+  type RunDiff,
+} from '../../runtime/index.ts'
+import { answered, ownRun, route, type Route } from '../route.ts'
+import { anyOf, jsonObject, list, name, object, optional, text, view, whole } from '../wire-schema.ts'
+import type { AuditAnswer, StartedRun } from '../wire.ts'
+
+type DelegationRow = Awaited<ReturnType<Run['delegations']>>[number]
+type ForkBody = Omit<ForkOptions, 'run' | 'by'>
+
+export const forkRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/runs/{run}/fork',
+    role: 'operator',
+    summary: 'Start a new run from a position of this one. 201 if it begins now, 200 if before.',
+    body: object<ForkBody>('ForkBody', {
+      at: optional(anyOf<number | 'last'>(whole({ minimum: 1 }), { schema: { const: 'last' } })),
+      runId: optional(name({ description: 'Makes the fork idempotent.' })),
+      edit: optional(jsonObject<NonNullable<ForkBody['edit']>>({ description: 'What is different in it.' })),
+      reason: optional(text({ maxLength: 10_000 })),
+    }),
+    answer: object<StartedRun>('StartedRun', { run: name<RunId>() }),
+    statuses: [201],
+    async handle(context, { path, body }) {
+      const { id } = await ownRun(context, path.run)
+      const fork = await context.runtime.fork({ ...body, run: id, by: context.principal.name })
+      return fork.created === false ? { run: fork.id } : answered(201, { run: fork.id } satisfies StartedRun)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/diff/{other}',
+    role: 'viewer',
+    summary: 'Where two runs differ.',
+    answer: view<RunDiff>('RunDiff', { same: whole(), differences: list(jsonObject()) }),
+    async handle(context, { path }) {
+      const [one, other] = [await ownRun(context, path.run), await ownRun(context, path.other)]
+      return diffOf(await one.journal(), await other.journal())
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/delegations',
+    role: 'viewer',
+    summary: 'One row for each delegation so far, at any depth.',
+    answer: list(view<DelegationRow>('DelegationRow', { worker: name() })),
+    handle: async (context, { path }) => (await ownRun(context, path.run)).delegations(),
+  }),
+  route({
+    method: 'GET',
+    path: '/runs/{run}/audit',
+    role: 'viewer',
+    summary: 'Who decided what, when, and on what evidence; and what the check of that chain says.',
+    answer: object<AuditAnswer>('AuditAnswer', {
+      document: jsonObject<AuditDocument>(),
+      report: jsonObject<AuditReport>(),
+    }),
+    async handle(context, { path }) {
+      const { id } = await ownRun(context, path.run)
+      const document = await context.runtime.audit(id)
+      return { document, report: await verifyAudit(document) }
+    },
+  }),
+]

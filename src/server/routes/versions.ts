@@ -1,0 +1,65 @@
+/** Routes of versions: revisions of agents that are published over unchanged code. */
+import type { KeptRevision } from '../../runtime/index.ts'
+import { ReeveError } from '../../core/index.ts'
+import { answered, route, type Route } from '../route.ts'
+import { choice, flag, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+
+type RevisionData = KeptRevision['revision']
+
+/** The body of `POST /versions/{agent}`: data, or the name of a version that is kept. */
+interface VersionBody {
+  readonly status: 'draft' | 'published'
+  readonly revision?: RevisionData
+  readonly version?: string
+}
+
+interface VersionsQuery {
+  readonly agent?: string
+}
+
+export const versionRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/versions',
+    role: 'viewer',
+    summary: 'All versions that are kept, drafts and earlier ones too.',
+    query: object<VersionsQuery>('VersionsQuery', { agent: optional(name()) }),
+    answer: list(
+      view<KeptRevision>('KeptRevision', {
+        agent: name(),
+        status: choice(['draft', 'published']),
+        current: flag(),
+        at: whole(),
+      }),
+    ),
+    handle: ({ runtime }, { query }) => runtime.versions.revisions(query),
+  }),
+  route({
+    method: 'POST',
+    path: '/versions/{agent}',
+    role: 'admin',
+    summary: 'Publish a version or keep a draft: as data, or by the name of one that is kept.',
+    body: object<VersionBody>('VersionBody', {
+      status: choice(['draft', 'published']),
+      revision: optional(jsonObject<RevisionData>()),
+      version: optional(name()),
+    }),
+    answer: nothing,
+    statuses: [204],
+    async handle({ runtime, principal }, { path: { agent }, body: { status, revision, version } }) {
+      const given = revision ?? version
+      const by = { by: principal.name }
+      if (given === undefined || (revision !== undefined && version !== undefined))
+        throw new ReeveError('input.invalid', 'expected either a revision or the name of a version', {
+          hint: unchanged,
+        })
+      if (status === 'published') await runtime.versions.publish(agent, given, by)
+      else if (revision === undefined)
+        throw new ReeveError('input.invalid', 'a draft needs a revision', { hint: unchanged })
+      else await runtime.versions.draft(agent, revision, by)
+      return answered(204)
+    },
+  }),
+]
+
+const unchanged = 'Nothing was changed.'

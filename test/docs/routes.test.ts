@@ -1,0 +1,14 @@
+/** docs/server.md and docs/errors.md show the routes and the statuses of the server; every code has one. */
+import { expect, test } from 'vitest'
+import { serverPages } from '../../scripts/routes.ts'
+import { errorCodes } from '../../src/core/index.ts'
+import { errorStatuses } from '../../src/server/error-status.ts'
+
+test('the tables of the server are not stale: npm run docs:routes', () => {
+  for (const { now, due } of serverPages()) expect(now).toBe(due)
+})
+
+test('every error code has a status, and no other has', () => {
+  expect(Object.keys(errorStatuses).sort()).toEqual([...errorCodes].sort())
+  for (const status of Object.values(errorStatuses)) expect(status).toBeGreaterThanOrEqual(400)
+})

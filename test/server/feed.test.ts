@@ -1,0 +1,164 @@
+/** The feed of a run over HTTP: nothing twice, nothing missing (K1, K9), whoever drives the run and whatever is killed. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { createServer } from '../../src/server/index.ts'
+import { asker } from '../runtime/hand.ts'
+import { sentEvents, serving, type Sent } from './serving.ts'
+import { stepper } from './stepper.ts'
+
+let store = ''
+const children: ChildProcess[] = []
+beforeEach(() => {
+  store = join(mkdtempSync(join(tmpdir(), 'reeve-feed-')), 'reeve.db')
+})
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  rmSync(join(store, '..'), { recursive: true, force: true })
+})
+
+/** Starts a process on the store; resolves to the line that it says. */
+async function child(role: 'serve' | 'drive'): Promise<{ readonly said: string; readonly kill: () => Promise<void> }> {
+  const file = join(import.meta.dirname, 'server-child.ts')
+  const started = spawn(process.execPath, ['--no-warnings', file, role, store], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(started)
+  const [said] = (await once(createInterface(started.stdout), 'line')) as [string]
+  return {
+    said,
+    async kill() {
+      const gone = once(started, 'exit')
+      started.kill('SIGKILL')
+      await gone
+    },
+  }
+}
+
+/** Reads so many events of a feed after a position, then leaves; all of them to the end if the number is large. */
+async function read(
+  url: string,
+  from: number,
+  most: number,
+): Promise<{ readonly sent: readonly Sent[]; readonly ended: boolean }> {
+  const left = new AbortController()
+  const response = await fetch(url, {
+    signal: left.signal,
+    headers: from === 0 ? {} : { 'Last-Event-ID': String(from) },
+  })
+  const sent: Sent[] = []
+  try {
+    for await (const each of sentEvents(response)) {
+      const { type } = each.data as { readonly type: string }
+      if (type === 'end') return { sent, ended: true }
+      if (type === 'event') sent.push(each)
+      if (sent.length >= most) break
+    }
+  } finally {
+    left.abort()
+  }
+  return { sent, ended: false }
+}
+
+/** Reads a feed in pieces, each a connection of its own. */
+async function inPieces(url: string): Promise<readonly (number | undefined)[]> {
+  const ids: (number | undefined)[] = []
+  for (;;) {
+    const { sent, ended } = await read(url, ids.at(-1) ?? 0, 7)
+    ids.push(...sent.map(({ id }) => id))
+    if (ended) return ids
+  }
+}
+
+test('K9: a feed that is read in pieces while another process drives has every event once, in order', async () => {
+  await child('drive')
+  const { server, runtime, post } = await serving({ store, agents: [stepper], drive: false })
+  await post('/runs', { agent: 'stepper', input: 'go', runId: 'r1' })
+  const ids = await inPieces(`${server.url}/api/runs/r1/feed`)
+  expect(ids).toEqual((await runtime.handle('r1').journal()).map(({ position }) => position))
+  expect(ids.length).toBeGreaterThan(60)
+}, 60_000)
+
+test('K1: after kill -9 of the server, the next one goes on where Last-Event-ID says', async () => {
+  const first = await child('serve')
+  await fetch(`${first.said}/api/runs`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ agent: 'stepper', input: 'go', runId: 'r1' }),
+  })
+  const before = await read(`${first.said}/api/runs/r1/feed`, 0, 12)
+  await first.kill()
+  const second = await child('serve')
+  const ids = before.sent.map(({ id }) => id)
+  const after = await read(`${second.said}/api/runs/r1/feed`, ids.at(-1)!, Number.MAX_SAFE_INTEGER)
+  expect(after.ended).toBe(true)
+  await second.kill()
+  await using runtime = await createRuntime({ store, drive: false })
+  const events = await runtime.handle('r1').journal()
+  expect([...ids, ...after.sent.map(({ id }) => id)]).toEqual(events.map(({ position }) => position))
+  expect(await runtime.handle('r1').outcome()).toMatchObject({ status: 'completed' })
+}, 60_000)
+
+test('parts come between the events of their step, with their agent', async () => {
+  const { server, post } = await serving({ agents: [stepper] })
+  await post('/runs', { agent: 'stepper', input: 'go', runId: 'r1' })
+  const items: string[] = []
+  for await (const { data } of sentEvents(await fetch(`${server.url}/api/runs/r1/feed`))) {
+    const { type, part, event } = data as {
+      readonly type: string
+      readonly part?: { readonly address: string; readonly agent: string; readonly epoch?: number }
+      readonly event?: { readonly event: { readonly type: string; readonly address?: string } }
+    }
+    items.push(`${type} ${part?.address ?? event?.event.address ?? ''} ${event?.event.type ?? part?.agent ?? ''}`)
+    expect(part?.epoch).toBeUndefined()
+  }
+  expect(items.at(-1)).toBe('end  ')
+  const at = items.findIndex((item) => item.startsWith('part step20'))
+  expect(items[at]).toBe('part step20 stepper')
+  expect(items.indexOf('event step20 step.started')).toBeLessThan(at)
+  expect(items.indexOf('event step20 step.settled')).toBeGreaterThan(at)
+}, 30_000)
+
+test('a stream that has nothing to say sends comments, and ends without "end" when the server closes', async () => {
+  const { server, post } = await serving({ agents: [asker] }, { heartbeatMs: 20 })
+  await post('/runs', { agent: 'asker', input: 'ask', runId: 'r1' })
+  const response = await fetch(`${server.url}/api/runs/r1/feed`)
+  let comments = 0
+  let closed: Promise<void> | undefined
+  const types: string[] = []
+  const sent = sentEvents(response, () => {
+    if (++comments === 3) closed = server.close()
+  })
+  for await (const { data } of sent) types.push((data as { readonly type: string }).type)
+  await closed
+  expect(comments).toBeGreaterThanOrEqual(3)
+  expect(types).not.toContain('end')
+})
+
+test('K9: a reader that takes nothing is dropped, and one that leaves changes nothing', async () => {
+  await using runtime = await createRuntime({ agents: [asker] })
+  const handler = createServer({ runtime, heartbeatMs: 5, readerTimeoutMs: 30 })
+  const run = await runtime.start(asker, 'ask', { runId: 'r1' })
+  await run.until('waiting')
+  const response = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed'))
+  const reader = response.body!.getReader()
+  expect(await reader.closed.catch(String)).toContain('the reader took nothing')
+  const second = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed'))
+  await second.body!.cancel()
+  expect(await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed', { method: 'HEAD' }))).toMatchObject({
+    status: 200,
+    body: null,
+  })
+  expect((await run.summary()).status).toBe('waiting')
+})
+
+test.each(['abc', '-1', '1e3', '99999999999999999999'])('refuses Last-Event-ID %s', async (given) => {
+  const { get, post } = await serving({ agents: [asker] })
+  await post('/runs', { agent: 'asker', input: 'ask', runId: 'r1' })
+  expect(await get('/runs/r1/feed', { 'Last-Event-ID': given })).toMatchObject({ status: 400 })
+})

@@ -1,0 +1,13 @@
+/**
+ * A process of its own on a store: `serve` drives and serves it, `drive` drives it alone. Says where it listens, on one
+ * line, and goes on until it is killed.
+ */
+import { createRuntime } from '../../src/runtime/index.ts'
+import { createServer, listen } from '../../src/server/index.ts'
+import { stepper } from './stepper.ts'
+
+const [, , role, store] = process.argv
+const runtime = await createRuntime({ store: store!, agents: [stepper], leaseMs: 500 })
+if (role === 'serve') console.log((await listen(createServer({ runtime }), { port: 0 })).url)
+else console.log('driving')
+setInterval(() => {}, 60_000)
