@@ -9,6 +9,7 @@ import {
   canonical,
   holdsSecret,
   isObject,
+  messageOf,
   newId,
   ReeveError,
   rootActivation,
@@ -193,6 +194,32 @@ export const isWithin = (id: RunId, run: RunId): boolean => id === run || id.sta
 export const isListed = (id: RunId, { childrenOf }: RunFilter): boolean =>
   childrenOf === undefined ? !isChildRun(id) : id !== childrenOf && isWithin(id, childrenOf)
 
+/** An event in the feed of all runs. */
+export interface FeedEvent extends Recorded {
+  /**
+   * Its place in the feed of all runs, and its id: the same whenever and wherever it is read. Grows from event to
+   * event, with gaps. `position` is its place in the feed of its own run; the two may differ.
+   */
+  readonly id: number
+}
+
+/** A page of the feed of all runs. */
+export interface FeedPage {
+  readonly events: readonly FeedEvent[]
+  /** Everything up to here was given, with this page or before: the next page begins after it. */
+  readonly upTo: number
+}
+
+/**
+ * The error of every store for an event that it cannot read. It is thrown only where it comes first in a page, so that
+ * a reader gets all that is before it, and can go on after it.
+ */
+export const unreadableEvent = (id: number, run: string, cause: unknown): ReeveError =>
+  new ReeveError('store.corrupt', `event ${id} of the feed of all runs (run ${run}): ${messageOf(cause)}`, {
+    hint: `Restore the store from a backup. To leave this event out, read on from ${id}.`,
+    cause,
+  })
+
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {
   get(key: string): Promise<Json>
@@ -235,6 +262,14 @@ export interface Engine {
   read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]>
   /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
+  /**
+   * The events of all runs after the event `from`, at most `limit`, in the order in which they were recorded; `'now'`:
+   * none, and where the feed ends. What is recorded later comes after it, so that nothing is missed by reading on from
+   * `upTo`. Of a run that was removed nothing is left.
+   */
+  feed(from: number | 'now', limit: number): Promise<FeedPage>
+  /** Resolves when the feed of all runs may have something new after `from`, or the signal is aborted. */
+  feedChanged(from: number, signal?: AbortSignal): Promise<void>
   /**
    * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are
    * heard where the store passes them on. `hear` must return quickly and never throw.

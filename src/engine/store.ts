@@ -19,7 +19,7 @@ import {
 } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './replay/account.ts'
-import type { LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
+import type { FeedPage, LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
 
 // ---- what is written
 // -----------------------------------------------------------------------------------------------------------------
@@ -356,6 +356,11 @@ export interface StoreReader {
   ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Now<ReadonlyMap<RunId, RunEnd>>
   /** A run after a position, in the order of the feed: everything, or so many entries at most. */
   feed(run: RunId, from: number, limit?: number): Now<readonly Recorded[]>
+  /**
+   * A page of the feed of all runs (`Engine.feed`): what streams of values hold is not in it. Of one run its events
+   * are in the order of its own feed. An event that becomes visible later has an id above `upTo`.
+   */
+  page(from: number | 'now', limit: number): Now<FeedPage>
   /** True if the run has anything after this position, has ended, or is not there. */
   hasNews(run: RunId, from: number): Now<boolean>
   questions(filter?: { readonly run?: RunId; readonly id?: string }): Now<readonly Question[]>

@@ -1,6 +1,6 @@
 /** `reeve/views`: what is read of a run and its journal: views, transcripts, differences, plans, usage. */
-export type { MessagesOptions, PartsOptions, ReadOptions, RunPart, StreamItem } from '../runtime/index.ts'
-export type { LivePart, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export type { FeedOptions, MessagesOptions, PartsOptions, ReadOptions, RunPart, StreamItem } from '../runtime/index.ts'
+export type { FeedEvent, LivePart, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
 export { contentKeys, delegationsOf, diffOf, planGraph, runView, sameContent, spokenOf } from '../journal/index.ts'
 export type {
   ActivationView,

@@ -18,7 +18,7 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { defaultLimits, type Limits } from '../edge/index.ts'
-import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
+import type { Engine, FeedEvent, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { storeKind } from '../engine/store-name.ts'
 import type { AuditDocument, TrustPresets } from '../oversight/index.ts'
@@ -44,6 +44,7 @@ import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type R
 import { registeredAgents, type RegisteredAgent } from './registered-agents.ts'
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOptions } from './start.ts'
+import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
 import {
@@ -77,6 +78,12 @@ export interface Runtime extends AsyncDisposable {
   handle<O = Json>(id: string): Run<O>
   /** Newest first. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /**
+   * Follows all runs: every event of every run, child runs included, in the order in which they were recorded, whichever
+   * process drives the run; then new ones. Each event has an `id`; a reader that goes on `from` the last id it has
+   * handled misses nothing, and may get again what it had not noted yet. Throws `input.invalid`.
+   */
+  feed(options?: FeedOptions): AsyncIterableIterator<FeedEvent, undefined>
   /** Open approvals, of all runs or of one. */
   approvals(filter?: { readonly run?: string }): Promise<readonly Approval[]>
   /** All open questions, approvals among them, of all runs or of one. */
@@ -321,6 +328,10 @@ class EngineRuntime implements Runtime {
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
     return listRuns(this.#parts.engine, filter)
+  }
+
+  feed(options: FeedOptions = {}): AsyncIterableIterator<FeedEvent, undefined> {
+    return followAll(this.#parts.engine, options)
   }
 
   async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {

@@ -10,6 +10,7 @@ import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { ReeveError, type RunId } from '../../src/core/index.ts'
 import { PostgresStore } from '../../src/engine/postgres/index.ts'
+import { announce } from '../../src/engine/postgres/writers.ts'
 import { root, run, settled, started, stepped, type StoreProcess } from '../../src/contract/store/stage.ts'
 import { freePort, stoppablePostgres } from '../restate/harness.ts'
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
@@ -38,7 +39,29 @@ describe('the schema', () => {
     await world.sql('drop schema $s')
     const stores = Array.from({ length: 6 }, () => world.store())
     await Promise.all(stores.map(async (store) => store.lease.beat()))
-    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '1' }])
+    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '2' }])
+  })
+
+  test('K1: of version 1 gets its entries numbered, each run in its order, and goes on', async () => {
+    await using world = await World.fresh()
+    const old = await world.process()
+    await old.commit((draft) => draft.begin(one, { at: 50 }).log(root(one), 1, stepped('back in time'), 10))
+    await old.commit((draft) => draft.begin(two, { at: 20 }).end(two, 1, { at: 60 }))
+    await world.sql(`alter table $s.entry drop column num; update $s.meta set value = '1' where key = 'version'`)
+    const { store, commit } = await world.process().then((next) => ({
+      store: next.store,
+      commit: (fill: Parameters<typeof next.commit>[0]) => next.commit(fill),
+    }))
+    const told = async (from: number): Promise<unknown> =>
+      (await store.reader.page(from, 10)).events.map(({ id, run: whose, seq }) => [id, whose, seq])
+    expect(await told(0)).toEqual([
+      [1, two, 0],
+      [2, one, 0],
+      [3, one, 1],
+      [4, two, 1],
+    ])
+    await commit((draft) => draft.begin(run('r3')))
+    expect(await told(4)).toEqual([[5, 'r3', 0]])
   })
 
   test('of another program is left as it is', async () => {
@@ -804,5 +827,63 @@ describe('a lease', () => {
     const claimed = await b.take(one)
     expect([claimed.run.losses, claimed.run.owner]).toEqual([0, null])
     expect(await world.sql('select count(*)::int as n from $s.process')).toEqual([{ n: 1 }])
+  })
+})
+
+describe('the feed of all runs', () => {
+  test('K1: what a slower commit has numbered before is not passed over, and no other lock delays it', async () => {
+    await using world = await World.fresh()
+    const a = await world.process()
+    const b = await world.process()
+    await a.begin(one)
+    await b.begin(two)
+    const before = await a.store.reader.page('now', 10)
+    const [held, other] = [new Client(world.place.server), new Client(world.place.server)]
+    await held.connect()
+    await other.connect()
+    try {
+      // a transaction of another program that writes and takes locks
+      await other.query('begin')
+      await other.query('select pg_advisory_xact_lock_shared(7, 0), pg_advisory_xact_lock(0)')
+      await other.query(`create table ${world.schema}.theirs(x int)`)
+      // the commit of `a` stands still once it has numbered its entries
+      await held.query('begin')
+      await held.query(`lock table ${world.schema}.question in access exclusive mode`)
+      const slow = a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('slow')).ask(root(one), 'q'))
+      await expect
+        .poll(() =>
+          world.sql('select 1 from pg_locks l where not granted and relation = $1::regclass', [
+            `${world.schema}.question`,
+          ]),
+        )
+        .toHaveLength(1)
+      await b.commit((draft) => draft.holds(two).log(root(two), 1, stepped('fast')))
+      expect(await world.sql('select act from $s.entry where seq = 1')).toEqual([{ act: root(two) }])
+      const during = await b.store.reader.page(before.upTo, 10)
+      expect(during.events).toEqual([])
+      await held.query('commit')
+      await slow
+      const after = await b.store.reader.page(during.upTo, 10)
+      expect(after.events.map(({ event }) => event)).toEqual([stepped('slow'), stepped('fast')])
+      expect(after.events.map(({ id }) => id)).toEqual([before.upTo + 1, before.upTo + 2])
+    } finally {
+      await held.end()
+      await other.end()
+    }
+  })
+
+  test('K1: a commit that is broken off delays nothing for longer than its session lasts', async () => {
+    await using world = await World.fresh()
+    const a = await world.process()
+    await a.begin(one)
+    const { upTo } = await a.store.reader.page('now', 10)
+    const held = new Client(world.place.server)
+    await held.connect()
+    await held.query('begin')
+    await held.query(announce(`"${world.schema}"`))
+    await a.begin(two)
+    expect((await a.store.reader.page(upTo, 10)).events).toEqual([])
+    await held.end()
+    await expect.poll(async () => (await a.store.reader.page(upTo, 10)).events.map((event) => event.run)).toEqual([two])
   })
 })

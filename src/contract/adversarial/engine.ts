@@ -9,6 +9,7 @@ import { digestsOf } from '../../engine/embedded/digests.ts'
 import { SqliteStore } from '../../engine/embedded/store.ts'
 import { HostEngine, type HostOptions } from '../../engine/host/index.ts'
 import type {
+  FeedPage,
   ForkRun,
   Post,
   PostResult,
@@ -84,6 +85,9 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
   }
   override read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]> {
     return patiently(() => super.read(run, from, limit))
+  }
+  override feed(from: number | 'now', limit: number): Promise<FeedPage> {
+    return patiently(() => super.feed(from, limit))
   }
   override remove(run: RunId): Promise<void> {
     return patiently(() => super.remove(run))

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { completed, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
-import { isDelta, type LivePart } from '../../engine/index.ts'
+import { isDelta, type FeedEvent, type LivePart } from '../../engine/index.ts'
 import { checkJournal } from '../../testing/index.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
@@ -94,6 +94,58 @@ export const feedCases: readonly Play[] = [
       await stage.answer(await stage.question(run), 1)
       await following
       assert.deepEqual(seen, await stage.events(run))
+    },
+  },
+  {
+    invariant: 'K1',
+    name: 'who follows all runs misses nothing and sees nothing twice, also over a process that dies',
+    restarts: true,
+    async play(stage) {
+      team(stage)
+      await stage.drive()
+      const seen: FeedEvent[] = []
+      let last = 0
+      const follow = async (enough: () => boolean): Promise<void> => {
+        while (!enough()) {
+          const { events, upTo } = await stage.engine.feed(last, 3)
+          seen.push(...events)
+          if (upTo === last) await stage.engine.feedChanged(last)
+          last = upTo
+        }
+      }
+      const ends = (): number =>
+        seen.filter(({ run, activation, event }) => event.type === 'activation.settled' && activation === `act_${run}`)
+          .length
+      const one = await stage.start('lead')
+      await stage.question(one)
+      await follow(() => seen.some(({ event }) => event.type === 'interrupt.raised'))
+      await stage.restart('kill')
+      const [two, three] = [await stage.start('worker', 8), await stage.start('worker', 9)]
+      const following = follow(() => ends() === 3)
+      await stage.answer(await stage.question(one), 1)
+      for (const run of [one, two, three]) await stage.outcome(run)
+      await following
+      for (const run of [one, two, three])
+        assert.deepEqual(
+          seen.filter((event) => event.run === run).map(({ id: _, ...recorded }) => recorded),
+          await stage.events(run),
+        )
+      assert.deepEqual(
+        seen.map(({ id }) => id),
+        [...new Set(seen.map(({ id }) => id))].sort((a, b) => a - b),
+      )
+      assert.deepEqual(await stage.engine.feed(last, 3), { events: [], upTo: last })
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'waiting for news of any run ends when the signal is aborted',
+    async play(stage) {
+      await stage.drive()
+      const controller = new AbortController()
+      const waiting = stage.engine.feedChanged((await stage.engine.feed('now', 1)).upTo, controller.signal)
+      controller.abort()
+      await waiting
     },
   },
   {

@@ -3,6 +3,7 @@
  * each promise for itself. A store that holds them all may stand under the host; where one cannot hold a case it says
  * why (`skip`).
  */
+import { allRunsCases } from './all-runs.ts'
 import { claimCases } from './claims.ts'
 import { commitCases } from './commits.ts'
 import { deadlineCases } from './deadlines.ts'
@@ -29,6 +30,7 @@ const plays: readonly StorePlay[] = [
   ...valueCases,
   ...deadlineCases,
   ...readCases,
+  ...allRunsCases,
   ...leaseCases,
   ...partCases,
 ]

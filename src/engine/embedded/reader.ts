@@ -12,6 +12,9 @@ import { valuesHeard } from '../fork/fork-values.ts'
 import {
   isListed,
   isWithin,
+  unreadableEvent,
+  type FeedEvent,
+  type FeedPage,
   type Question,
   type RunEnd,
   type RunFilter,
@@ -125,6 +128,23 @@ export class SqliteReader implements StoreReader, Past {
     return (limit === undefined
       ? this.#sql.feed.all(...range, from)
       : this.#sql.feedPage.all(...range, from, limit)) as unknown as LogRow[]
+  }
+
+  page(from: number | 'now', limit: number): FeedPage {
+    const top = this.lastPosition()
+    if (from === 'now' || top <= from) return { events: [], upTo: from === 'now' ? top : from }
+    const events: FeedEvent[] = []
+    const rows = this.#sql.allRuns.all(from, top, limit) as unknown as LogRow[]
+    for (const { id: act, position, seq, at, ...row } of rows) {
+      const [run, activation] = [runOf(act as ActivationId), act as ActivationId]
+      try {
+        events.push({ id: position, position, run, activation, seq, at, event: this.#event(row) })
+      } catch (thrown) {
+        if (events.length === 0) throw unreadableEvent(position, run, thrown)
+        break
+      }
+    }
+    return { events, upTo: events.length === limit || events.length < rows.length ? events.at(-1)!.id : top }
   }
 
   lastPosition(): number {
@@ -417,6 +437,7 @@ const statements = {
     ORDER BY l.position`,
   below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inSubtree('a.id')} ORDER BY l.position`,
   feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
+  allRuns: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? AND l.position <= ? AND a.id GLOB 'act_*' ORDER BY l.position LIMIT ?`,
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
   anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',

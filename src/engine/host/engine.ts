@@ -41,6 +41,7 @@ import {
   openRun,
   unknownRun,
   type Engine,
+  type FeedPage,
   type ForkRun,
   type LivePart,
   type Post,
@@ -371,6 +372,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.#read(() => this.#reader.feed(run, from, limit))
   }
 
+  feed(from: number | 'now', limit: number): Promise<FeedPage> {
+    return this.#read(() => this.#reader.page(from, limit))
+  }
+
   #inStore<T>(work: () => Now<T>): Now<T> {
     const reached = (answer: T): T => {
       this.#isReached = true
@@ -391,6 +396,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
     return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(run, from, signal)
+  }
+  feedChanged(from: number, signal?: AbortSignal): Promise<void> {
+    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(null, from, signal)
   }
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
     return this.#subscriptions.listen(run, hear)

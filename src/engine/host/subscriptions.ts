@@ -41,8 +41,9 @@ interface EndWaiter {
   readonly resolve: (end: RunEnd) => void
   readonly reject: (error: Error) => void
 }
-interface RunWatcher {
-  readonly run: RunId
+interface Watcher {
+  /** `null`: the feed of all runs. */
+  readonly run: RunId | null
   readonly from: number
   readonly resolve: () => void
 }
@@ -59,7 +60,7 @@ export class Subscriptions {
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, EndWaiter[]>()
-  readonly #watchers = new Set<RunWatcher>()
+  readonly #watchers = new Set<Watcher>()
   readonly #parts: StoreParts | undefined
   readonly #listeners = new Map<RunId, Listening>()
   /** Awaited runs of which the store could not be asked. */
@@ -155,8 +156,11 @@ export class Subscriptions {
     }
   }
 
-  /** Resolves when the run has something after `from`, has ended or was removed, or the signal is aborted. */
-  watch(run: RunId, from: number, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Resolves when the run has something after `from`, has ended or was removed, or the signal is aborted. `null`: when
+   * any run has something.
+   */
+  watch(run: RunId | null, from: number, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve()
     return new Promise((done) => {
       const resolve = (): void => {
@@ -165,7 +169,7 @@ export class Subscriptions {
         this.#count()
         done()
       }
-      const watcher: RunWatcher = { run, from, resolve }
+      const watcher: Watcher = { run, from, resolve }
       signal?.addEventListener('abort', resolve)
       this.#watchers.add(watcher)
       this.#count()
@@ -174,13 +178,15 @@ export class Subscriptions {
   }
 
   /** Resolves a watcher if there is news, and also if the store fails: its next read then throws the error. */
-  #look({ run, from, resolve }: RunWatcher): void {
-    if (this.#options.isBeginning(run)) return
+  #look({ run, from, resolve }: Watcher): void {
+    if (run !== null && this.#options.isBeginning(run)) return
     const told = (hasNews: boolean): void => {
       if (hasNews) resolve()
     }
+    const ask = (): Now<boolean> =>
+      run === null ? andThen(this.#reader.page(from, 1), ({ upTo }) => upTo > from) : this.#reader.hasNews(run, from)
     detached(
-      () => andThen(this.#reader.hasNews(run, from), told),
+      () => andThen(ask(), told),
       () => resolve(),
     )
   }
@@ -223,7 +229,7 @@ export class Subscriptions {
   changed(runs: ReadonlySet<RunId> | 'all', by: 'own' | 'another'): void {
     for (const watcher of this.#watchers) {
       if (runs === 'all') this.#look(watcher)
-      else if (runs.has(watcher.run)) watcher.resolve()
+      else if (watcher.run === null ? runs.size > 0 : runs.has(watcher.run)) watcher.resolve()
     }
     if (by === 'another' && (runs === 'all' || [...runs].some((run) => this.#outcomes.has(run))))
       detached(this.#lookForEnds, () => undefined)

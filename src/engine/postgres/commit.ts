@@ -22,6 +22,7 @@ import { isAnswer, isConflict, isDuplicate, isGate, replaced } from './errors.ts
 import { Insert } from './inserts.ts'
 import { postStatements, readAnswers, sendPosts, sendValues, type ReceiptBody, type PostStatements } from './posts.ts'
 import { flags } from './schema.ts'
+import { announce } from './writers.ts'
 
 /** A transaction that conflicts with others gives up after this many attempts. */
 const attempts = 12
@@ -224,7 +225,10 @@ export class PostgresBatchWriter {
       values.push(run, position, act, seq, at, flag, packed?.body ?? body)
       if (position > last) last = position
     }
-    if (values.length > 0) this.#sql.log.send(p, values)
+    if (values.length > 0) {
+      p.send(this.#sql.announce, [])
+      this.#sql.log.send(p, values)
+    }
     if (blobs.length > 0) this.#sql.blobs.send(p, blobs)
     return last
   }
@@ -493,6 +497,7 @@ function statements(s: string) {
       'floor',
       `SELECT 1 / ((SELECT value::bigint FROM ${s}.meta WHERE key = 'floor') <= $1::bigint)::int AS ok`,
     ),
+    announce: named('announce', announce(s)),
     log: new Insert('reeve_log', `${s}.entry(run, position, act, seq, at, flags, body)`, 7),
     blobs: new Insert('reeve_blobs', `${s}.blob(run, hash, body)`, 3, 'ON CONFLICT DO NOTHING'),
     questions: new Insert(

@@ -10,7 +10,17 @@ import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import { notRegistered } from '../code-version.ts'
 import { valuesHeard } from '../fork/fork-values.ts'
-import { isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
+import {
+  isWithin,
+  unreadableEvent,
+  type FeedEvent,
+  type FeedPage,
+  type Question,
+  type RunEnd,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+} from '../port.ts'
 import {
   asideFor,
   type DueQuestion,
@@ -28,6 +38,7 @@ import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './value-keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './entries.ts'
 import { flags } from './schema.ts'
+import { firstWriter } from './writers.ts'
 
 interface SummaryRow extends StoredRun {
   readonly shown: RunStatus
@@ -133,6 +144,32 @@ export class PostgresReader implements StoreReader {
       at: row.at,
       event: eventOf(row, blobs),
     }))
+  }
+
+  /**
+   * Numbers are given before they are visible: what a commit under way may have got is left for a later page
+   * (`announce` in commit.ts). The three questions are asked in this order: whoever is not among the writers after the
+   * number was read has got only higher ones, or is done and visible to what is read then.
+   */
+  async page(from: number | 'now', limit: number): Promise<FeedPage> {
+    const [given] = await this.#rows<{ last: number }>(this.#sql.lastNumber)
+    if (given === undefined) return { events: [], upTo: from === 'now' ? 0 : from }
+    const [writing] = await this.#rows<{ before: number | null }>(this.#sql.firstWriter, [given.last])
+    const top = Math.min(given.last, writing?.before ?? given.last)
+    if (from === 'now' || top <= from) return { events: [], upTo: from === 'now' ? top : from }
+    const rows = await this.#rows<EntryRow & { readonly num: number }>(this.#sql.page, [from, top, limit])
+    const blobs = await this.#blobsFor(rows)
+    const events: FeedEvent[] = []
+    for (const row of rows) {
+      const { num, position, run, act, seq, at } = row
+      try {
+        events.push({ id: num, position, run, activation: act, seq, at, event: eventOf(row, blobs) })
+      } catch (thrown) {
+        if (events.length === 0) throw unreadableEvent(num, run, thrown)
+        break
+      }
+    }
+    return { events, upTo: events.length === limit || events.length < rows.length ? events.at(-1)!.id : top }
   }
 
   async hasNews(run: RunId, from: number): Promise<boolean> {
@@ -297,6 +334,15 @@ function statements(s: string) {
     feed: named(
       'feed',
       `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`,
+    ),
+    lastNumber: named(
+      'last_number',
+      `SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS last FROM ${s}.entry_num_seq`,
+    ),
+    firstWriter: named('first_writer', firstWriter(s)),
+    page: named(
+      'page',
+      `SELECT num, ${entryColumns} FROM ${s}.entry WHERE num > $1 AND num <= $2 ORDER BY num LIMIT $3`,
     ),
     hasNews: named(
       'has_news',

@@ -5,14 +5,15 @@
  * when they are not this store's. Does not own: what is written when (commit.ts). `entry` is the truth of runs,
  * `value_log` that of streams (K1). Everything else is an index over them or what processes must agree on, kept in the
  * same transactions. The rows of a run are found by `run`. Positions of its feed are its own, without gaps; `floor` (in
- * meta) is above every position of a run that was removed.
+ * meta) is above every position of a run that was removed. `num` numbers the entries of all
+ * runs, with gaps.
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '../../core/index.ts'
 import { olderStore } from '../old-stores.ts'
 
 /** Raised with every change of the tables. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 /** What an entry is besides its text: its long strings are in `blob`; it is the last word of its activation. */
 export const flags = { packed: 1, last: 2 } as const
@@ -33,7 +34,8 @@ CREATE INDEX run_created ON ${s}.run(created, id);
 CREATE INDEX run_ended ON ${s}.run(ended) WHERE ended IS NOT NULL;
 CREATE TABLE ${s}.entry(
   run ${id} NOT NULL, position BIGINT NOT NULL, act ${id} NOT NULL, seq INTEGER NOT NULL, at BIGINT NOT NULL, flags SMALLINT NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY(run, position));
+  num BIGINT GENERATED ALWAYS AS IDENTITY, PRIMARY KEY(run, position));
+CREATE UNIQUE INDEX entry_num ON ${s}.entry(num);
 CREATE UNIQUE INDEX entry_ends ON ${s}.entry(act, seq) WHERE seq = 0 OR flags > 1;
 CREATE TABLE ${s}.blob(run ${id} NOT NULL, hash ${id} NOT NULL, body TEXT NOT NULL, PRIMARY KEY(run, hash));
 CREATE TABLE ${s}.inbox(
@@ -58,7 +60,17 @@ CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers 
 CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);`
 
 /** What makes a store of the version before into one of this version. */
-const upgrades: Readonly<Record<number, (s: string) => string>> = {}
+const upgrades: Readonly<Record<number, (s: string) => string>> = {
+  // What was recorded before is numbered by the time of its recording; in a run never against its own order.
+  2: (s) => `ALTER TABLE ${s}.entry ADD COLUMN num BIGINT;
+    UPDATE ${s}.entry e SET num = x.num FROM (
+      SELECT run, position, row_number() OVER (ORDER BY at, run, position) AS num FROM (
+        SELECT run, position, max(at) OVER (PARTITION BY run ORDER BY position) AS at FROM ${s}.entry) t) x
+    WHERE e.run = x.run AND e.position = x.position;
+    ALTER TABLE ${s}.entry ALTER num SET NOT NULL, ALTER num ADD GENERATED ALWAYS AS IDENTITY;
+    SELECT setval('${s}.entry_num_seq', max(num)) FROM ${s}.entry HAVING max(num) IS NOT NULL;
+    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num)`,
+}
 
 /** "Reep": the class of the advisory lock under which a schema is made. */
 const lockClass = 0x52656570

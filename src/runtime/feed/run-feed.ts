@@ -74,7 +74,7 @@ export function followMessages(
 }
 
 /** Wraps a source so that its reader can leave at any time, also while it waits. */
-function leavable<T>(
+export function leavable<T>(
   given: AbortSignal | undefined,
   open: (signal: AbortSignal) => AsyncGenerator<T, undefined>,
 ): AsyncIterableIterator<T, undefined> {

@@ -1,0 +1,59 @@
+/**
+ * The feed of all runs: every event of every run from one on, then new ones, for as long as its reader stays.
+ *
+ * Owns: following all runs through the engine's `feed` and `feedChanged`, a page at a time. Does not own: the order of
+ * events and their ids (the store), one run's feed (run-feed.ts).
+ * Holds: K9: readers change nothing, and a slow one keeps one page in memory. Leaving never throws.
+ */
+import { ReeveError } from '../../core/index.ts'
+import type { Engine, FeedEvent } from '../../engine/index.ts'
+import { leavable } from './run-feed.ts'
+
+/** The start and end of reading all runs. */
+export interface FeedOptions {
+  /** Returns events after the one with this id; `'now'`: after those of now. Default 0: all events. */
+  readonly from?: number | 'now'
+  /** Ends after so many events. Default: it ends when its reader leaves or the runtime is closed. */
+  readonly limit?: number
+  readonly signal?: AbortSignal
+}
+
+/** Events that are read at once at most. */
+const pageSize = 200
+
+/** Follows all runs. Throws `input.invalid` for invalid options. */
+export function followAll(
+  engine: Engine,
+  { from = 0, limit = Infinity, signal }: FeedOptions,
+): AsyncIterableIterator<FeedEvent, undefined> {
+  if (from !== 'now' && !(Number.isSafeInteger(from) && from >= 0))
+    throw new ReeveError('input.invalid', `from ${String(from)}: not the id of an event`, {
+      hint: "Pass the `id` of the last event that was read, 0 for all events, or 'now'.",
+    })
+  if (limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0))
+    throw new ReeveError('input.invalid', `limit ${String(limit)}: not a positive whole number`, {
+      hint: 'Pass how many events to read, or leave it out.',
+    })
+  return leavable(signal, (left) => pages(engine, from, limit, left))
+}
+
+async function* pages(
+  engine: Engine,
+  from: number | 'now',
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<FeedEvent, undefined> {
+  let last = from === 'now' ? (await engine.feed('now', 1)).upTo : from
+  for (let left = limit; !signal.aborted;) {
+    const { events, upTo } = await engine.feed(last, Math.min(left, pageSize))
+    for (const event of events) {
+      if (signal.aborted) return undefined
+      yield event
+    }
+    left -= events.length
+    if (left <= 0) return undefined
+    if (upTo === last && !signal.aborted) await engine.feedChanged(last, signal)
+    last = upTo
+  }
+  return undefined
+}
