@@ -1,10 +1,10 @@
 /**
  * What if the appraiser had said something else? A finished run is forked at its worker's end with another answer.
  * Nothing that had ended is done again; what the origin had done after that point (here: a letter) is not done again
- * without a word. `diffOf` shows where the two runs part.
+ * without a word. `diffOf` shows where the two runs part. And a run that failed is retried from before what failed.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, tool, type Run } from 'reeve'
+import { agent, createRuntime, step, supervisor, tool, type Run } from 'reeve'
 import { contentKeys, diffOf, sameContent, type Recorded } from 'reeve/views'
 import { z } from 'zod'
 
@@ -15,6 +15,7 @@ const write = tool({
   effect: 'once',
   execute: ({ text }) => ({ number: letters.push(text) }),
 })
+let deeds = 0
 let appraisals = 0
 const appraiser = agent({
   name: 'appraiser',
@@ -61,6 +62,38 @@ const others = await eventsOf(fork)
 const [one, another] = [contentKeys(events).get(begun(events)), contentKeys(others).get(begun(others))] // undefined: unknown
 const isSame = sameContent(one, another) // true, false, or undefined if unknown
 // #endregion
+
+let isOpen = false
+const notary = agent({
+  name: 'notary',
+  description: 'Signs.',
+  run: async (ctx) => {
+    const drawn = await step(ctx, 'draw up', () => `deed ${++deeds}`)
+    const signed = await step(
+      ctx,
+      'sign',
+      () => {
+        if (!isOpen) throw new Error('the office is closed')
+        return `${drawn}, signed`
+      },
+      { retry: { attempts: 1 } },
+    )
+    return signed
+  },
+})
+await using office = await createRuntime({ agents: [notary] })
+const failed = await office.run(notary, 'Sign the deed.')
+isOpen = true
+// #region retry
+const retry = await office.retry(failed.run, { reason: 'the office is open', by: 'ann' })
+const signed = await retry.outcome() // the deed is not drawn up again
+const { results, partial } = await office.retryAll({ status: ['failed'] }) // this one: status 'before', with the id of its retry
+// #endregion
+assert.deepEqual(
+  [failed.status, signed.status === 'completed' && signed.output, deeds],
+  ['failed', 'deed 1, signed', 1],
+)
+assert.deepEqual([results.map(({ status }) => status), partial], [['before'], false])
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')

@@ -19,6 +19,7 @@ import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
+import { retryRun } from './command/retry-run.ts'
 import { retire } from './command/retire.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
@@ -233,6 +234,31 @@ function addForks(program: Command, execute: Execute): void {
       ),
     )
     .action((run: string, options: Parameters<typeof fork>[2]) => execute((context) => fork(context, run, options)))
+  program
+    .command('retry-run')
+    .description('go on with runs that failed, from before what failed: a new run each; finished work is not repeated')
+    .argument('[run]', 'the id of the run')
+    .addOption(
+      new Option('--status <status...>', 'several runs: those with this status').choices([
+        'failed',
+        'limited',
+        'timed-out',
+        'cancelled',
+      ]),
+    )
+    .option('--agent <name>', 'several runs: those of this agent (with status failed, if no other is given)')
+    .option('--limit <n>', 'the maximum number of runs, newest first', positiveNumber, 100)
+    .option('--yes', 'do not ask before several runs are retried')
+    .option('--again', 'another retry of a run that was retried before')
+    .option('--run <id>', 'the id of the retry; repeating an id returns the same one')
+    .option('--reason <text>', 'recorded with the retry')
+    .addHelpText(
+      'after',
+      examples('reeve retry-run run_5fz2…', 'reeve retry-run --status failed --agent refunds --yes'),
+    )
+    .action((run: string | undefined, options: Parameters<typeof retryRun>[2]) =>
+      execute((context) => retryRun(context, run, options)),
+    )
   program
     .command('diff')
     .description('show where two runs diverge, and how')

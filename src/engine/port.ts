@@ -212,7 +212,7 @@ export interface FeedPage {
 
 /**
  * The error of every store for an event that it cannot read. It is thrown only where it comes first in a page, so that
- * a reader gets all that is before it, and can go on after it.
+
  */
 export const unreadableEvent = (id: number, run: string, cause: unknown): ReeveError =>
   new ReeveError('store.corrupt', `event ${id} of the feed of all runs (run ${run}): ${messageOf(cause)}`, {

@@ -50,6 +50,7 @@ export type {
 export type { KeptRevision, RevisionStatus, RuntimeVersions, VersionChoice, VersionChoices } from './versions.ts'
 export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
+export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult } from './operator/retry.ts'
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'

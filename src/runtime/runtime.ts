@@ -36,6 +36,7 @@ import {
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, type ForkOptions } from './operator/fork.ts'
+import { retryAll, retryRun, type RetriedRuns, type RetryAllOptions, type RetryOptions } from './operator/retry.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
@@ -114,6 +115,18 @@ export interface Runtime extends AsyncDisposable {
    * `run.conflict` for a `runId` of another run.
    */
   fork(options: ForkOptions): Promise<Run>
+  /**
+   * Goes on with a run that ended as `failed`, `limited` by its minutes, `timed-out` or `cancelled`: a fork that begins
+   * before what made it end. What had ended by then is not done again, and what failed is tried again. Once for each
+   * run, unless it says `again` or names a `runId`. Throws `fork.invalid` for a run that cannot be retried,
+   * `input.invalid`, `run.unknown`; `run.conflict` for a `runId` of another run.
+   */
+  retry(run: string, options?: RetryOptions): Promise<Run>
+  /**
+   * Retries the runs that match, newest first; default: those that failed. Says of each what became of it: what is
+   * wrong with one stops none of the others. Throws `input.invalid`, `store.*`.
+   */
+  retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
   /** Stops driving and closes the store. Its runs are parked and continue when it is opened again. Idempotent. */
@@ -362,6 +375,14 @@ class EngineRuntime implements Runtime {
     const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
     const { run, created } = await forkRun(this.#parts.engine, underName(options), find)
     return { ...this.handle(run), created }
+  }
+
+  async retry(run: string, options: RetryOptions = {}): Promise<Run> {
+    return this.handle((await retryRun(this.#parts.engine, run as RunId, options)).run)
+  }
+
+  retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
+    return retryAll(this.#parts.engine, filter, options)
   }
 
   remove(run: string): Promise<void> {

@@ -41,7 +41,7 @@ interface EndWaiter {
   readonly resolve: (end: RunEnd) => void
   readonly reject: (error: Error) => void
 }
-interface Watcher {
+interface FeedWatcher {
   /** `null`: the feed of all runs. */
   readonly run: RunId | null
   readonly from: number
@@ -60,7 +60,7 @@ export class Subscriptions {
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, EndWaiter[]>()
-  readonly #watchers = new Set<Watcher>()
+  readonly #watchers = new Set<FeedWatcher>()
   readonly #parts: StoreParts | undefined
   readonly #listeners = new Map<RunId, Listening>()
   /** Awaited runs of which the store could not be asked. */
@@ -169,7 +169,7 @@ export class Subscriptions {
         this.#count()
         done()
       }
-      const watcher: Watcher = { run, from, resolve }
+      const watcher: FeedWatcher = { run, from, resolve }
       signal?.addEventListener('abort', resolve)
       this.#watchers.add(watcher)
       this.#count()
@@ -178,7 +178,7 @@ export class Subscriptions {
   }
 
   /** Resolves a watcher if there is news, and also if the store fails: its next read then throws the error. */
-  #look({ run, from, resolve }: Watcher): void {
+  #look({ run, from, resolve }: FeedWatcher): void {
     if (run !== null && this.#options.isBeginning(run)) return
     const told = (hasNews: boolean): void => {
       if (hasNews) resolve()

@@ -112,13 +112,16 @@ export async function forkRun(
     run,
     at: position,
     to,
-    forget: [grantsKey, lineKey],
     ...(edit === undefined ? {} : { edit: copy(edit as unknown as Json) as unknown as ForkEdit }),
     ...(reason === undefined ? {} : { reason }),
     ...(by === undefined ? {} : { by }),
   }
-  return { run: to, ...(await engine.fork(request)) }
+  return { run: to, ...(await forkAt(engine, request)) }
 }
+
+/** Forks without what a grant or a session's queue has noted for the origin. */
+export const forkAt = (engine: Engine, request: ForkRun): Promise<{ readonly created: boolean }> =>
+  engine.fork({ ...request, forget: [grantsKey, lineKey] })
 
 /** The edit as the engine makes it. */
 function editOf(

@@ -1,0 +1,186 @@
+/**
+ * What `reeve watch` shows, as lines that fit a screen: the list of what waits and runs, or one run with its tree, its
+ * mail and the request to decide.
+ *
+ * Owns: the layout in so many columns and rows. Does not own: keys and state (session.ts), how a request or a tree reads
+ * (request-text.ts, tree.ts). Pure. No line is wider than the screen; wide characters count as two columns.
+ */
+import { describeOutcome, totalUsage, visible, visibleLine, wrapped } from '../../core/index.ts'
+import type { Approval, Question, RunSummary, RunView } from '../../runtime/index.ts'
+import { approvalLines, preview, questionLines } from '../request-text.ts'
+import type { Style } from '../terminal.ts'
+import { duration, treeLines } from '../tree.ts'
+
+/** A line of the screen, in one style. */
+export interface FrameLine {
+  readonly text: string
+  readonly style?: Style
+}
+
+/** The screen, and the moment. */
+export interface FrameSize {
+  readonly columns: number
+  readonly rows: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** One entry of the list: a question that waits, or a run that has not ended. */
+export type ListEntry =
+  | { readonly type: 'question'; readonly question: Question; readonly approval?: Approval }
+  | { readonly type: 'run'; readonly run: RunSummary }
+
+/** The list of everything that waits and runs. */
+export interface ListFrame {
+  readonly entries: readonly ListEntry[]
+  readonly selected: number
+}
+
+/** One run, and the request that is chosen. */
+export interface RunFrame {
+  readonly view: RunView
+  readonly requests: readonly ListEntry[]
+  readonly selected: number
+  /** Lines of the request that are above its window. */
+  readonly scroll: number
+}
+
+/** The last two lines: what was last said, or what is being typed; and the keys. */
+export interface Footer {
+  readonly message: string
+  readonly prompt?: { readonly label: string; readonly text: string }
+}
+
+/** A screen, and whether the end of the request is on it. */
+export interface Frame {
+  readonly lines: readonly FrameLine[]
+  readonly isWhole: boolean
+}
+
+const listKeys = '↑↓ choose  Enter open  q leave'
+const runKeys = 'a approve  r reject  e edit/answer  s send back  p pause  u resume  c cancel  Tab next  q leave'
+
+/** A line that fits: what is cut ends in `…`. */
+export function clip(text: string, columns: number): string {
+  if (wrapped(text, columns).length === 1) return text
+  return `${wrapped(text, columns - 1)[0]!}…`
+}
+
+/** The name of an entry. */
+export const entryId = (entry: ListEntry): string => (entry.type === 'run' ? entry.run.run : entry.question.id)
+
+/** The screen with the list. */
+export function listFrame({ entries, selected }: ListFrame, size: FrameSize, footer: Footer): Frame {
+  const waiting = entries.filter(({ type }) => type === 'question').length
+  const head = [
+    line(`reeve watch: ${waiting} waiting, ${entries.length - waiting} running`, 'bold'),
+    ...(entries.length === 0 ? [line('Nothing waits and nothing runs.', 'dim')] : []),
+  ]
+  const room = Math.max(1, size.rows - head.length - 2)
+  const first = Math.max(0, Math.min(selected - room + 1, entries.length - room))
+  const shown = entries.slice(first, first + room).map((entry, i) => entryLine(entry, first + i === selected, size.now))
+  return { lines: fitted([...head, ...shown], footer, listKeys, size), isWhole: true }
+}
+
+function entryLine(entry: ListEntry, isChosen: boolean, now: number): FrameLine {
+  const mark = isChosen ? '>' : ' '
+  if (entry.type === 'question') {
+    const { kind, run, askedAt } = entry.question
+    return line(`${mark} ? ${askedText(entry)}  ${kind}  ${visible(run)}  ${duration(now - askedAt)}`, 'yellow')
+  }
+  const { run, status, agent, createdAt, reason } = entry.run
+  const why = reason === undefined ? '' : `  ${visibleLine(reason)}`
+  return line(
+    `${mark} ${status.padEnd(8)} ${visible(agent)}  ${visible(run)}  ${duration(now - createdAt)}${why}`,
+    status === 'stuck' ? 'red' : undefined,
+  )
+}
+
+function askedText({ approval, question }: Extract<ListEntry, { type: 'question' }>): string {
+  if (approval !== undefined)
+    return `${approval.path.map(visible).join(' › ')} asks to run ${visible(approval.tool)} (${approval.risk} risk)`
+  const { body } = question
+  const asked = typeof body === 'object' && body !== null && 'question' in body ? body.question : question.address
+  return preview(asked)
+}
+
+/** The screen with one run. */
+export function runFrame({ view, requests, selected, scroll }: RunFrame, size: FrameSize, footer: Footer): Frame {
+  const { columns, rows, now } = size
+  const request = requests[selected]
+  const body = rows - 3
+  const wanted = request === undefined ? [] : requestLines(request, columns)
+  const space = request === undefined ? 0 : Math.min(wanted.length, Math.max(Math.ceil(body * 0.6), body - 8))
+  const mail = mailLines(view).slice(-Math.max(0, Math.min(4, body - space - 4)))
+  const tree = treeLines(view, { now, columns, rows: Math.max(2, body - space - mail.length - (space > 0 ? 1 : 0)) })
+  const from = Math.max(0, Math.min(scroll, wanted.length - space))
+  const end = from + space
+  const isWhole = end >= wanted.length
+  const count = requests.length < 2 ? '' : ` ${selected + 1} of ${requests.length}`
+  const more = isWhole ? '' : `, ${wanted.length - end} more lines below: ↓`
+  const lines = [
+    line(headText(view), 'bold'),
+    ...tree.map((each) => line(each)),
+    ...mail.map((each) => line(each, 'dim')),
+    ...(space === 0 ? [] : [line(`── request${count}${more} ──`, 'yellow')]),
+    ...wanted.slice(from, end).map((each) => line(each)),
+  ]
+  return { lines: fitted(lines, footer, runKeys, size), isWhole }
+}
+
+function headText({ run, status, agent, usage, pause, takeover, outcome }: RunView): string {
+  const { usd, unpriced, calls } = totalUsage(usage)
+  const cost = calls === 0 || unpriced === calls ? '' : `  $${usd.toFixed(4)}`
+  const held = takeover !== undefined ? '  taken over' : pause !== undefined ? '  paused' : ''
+  const end = outcome === undefined ? '' : `  ${visibleLine(describeOutcome(outcome))}`
+  return `${visible(run)}  ${status}  ${visible(agent)}${cost}${held}${end}`
+}
+
+/** The newest mail of its teams, one line each. */
+const mailLines = ({ teams }: RunView): readonly string[] =>
+  teams.flatMap(({ mailbox }) =>
+    mailbox.messages.map(
+      ({ from, to, content, unread }) =>
+        `  ✉ ${visible(from)} → ${visible(to)}${unread.length === 0 ? '' : ' (unread)'}: ${preview(content)}`,
+    ),
+  )
+
+function requestLines(request: ListEntry, columns: number): readonly string[] {
+  if (request.type === 'run') return []
+  const { approval, question } = request
+  if (approval !== undefined) return approvalLines(approval, columns)
+  const [said, how] = questionLines(question, question.run, '')
+  const keys = {
+    interrupt: 'e answers it',
+    'in-doubt': 'y: it happened; n: it did not, and is done now',
+    diverged: how!.trim(),
+    approval: '',
+  }[question.kind]
+  return [said!, `  ${keys}`].flatMap((each) => wrapped(each, columns))
+}
+
+const line = (text: string, style?: Style): FrameLine => (style === undefined ? { text } : { text, style })
+
+/** Exactly as many lines as the screen has, none too wide. */
+function fitted(
+  lines: readonly FrameLine[],
+  { message, prompt }: Footer,
+  keys: string,
+  { columns, rows }: FrameSize,
+): readonly FrameLine[] {
+  const room = Math.max(0, rows - 2)
+  const body = lines.slice(0, room)
+  const empty = Array.from({ length: room - body.length }, () => line(''))
+  const last =
+    prompt === undefined
+      ? [line(visibleLine(message)), line(keys, 'dim')]
+      : [line(prompt.label, 'yellow'), line(`> ${tailOf(visible(prompt.text), columns - 4)}_`)]
+  return [...body, ...empty, ...last].map(({ text, style }) => line(clip(text, columns), style))
+}
+
+/** The end of what is being typed: where the cursor is. */
+const tailOf = (text: string, columns: number): string => {
+  let shown = text
+  while (wrapped(shown, columns).length > 1) shown = [...shown].slice(1).join('')
+  return shown
+}
