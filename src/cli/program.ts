@@ -23,6 +23,7 @@ import { retryRun } from './command/retry-run.ts'
 import { retire } from './command/retire.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
+import { watch } from './command/watch.ts'
 import { work } from './command/work.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
@@ -200,6 +201,12 @@ function addInspection(program: Command, execute: Execute): void {
       ),
     )
     .action((run: string, options: Parameters<typeof show>[2]) => execute((context) => show(context, run, options)))
+  program
+    .command('watch')
+    .description('watch a run, or all runs, live; at a terminal, decide with single keys')
+    .argument('[run]', 'the id of the run (default: all runs, what waits first)')
+    .addHelpText('after', examples('reeve watch', 'reeve watch run_5fz2…'))
+    .action((run: string | undefined) => execute((context) => watch(context, run)))
   program
     .command('events')
     .description('print the events of a run')

@@ -13,6 +13,14 @@ import { visibleLines } from '../core/index.ts'
 /** A style of `util.styleText`. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta'
 
+/** The whole screen of a terminal, until it is given back. */
+export interface FullScreen {
+  /** Replaces what is shown. Lines are written as `line` writes them; none may be wider than the screen. */
+  draw(lines: readonly string[]): void
+  /** Gives the terminal back as it was. Idempotent. */
+  leave(): void
+}
+
 /** The output and input of a command. */
 export interface Terminal {
   /** The output is an interactive terminal and can be redrawn in place. */
@@ -31,6 +39,8 @@ export interface Terminal {
   readonly raw: (text: string) => void
   readonly style: (style: Style, text: string) => string
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
+  /** Takes the whole screen and each key as it is pressed; what is pasted comes as one. Absent: there is none. */
+  readonly takeScreen?: (hear: (key: string) => void) => FullScreen
 }
 
 /** A warning on one line. */
@@ -55,6 +65,7 @@ export function processTerminal(): Terminal {
     note: (text) => stderr.write(`${shown(text)}\n`),
     raw: (text) => stdout.write(text),
     style: styled,
+    takeScreen: (hear) => fullScreen(process, shown, hear),
     async ask(question, signal) {
       const prompt = createInterface({ input: stdin, output: stdout })
       try {
@@ -63,6 +74,41 @@ export function processTerminal(): Terminal {
         prompt.close()
       }
     },
+  }
+}
+
+/** Alternate screen, no cursor; and back. */
+const taken = '\u001b[?1049h\u001b[?25l'
+const givenBack = '\u001b[?25h\u001b[?1049l'
+
+function fullScreen(
+  { stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'stdout'>,
+  shown: (text: string) => string,
+  hear: (key: string) => void,
+): FullScreen {
+  let isLeft = false
+  const onData = (data: string): void => hear(data)
+  const leave = (): void => {
+    if (isLeft) return
+    isLeft = true
+    process.removeListener('exit', leave)
+    stdin.removeListener('data', onData)
+    stdin.setRawMode(false)
+    stdin.pause()
+    stdout.write(givenBack)
+  }
+  // also where the process is ended by a second signal, or by an error
+  process.on('exit', leave)
+  stdin.setRawMode(true)
+  stdin.setEncoding('utf8')
+  stdin.on('data', onData)
+  stdin.resume()
+  stdout.write(taken)
+  return {
+    draw: (lines) => {
+      if (!isLeft) stdout.write(`\u001b[H${lines.map((each) => `${shown(each)}\u001b[K`).join('\r\n')}\u001b[J`)
+    },
+    leave,
   }
 }
 

@@ -378,7 +378,8 @@ class EngineRuntime implements Runtime {
   }
 
   async retry(run: string, options: RetryOptions = {}): Promise<Run> {
-    return this.handle((await retryRun(this.#parts.engine, run as RunId, options)).run)
+    const { run: to, created } = await retryRun(this.#parts.engine, run as RunId, options)
+    return { ...this.handle(to), created }
   }
 
   retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {

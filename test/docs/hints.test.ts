@@ -106,7 +106,7 @@ const helpOf = async (...args: string[]): Promise<string> => {
   return terminal.written
 }
 const commandsIn = (page: string): string[] =>
-  [...page.slice(page.indexOf('\nCommands:\n') + 1 || page.length).matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(
+  [...page.slice(page.indexOf('\nCommands:\n') + 1 || page.length).matchAll(/^ {2}([a-z]+(?:-[a-z]+)*)(?: |$)/gm)].map(
     ([, name]) => name!,
   )
 beforeAll(async () => {
@@ -139,7 +139,7 @@ function strangers(text: string): string[] {
   for (const [, door] of text.matchAll(/['"`]reeve(\/[a-z]+)?['"`]/g))
     must(`reeve${door ?? ''}`, `.${door ?? ''}` in manifest['exports']!)
   for (const [file] of text.matchAll(/\bdocs\/[\w-]+\.md\b/g)) must(file, existsSync(join(root, file)))
-  for (const [, name, below] of ours.matchAll(/\breeve ([a-z]+)(?: (?:<\w+> )?([a-z]+))?/g)) {
+  for (const [, name, below] of ours.matchAll(/\breeve ([a-z]+(?:-[a-z]+)*)(?: (?:<\w+> )?([a-z]+))?/g)) {
     const command = help.get(name!)
     must(`command reeve ${name}`, command !== undefined)
     if (command !== undefined && below !== undefined && commandsIn(command).length > 0)
