@@ -6,7 +6,16 @@ import { clip, listFrame, runFrame, type Frame, type ListEntry } from '../../src
 
 /** As terminals count: East Asian wide and fullwidth characters, and emoji, take two columns. */
 const widthOf = (text: string): number =>
-  [...text].reduce((sum, char) => sum + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(char) ? 2 : 1), 0)
+  [...text].reduce(
+    (sum, char) =>
+      sum +
+      (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(
+        char,
+      )
+        ? 2
+        : 1),
+    0,
+  )
 
 const sizes = [
   [80, 24],
@@ -77,9 +86,7 @@ describe('every screen fits', () => {
         for (const selected of [0, entries.length - 1]) {
           const frame = listFrame({ entries, selected }, size, footer)
           mustFit(frame, columns, rows)
-          expect(frame.lines.filter(({ text }) => text.startsWith('>'))).toHaveLength(
-            'prompt' in footer ? 2 : 1,
-          )
+          expect(frame.lines.filter(({ text }) => text.startsWith('>'))).toHaveLength('prompt' in footer ? 2 : 1)
         }
         for (const run of runs) {
           const view = await run.view()

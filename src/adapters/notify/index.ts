@@ -5,7 +5,15 @@
 export { visible, visibleJson } from '../../core/index.ts'
 export { email, type EmailOptions, type EmailMessage, type MailTransport, type Smtp } from './email.ts'
 export type { Fetch } from './post.ts'
-export { verifyWebhook, type SignatureOptions, type WebhookBody, type WebhookHeaders } from './signature.ts'
+export { eventWebhook } from './event-webhook.ts'
+export {
+  verifyEvent,
+  verifyWebhook,
+  type EventBody,
+  type SignatureOptions,
+  type WebhookBody,
+  type WebhookHeaders,
+} from './signature.ts'
 export { slack, type SlackOptions } from './slack.ts'
 export { terminal, type TerminalOptions } from './terminal.ts'
 export { webhook, type WebhookOptions } from './webhook.ts'

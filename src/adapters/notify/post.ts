@@ -20,7 +20,10 @@ export interface Posting {
 }
 
 /** Posts. Rejects with a FailureError that says whether another try may help, and from when on. */
-export async function post({ address, body, headers, fetch: send = fetch }: Posting, io: StepIO): Promise<void> {
+export async function post(
+  { address, body, headers, fetch: send = fetch }: Posting,
+  io: Pick<StepIO, 'key' | 'signal'>,
+): Promise<void> {
   const { host } = new URL(address)
   let answer: Response
   try {

@@ -5,7 +5,8 @@
  * Owns: the header's form, signing, verifying. Pure, but for the clock where none is given.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { isObject, systemClock } from '../../core/index.ts'
+import { isObject, systemClock, type Json, type JsonObject } from '../../core/index.ts'
+import type { FeedEvent } from '../../engine/index.ts'
 import type { Notice } from '../../oversight/index.ts'
 
 /** What a webhook posts. */
@@ -13,6 +14,13 @@ export interface WebhookBody {
   /** The same for every attempt of one notice: a receiver that has seen it drops it. */
   readonly key: string
   readonly notice: Notice
+}
+
+/** What `eventWebhook` posts. */
+export interface EventBody {
+  /** The id of the event: a receiver that has seen it drops it. */
+  readonly key: string
+  readonly event: FeedEvent
 }
 
 /** The header that holds the signature. */
@@ -49,8 +57,29 @@ export function verifyWebhook(
   headers: WebhookHeaders,
   body: string | Uint8Array,
   secret: string | readonly string[],
-  { toleranceMs = 5 * 60_000, now = systemClock.now() }: SignatureOptions = {},
+  options: SignatureOptions = {},
 ): WebhookBody | undefined {
+  const document = verified(headers, body, secret, options)
+  return isObject(document?.['notice']) ? (document as unknown as WebhookBody) : undefined
+}
+
+/** The same for what `eventWebhook` has posted. */
+export function verifyEvent(
+  headers: WebhookHeaders,
+  body: string | Uint8Array,
+  secret: string | readonly string[],
+  options: SignatureOptions = {},
+): EventBody | undefined {
+  const document = verified(headers, body, secret, options)
+  return isObject(document?.['event']) ? (document as unknown as EventBody) : undefined
+}
+
+function verified(
+  headers: WebhookHeaders,
+  body: string | Uint8Array,
+  secret: string | readonly string[],
+  { toleranceMs = 5 * 60_000, now = systemClock.now() }: SignatureOptions,
+): JsonObject | undefined {
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const parts = (valueOf(headers, signatureHeader) ?? '').split(',').map((part) => part.trim())
   const seconds = parts.find((part) => part.startsWith('t='))?.slice(2) ?? ''
@@ -67,12 +96,10 @@ export function verifyWebhook(
 
 const isSame = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other)
 
-function bodyIn(text: string): WebhookBody | undefined {
+function bodyIn(text: string): JsonObject | undefined {
   try {
-    const body: unknown = JSON.parse(text)
-    return isObject(body) && typeof body['key'] === 'string' && isObject(body['notice'])
-      ? (body as unknown as WebhookBody)
-      : undefined
+    const body = JSON.parse(text) as Json
+    return isObject(body) && typeof body['key'] === 'string' ? body : undefined
   } catch {
     return undefined
   }

@@ -61,6 +61,10 @@ const checks: Checks<WebhookOptions> = {
   fetch: functionCheck,
 }
 
+/** Throws `config.invalid` for invalid options. `what`: the function that was given them. */
+export const mustBeWebhookOptions = (what: string, options: WebhookOptions): void =>
+  mustBeOptionsOf(what, options, checks)
+
 /**
  * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value:
  * show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is
@@ -70,7 +74,7 @@ const checks: Checks<WebhookOptions> = {
  * Throws `config.invalid` for invalid options.
  */
 export function webhook(options: WebhookOptions): Channel {
-  mustBeOptionsOf('webhook', options, checks)
+  mustBeWebhookOptions('webhook', options)
   const { url, secret, name = 'webhook', headers = {}, timeoutMs = 10_000, fetch } = options
   return {
     name,

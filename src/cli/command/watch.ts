@@ -18,7 +18,11 @@ export function watch({ terminal, options, cwd, interrupted }: CommandContext, r
     if (run !== undefined) await runtime.handle(run).view()
     const { VISUAL: visual, EDITOR: editor = visual } = process.env
     if (terminal.isLive && terminal.canAsk && terminal.takeScreen !== undefined)
-      return new ConsoleSession(runtime, run, { terminal, interrupted, editor: editor === '' ? undefined : editor }).show()
+      return new ConsoleSession(runtime, run, {
+        terminal,
+        interrupted,
+        editor: editor === '' ? undefined : editor,
+      }).show()
     const write = (text: string): void => terminal.line(text)
     return run === undefined
       ? linesOfAll(runtime, write, interrupted)

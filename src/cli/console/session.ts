@@ -298,8 +298,10 @@ export class ConsoleSession {
     if (this.#read !== id) return this.#say('The request goes on below: scroll to its end first (↓).')
     if (key === 'a') return this.#decide(id, 'approve', '')
     if (key !== 'e') return
-    await this.#edit('Edit the arguments (JSON), Enter approves them:', JSON.stringify(approval.input, null, 2), (said) =>
-      this.#decide(id, 'edit', '', jsonIn(said)),
+    await this.#edit(
+      'Edit the arguments (JSON), Enter approves them:',
+      JSON.stringify(approval.input, null, 2),
+      (said) => this.#decide(id, 'edit', '', jsonIn(said)),
     )
   }
 
@@ -321,7 +323,9 @@ export class ConsoleSession {
     await this.#runtime.decide(
       decision === 'edit' ? { ...said, decision, input: input ?? null } : { ...said, decision },
     )
-    this.#say(`✓ ${verbs[decision]} ${approvalId}. If no worker is running: reeve resume ${shellWord(this.#run?.id ?? '')}`)
+    this.#say(
+      `✓ ${verbs[decision]} ${approvalId}. If no worker is running: reeve resume ${shellWord(this.#run?.id ?? '')}`,
+    )
   }
 
   #say(message: string): void {
