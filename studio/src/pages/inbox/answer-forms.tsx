@@ -5,7 +5,7 @@ import { answer, settle } from '../../data/api.ts'
 import { isObject, member, type Json } from '../../data/json.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { Button } from '../../ui/button.tsx'
-import { Field, Select, TextArea } from '../../ui/field.tsx'
+import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
 import { JsonEditor, SchemaForm } from '../../ui/schema-form.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
@@ -18,6 +18,7 @@ interface FormProps {
 
 export function InterruptForm({ question, onDone }: FormProps) {
   const schema = question.interrupt?.schema
+  const [asJson, setAsJson] = useState(false)
   const isText = schema === undefined || (member(schema, 'type') === 'string' && member(schema, 'enum') === undefined)
   const [value, setValue] = useState<Json>(() =>
     isText ? '' : isObject(schema) && member(schema, 'type') === 'object' ? {} : null,
@@ -39,7 +40,14 @@ export function InterruptForm({ question, onDone }: FormProps) {
         run(value)
       }}
     >
-      {isText ? (
+      {isText && (
+        <Checkbox checked={asJson} onChange={({ target }) => setAsJson(target.checked)}>
+          The answer is JSON
+        </Checkbox>
+      )}
+      {isText && asJson ? (
+        <JsonEditor label="Answer" value={value} onChange={setValue} rows={4} />
+      ) : isText ? (
         <Field label="Answer">
           {(control) => (
             <TextArea

@@ -8,6 +8,7 @@ import { useState } from 'react'
 import type { DecisionBody, QuestionView } from '../../../../src/server/wire.ts'
 import { decide } from '../../data/api.ts'
 import type { Json } from '../../data/json.ts'
+import { useMe } from '../../data/me.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { Button } from '../../ui/button.tsx'
@@ -67,8 +68,12 @@ export function ApprovalActions(props: {
       failed: () => changed(['questions', `run:${question.run}`]),
     },
   )
+  const me = useMe()
   const may = (decision: DecisionBody['decision']): boolean =>
-    question.mayAnswer === true && (approval.options ?? [decision]).includes(decision)
+    question.mayAnswer === true &&
+    (approval.options ?? [decision]).includes(decision) &&
+    // who has approved it may still refuse it
+    !((decision === 'approve' || decision === 'edit') && me !== undefined && approval.excludes?.includes(me.name))
   const grave = approval.risk === 'high' || approval.risk === 'critical'
   const approve = (): void =>
     run({

@@ -5,6 +5,7 @@
 import type { ReactNode } from 'react'
 import type { QuestionView, RunDocument } from '../../../../src/server/wire.ts'
 import { isObject, type Json } from '../../data/json.ts'
+import { useMe } from '../../data/me.ts'
 import { useQuery } from '../../data/queries.ts'
 import { request } from '../../data/request.ts'
 import { Link, runPath } from '../../router.tsx'
@@ -289,6 +290,9 @@ function ToolVersion({ version }: { readonly version: string }) {
 
 /** What stands in the way of answering, or is to be known before. */
 function Standing({ question: { approval, mayAnswer } }: { readonly question: QuestionView }) {
+  const me = useMe()
+  const first = approval?.excludes ?? []
+  const mine = me !== undefined && first.includes(me.name)
   return (
     <>
       {mayAnswer !== true && (
@@ -296,10 +300,10 @@ function Standing({ question: { approval, mayAnswer } }: { readonly question: Qu
           You may not answer this: <VisibleText>{mayAnswer}</VisibleText>.
         </Notice>
       )}
-      {(approval?.excludes?.length ?? 0) > 0 && (
+      {first.length > 0 && (
         <Notice tone="wait">
-          <VisibleText>{approval!.excludes!.join(', ')}</VisibleText> approved it first. A second person must approve
-          the same arguments.
+          {mine ? 'You' : <VisibleText>{first.join(', ')}</VisibleText>} approved it first.{' '}
+          {mine ? 'Another person' : 'A second person'} must approve the same arguments.
         </Notice>
       )}
     </>
@@ -377,7 +381,7 @@ function AnsweredNotice({ question, onOpen }: Pick<QuestionDetailProps, 'questio
 
 /** The requests before this one. */
 function Earlier({ run, follows }: { readonly run: string; readonly follows: string }): ReactNode {
-  const { data } = useQuery(`earlier:${run}:${follows}`, [], (signal) =>
+  const { data } = useQuery(`earlier:${run}:${follows}`, ['questions', `run:${run}`], (signal) =>
     request<RunDocument>(`/runs/${encodeURIComponent(run)}`, { signal }),
   )
   const before: RunDocument['approvals'][number][] = []
