@@ -24,7 +24,9 @@ export function Badge(props: {
 
 type Status = RunRow['status']
 
-const statuses: Readonly<Record<Status, readonly [Tone, IconName, string]>> = {
+type Shown = readonly [Tone, IconName, string]
+
+const statuses: Readonly<Record<Status, Shown>> = {
   running: ['info', 'spin', 'Running'],
   waiting: ['wait', 'clock', 'Waiting'],
   queued: ['idle', 'queue', 'Queued'],
@@ -40,9 +42,20 @@ const statuses: Readonly<Record<Status, readonly [Tone, IconName, string]>> = {
   bailed: ['idle', 'back', 'Bailed out'],
 }
 
+/** What only spans, tasks and members can be. */
+const others: Readonly<Record<string, Shown>> = {
+  'in-doubt': ['held', 'doubt', 'In doubt'],
+  pending: ['idle', 'clock', 'Pending'],
+  awaiting_approval: ['wait', 'hand', 'Awaits approval'],
+  succeeded: ['ok', 'check', 'Succeeded'],
+  skipped: ['idle', 'right', 'Skipped'],
+  retired: ['idle', 'stop', 'Retired'],
+}
+const known: Readonly<Record<string, Shown>> = { ...others, ...statuses }
+
 /** The state of a run, activation, span or step. An unknown one is shown by its name. */
 export function StatusBadge({ status, bare }: { readonly status: string; readonly bare?: boolean }) {
-  const [tone, icon, word] = (Object.hasOwn(statuses, status) ? statuses[status as Status] : undefined) ?? [
+  const [tone, icon, word] = (Object.hasOwn(known, status) ? known[status] : undefined) ?? [
     'idle',
     'more',
     status.replaceAll(/[-_]/g, ' '),

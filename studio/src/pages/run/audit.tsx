@@ -89,7 +89,7 @@ export function Audit() {
           Decisions, actions that reach outside, and commands of people stand here.
         </Empty>
       ) : (
-        <div className="run-fill">
+        <div className="run-fill run-framed">
           <DataTable label="Audit" columns={columns} rows={entries} rowKey={({ n }) => String(n)} onOpen={setOpen} />
         </div>
       )}

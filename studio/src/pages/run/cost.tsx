@@ -73,7 +73,7 @@ export function Cost() {
       )}
       <OverTime />
       <Panel title="By agent and model" flush>
-        <div className="run-table-scroll" role="region" aria-label="By agent and model" tabIndex={0}>
+        <div className="run-table-scroll" role="region" aria-label="Usage of each agent and model" tabIndex={0}>
           <table className="run-table">
             <thead>
               <tr>

@@ -161,7 +161,7 @@ function EditTask(props: {
             <>
               <IconButton
                 small
-                icon="left"
+                icon="up"
                 label={`Move ${task.id} up`}
                 disabled={draft.tasks[at - 1]?.origin !== undefined}
                 onClick={() => onChange(moved(draft, task.key, -1))}

@@ -1,7 +1,6 @@
 /** The plan of a team as a graph: tasks in columns by what they depend on, with role and state. */
 import { useMemo } from 'react'
 import type { LiveRun } from '../../../../src/server/wire.ts'
-import { visible } from '../../../../src/core/visible.ts'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { node, planLayout } from './plan-layout.ts'
@@ -26,7 +25,7 @@ export function PlanGraph(props: {
   )
   const byId = new Map(tasks.map((task) => [task.task, task]))
   return (
-    <div className="run-graph" role="region" aria-label="Plan" tabIndex={0}>
+    <div className="run-graph" role="region" aria-label="Tasks of the plan" tabIndex={0}>
       <div style={{ width: layout.width + 2, height: layout.height + 2 }}>
         <svg width={layout.width + 2} height={layout.height + 2} aria-hidden="true">
           <defs>
@@ -53,7 +52,6 @@ export function PlanGraph(props: {
                   type="button"
                   className={`run-task${task.recruit === undefined ? '' : ' recruit'} ${task.status}`}
                   aria-pressed={id === chosen}
-                  aria-label={`${visible(id)}, ${visible(task.role)}, ${task.status.replaceAll('_', ' ')}${after.length === 0 ? '' : `, after ${visible(after.join(', '))}`}`}
                   style={{ left: x, top: y, width: node.width, height: node.height }}
                   onClick={() => onChoose(id)}
                 >
@@ -69,6 +67,11 @@ export function PlanGraph(props: {
                       <VisibleText>{task.role}</VisibleText>
                     </span>
                   </span>
+                  {after.length > 0 && (
+                    <span className="sr-only">
+                      after <VisibleText>{after.join(', ')}</VisibleText>
+                    </span>
+                  )}
                 </button>
               </li>
             )

@@ -554,7 +554,7 @@ function Topics({ team }: { readonly team: Team }) {
   if (team.topics.length === 0) return null
   return (
     <Panel title="Topics" flush>
-      <div className="run-table-scroll" role="region" aria-label="Topics" tabIndex={0}>
+      <div className="run-table-scroll" role="region" aria-label="Topics of the team" tabIndex={0}>
         <table className="run-table">
           <thead>
             <tr>

@@ -122,7 +122,7 @@ function Chart(props: {
         {!asTable && (
           <>
             <IconButton small icon="plus" label="Zoom in" onClick={() => zoom(0.5)} />
-            <IconButton small icon="more" label="Zoom out" onClick={() => zoom(2)} />
+            <IconButton small icon="minus" label="Zoom out" onClick={() => zoom(2)} />
             <Button small onClick={() => setWindow(undefined)} disabled={chosenWindow === undefined}>
               Whole run
             </Button>
@@ -367,7 +367,7 @@ function Canvas(props: {
     context.fillStyle = colours['sunken']!
     context.fillRect(0, 0, width, scaleHeight)
     context.fillStyle = colours['ink-2']!
-    for (const { x, text } of ticks) context.fillText(text, Math.min(x + 4, width - 40), scaleHeight / 2)
+    for (const { x, text } of ticks) if (x < width - 48) context.fillText(text, x + 4, scaleHeight / 2)
     bars.current = drawn
   }, [rows, first, end, view, labelWidth, chosenWindow, bounds, chosen])
 
@@ -616,7 +616,7 @@ function SpanTable(props: {
     },
   ]
   return (
-    <div className="run-fill">
+    <div className="run-fill run-framed">
       <DataTable label="Timeline" columns={columns} rows={rows} rowKey={({ id }) => id} onOpen={onOpen} />
     </div>
   )
