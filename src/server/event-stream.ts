@@ -9,10 +9,10 @@ import { systemClock } from '../core/index.ts'
 import type { RequestContext } from './route.ts'
 
 /** One message. `id` is what `Last-Event-ID` names after a reconnect. */
-export interface StreamMessage {
-  readonly id?: number
-  readonly data: unknown
-}
+export type StreamMessage =
+  | { readonly id?: number; readonly data: unknown }
+  /** JSON text that was made once for many readers. */
+  | { readonly json: string }
 
 /** What a stream knows of its reader. */
 type Reading = Pick<RequestContext, 'request' | 'signal' | 'heartbeatMs' | 'readerTimeoutMs'>
@@ -86,8 +86,11 @@ function bytesOf(
   )
 }
 
-const line = ({ id, data }: StreamMessage): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
+const line = (message: StreamMessage): string => {
+  if ('json' in message) return `data: ${message.json}\n\n`
+  const { id, data } = message
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
+}
 
 const after = (ms: number, then: () => void): (() => void) => systemClock.timer(systemClock.now() + ms, then)
 

@@ -5,12 +5,15 @@
  */
 import type { JsonObject } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
+import type { LiveRuns } from './live/live-runs.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal, Role } from './wire.ts'
 
 /** What a handler knows of its request. */
 export interface RequestContext {
   readonly runtime: Runtime
+  /** Runs as the studio shows them, folded once for all who look. */
+  readonly live: LiveRuns
   readonly principal: Principal
   readonly via: Me['via']
   readonly request: Request

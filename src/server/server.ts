@@ -19,6 +19,7 @@ import {
 import { optionProblems, duration, functionCheck, text, unchecked, required, type Checks } from '../core/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { errorResponse } from './error-status.ts'
+import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
@@ -66,6 +67,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const { base = '/api', runtime, heartbeatMs = 15_000, readerTimeoutMs = 30_000 } = options
   const { onError = (error) => process.emitWarning(error instanceof Error ? error : messageOf(error)) } = options
   const closed = new AbortController()
+  const live = new LiveRuns(runtime)
   const failed = (thrown: unknown, request: Request): Response => {
     const response = errorResponse(thrown)
     if (response.status >= 500) onError(thrown, request)
@@ -78,6 +80,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     app.on(route.method, patternOf(base, route.path), async ({ req }) => {
       const context: RequestContext = {
         runtime,
+        live,
         principal: { name: 'operator', roles: ['admin'] },
         via: 'local',
         request: req.raw,
@@ -106,7 +109,10 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         return failed(thrown, request)
       }
     },
-    close: () => closed.abort(),
+    close: () => {
+      closed.abort()
+      live.close()
+    },
   }
 }
 

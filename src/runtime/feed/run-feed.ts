@@ -37,6 +37,11 @@ export interface PartsOptions {
   readonly path?: readonly string[]
   /** An agent's name: only parts of its turns and their tools, wherever it works. */
   readonly agent?: string
+  /**
+   * Whether parts have their agent and path, which are read from the journal. Default true. `false` is for readers that
+   * follow the journal themselves: both are empty, and no filter may be given.
+   */
+  readonly origin?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -178,7 +183,7 @@ export function liveParts(
     [Symbol.asyncIterator]() {
       return this
     },
-    next: () => takeWanted(queue, origins, left.signal),
+    next: () => takeWanted(queue, origins, options.origin !== false, left.signal),
     return() {
       leave()
       return Promise.resolve({ value: undefined, done: true })
@@ -202,12 +207,13 @@ async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Prom
 async function takeWanted(
   queue: LiveQueue<LivePart>,
   origins: PartOrigins,
+  hasOrigin: boolean,
   left: AbortSignal,
 ): Promise<IteratorResult<RunPart, undefined>> {
   for (;;) {
     const result = await queue.take()
     if (result.done === true) return result
-    if (!origins.knows(result.value)) await origins.readOn()
+    if (hasOrigin && !origins.knows(result.value)) await origins.readOn()
     if (left.aborted) return { value: undefined, done: true }
     const value = origins.place(result.value)
     if (value !== undefined) return { value, done: false }

@@ -4,6 +4,7 @@ import { controlRoutes } from './control.ts'
 import { forkRoutes } from './forks.ts'
 import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
+import { liveRoutes } from './live.ts'
 import { questionRoutes } from './questions.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -23,4 +24,5 @@ export const routes: readonly Route[] = [
   ...grantRoutes,
   ...trustRoutes,
   ...versionRoutes,
+  ...liveRoutes,
 ]
