@@ -56,7 +56,7 @@ export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } f
 export type { RunPart } from './feed/part-origin.ts'
 export type { PartsDropped } from './feed/live-parts.ts'
 export { isDelta, mergeParts } from '../engine/index.ts'
-export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export type { FeedEvent, LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
 export { backupStore, compactStore } from '../engine/embedded/index.ts'
 export { migrateStore, type Migrated } from '../engine/migration/index.ts'
 export { diffOf, isNotice, planGraph } from '../journal/index.ts'

@@ -9,6 +9,7 @@ import { cut } from '../../src/server/live/cut.ts'
 import { LiveRuns } from '../../src/server/live/live-runs.ts'
 import { RunState } from '../../src/server/live/run-state.ts'
 import type {
+  Changes,
   ConversationPage,
   JournalPage,
   LiveMessage,
@@ -406,3 +407,31 @@ test('runs that nobody looks at are let go; one that is looked at stays', async 
   live.close()
   expect(first.isClosed).toBe(true)
 })
+
+test('changes over all runs: each reader hears of the runs of its tenant alone', async () => {
+  await using runtime = await createRuntime({ agents: [payer] })
+  const live = new LiveRuns(runtime)
+  const left = new AbortController()
+  const heard = { all: new Set<string>(), acme: new Set<string>(), questions: 0 }
+  let wake = (): void => {}
+  const hear = async (tenant: string | undefined, into: Set<string>): Promise<void> => {
+    const who = tenant === undefined ? {} : { tenant }
+    for await (const { runs = [], questions } of live.changes.messages(who, left.signal) as AsyncIterable<Changes>) {
+      for (const each of runs) into.add(each)
+      if (questions) heard.questions++
+      wake()
+    }
+  }
+  const readers = [hear(undefined, heard.all), hear('acme', heard.acme)]
+  await later(50)
+  await runtime.start(payer, 'pay', { runId: 'a1', tenant: 'acme' })
+  await runtime.start(payer, 'pay', { runId: 'b1', tenant: 'other' })
+  while (heard.all.size < 2 || heard.acme.size < 1 || heard.questions < 2)
+    await new Promise<void>((resolve) => (wake = resolve))
+  expect([...heard.acme]).toEqual(['a1'])
+  expect([...heard.all].toSorted()).toEqual(['a1', 'b1'])
+  left.abort()
+  await Promise.all(readers)
+  live.close()
+})
+

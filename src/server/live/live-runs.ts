@@ -7,6 +7,7 @@
  */
 import { systemClock, type RunId } from '../../core/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
+import { AllChanges } from './all-changes.ts'
 import { WatchedRun } from './watched-run.ts'
 
 /** How long a run stays in memory after the last look at it, in milliseconds. */
@@ -20,6 +21,8 @@ interface HeldRun {
 }
 
 export class LiveRuns {
+  /** What changed, over all runs. */
+  readonly changes: AllChanges
   readonly #runtime: Runtime
   /** The one that was looked at last comes last. */
   readonly #held = new Map<RunId, HeldRun>()
@@ -27,6 +30,7 @@ export class LiveRuns {
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
+    this.changes = new AllChanges(runtime)
   }
 
   /** The run, folded up to now. Rejects with `run.unknown`. */
@@ -62,6 +66,7 @@ export class LiveRuns {
   /** Stops watching all runs. Idempotent. */
   close(): void {
     this.#callOff?.()
+    this.changes.close()
     for (const { watched } of this.#held.values()) watched.close()
     this.#held.clear()
   }

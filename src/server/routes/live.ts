@@ -1,11 +1,11 @@
-/** Routes of what the studio shows of a run. */
+/** Routes of what the studio shows of a run, and of what changes over all runs. */
 import { ReeveError, rootActivation, type ActivationId } from '../../core/index.ts'
 import { eventStream, type StreamMessage } from '../event-stream.ts'
 import { askedOf } from '../live/run-state.ts'
 import type { WatchedRun } from '../live/watched-run.ts'
 import { ownRun, route, type RequestContext, type Route } from '../route.ts'
 import { amount, list, name, object, optional, text, view, whole } from '../wire-schema.ts'
-import type { ConversationEntry, ConversationPage, JournalPage, JournalRow, Span, SpanPage } from '../wire.ts'
+import type { Changes, ConversationEntry, ConversationPage, JournalPage, JournalRow, Span, SpanPage } from '../wire.ts'
 
 interface SpansQuery {
   readonly after?: number
@@ -32,6 +32,14 @@ const foundAtMost = 1_000
 const pageLength = 2_000_000
 
 export const liveRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/live',
+    role: 'viewer',
+    summary: 'What changed, over all runs: what to read again (Changes). At most every 200 milliseconds.',
+    answer: 'stream',
+    handle: (context) => eventStream(context, (signal) => changesFor(context, signal)),
+  }),
   route({
     method: 'GET',
     path: '/runs/{run}/live',
@@ -103,6 +111,10 @@ export const liveRoutes: readonly Route[] = [
 async function look(context: RequestContext, id: string): Promise<WatchedRun> {
   const run = await ownRun(context, id)
   return context.live.look(run.id)
+}
+
+async function* changesFor({ live, principal }: RequestContext, signal: AbortSignal): AsyncGenerator<StreamMessage> {
+  for await (const data of live.changes.messages(principal, signal)) yield { data: data satisfies Changes }
 }
 
 async function* liveMessages(watched: WatchedRun, signal: AbortSignal): AsyncGenerator<StreamMessage> {

@@ -1,0 +1,194 @@
+/**
+ * Changes over all runs: what lists and inboxes have to read again.
+ *
+ * Owns: one follower of the feed of all runs for all readers, which events change what a list shows, collecting them
+ * for a moment, who may hear of which run. Does not own: the lists.
+ * Holds: a reader of a tenant hears of the runs of that tenant alone. K9: readers change nothing.
+ */
+import { ReeveError, rootActivation, rootRun, systemClock, type RunId } from '../../core/index.ts'
+import type { JournalEvent } from '../../journal/index.ts'
+import type { FeedEvent, Runtime } from '../../runtime/index.ts'
+import type { Changes, Principal } from '../wire.ts'
+
+/** The least time between two messages, in milliseconds. */
+const everyMs = 200
+/** Runs that one message names at most. */
+const namedAtMost = 100
+/** Runs whose tenant is remembered. */
+const tenantsKept = 10_000
+/** How long to wait before a store that is away is asked again, in milliseconds. */
+const retryMs = 500
+
+/** Whether an event asks, answers or closes a question. */
+const questionTypes: ReadonlySet<JournalEvent['type']> = new Set<JournalEvent['type']>([
+  'approval.requested',
+  'interrupt.raised',
+  'ask.settled',
+  'approval.resolved',
+  'effect.in-doubt',
+  'effect.cleared',
+  'replay.diverged',
+  'replay.resolved',
+])
+
+/** What changes the state of a run without a question. Of the beginning and the end: those of the run itself. */
+const stateTypes: ReadonlySet<JournalEvent['type']> = new Set<JournalEvent['type']>([
+  'activation.started',
+  'activation.settled',
+  'agent.moved',
+  'cancel.received',
+  'run.pausing',
+  'run.paused',
+  'run.resumed',
+  'run.taken-over',
+  'run.handed-back',
+  'run.forked',
+])
+
+interface Changed {
+  readonly run: RunId
+  readonly hasQuestions: boolean
+}
+
+interface ChangesReader {
+  readonly tenant: string | undefined
+  /** What it has not been told. */
+  news: News
+  wake: () => void
+}
+
+interface News {
+  questions: boolean
+  readonly runs: Set<RunId>
+  /** More than are named in `runs`. */
+  isMore: boolean
+}
+
+const nothing = (): News => ({ questions: false, runs: new Set(), isMore: false })
+
+export class AllChanges {
+  readonly #runtime: Runtime
+  readonly #readers = new Set<ChangesReader>()
+  readonly #tenants = new Map<RunId, string | undefined>()
+  #position = 0
+  #following: AbortController | undefined
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** What changed for this principal, collected for a moment, for as long as it stays. */
+  async *messages({ tenant }: Pick<Principal, 'tenant'>, signal: AbortSignal): AsyncGenerator<Changes, undefined> {
+    const reader: ChangesReader = { tenant, news: nothing(), wake: () => {} }
+    const wake = (): void => reader.wake()
+    this.#readers.add(reader)
+    signal.addEventListener('abort', wake)
+    this.#following ??= this.#follow()
+    const { signal: closed } = this.#following
+    closed.addEventListener('abort', wake)
+    try {
+      while (!signal.aborted && !closed.aborted) {
+        const { news } = reader
+        if (news.isMore || news.runs.size > 0) {
+          reader.news = nothing()
+          yield this.#message(news)
+          await pause(everyMs, signal)
+        } else await new Promise<void>((resolve) => (reader.wake = resolve))
+      }
+    } finally {
+      signal.removeEventListener('abort', wake)
+      closed.removeEventListener('abort', wake)
+      this.#readers.delete(reader)
+      if (this.#readers.size === 0) this.close()
+    }
+    return undefined
+  }
+
+  #message({ questions, runs, isMore }: News): Changes {
+    return { position: this.#position, questions, ...(isMore ? {} : { runs: [...runs] }) }
+  }
+
+  #follow(): AbortController {
+    const left = new AbortController()
+    void this.#read(left.signal)
+    return left
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    let from: number | 'now' = this.#position === 0 ? 'now' : this.#position
+    while (!signal.aborted) {
+      try {
+        for await (const event of this.#runtime.feed({ from, signal })) {
+          from = this.#position = event.id
+          const changed = changeOf(event)
+          if (changed !== undefined) await this.#tell(changed, event)
+        }
+      } catch (thrown) {
+        if (ReeveError.is(thrown, 'engine.closed')) return
+        // one event that cannot be read hides none of those after it; a store may be away for a while
+        await pause(retryMs, signal)
+        from = 'now'
+        for (const { news, wake } of this.#readers) {
+          news.questions = news.isMore = true
+          wake()
+        }
+      }
+    }
+  }
+
+  async #tell({ run, hasQuestions }: Changed, event: FeedEvent): Promise<void> {
+    const isWanted = [...this.#readers].some(({ tenant }) => tenant !== undefined)
+    const tenant = isWanted ? await this.#tenantOf(run, event) : undefined
+    for (const reader of this.#readers) {
+      if (reader.tenant !== undefined && reader.tenant !== tenant) continue
+      const { news, wake } = reader
+      news.questions ||= hasQuestions
+      if (news.runs.size < namedAtMost) news.runs.add(run)
+      else news.isMore ||= !news.runs.has(run)
+      wake()
+    }
+  }
+
+  async #tenantOf(run: RunId, { activation, event }: FeedEvent): Promise<string | undefined> {
+    if (this.#tenants.has(run)) return this.#tenants.get(run)
+    const isBirth = event.type === 'activation.started' && activation === rootActivation(run)
+    const tenant = isBirth ? event.caller?.tenant : await this.#storedTenant(run)
+    if (this.#tenants.size >= tenantsKept) this.#tenants.delete(this.#tenants.keys().next().value!)
+    this.#tenants.set(run, tenant)
+    return tenant
+  }
+
+  async #storedTenant(run: RunId): Promise<string | undefined> {
+    try {
+      return (await this.#runtime.handle(run).summary()).caller.tenant
+    } catch (thrown) {
+      // it was removed meanwhile
+      if (ReeveError.is(thrown, 'run.unknown')) return undefined
+      throw thrown
+    }
+  }
+
+  /** Stops following. The next reader begins again. */
+  close(): void {
+    this.#following?.abort()
+    this.#following = undefined
+  }
+}
+
+/** What an event changes in lists; undefined for most. */
+function changeOf({ run, activation, event }: FeedEvent): Changed | undefined {
+  const root = rootRun(run)
+  if (questionTypes.has(event.type)) return { run: root, hasQuestions: true }
+  if (!stateTypes.has(event.type)) return undefined
+  // the end of an agent closes its questions
+  if (event.type === 'activation.settled' && (event.open?.length ?? 0) > 0) return { run: root, hasQuestions: true }
+  const isOwn = activation === rootActivation(root)
+  return isOwn ? { run: root, hasQuestions: false } : undefined
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const callOff = systemClock.timer(systemClock.now() + ms, resolve)
+    signal.addEventListener('abort', () => (callOff(), resolve()), { once: true })
+  })
+}
