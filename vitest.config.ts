@@ -13,6 +13,7 @@ export default defineConfig({
       'reeve/oversight': source('./src/public/oversight.ts'),
       'reeve/views': source('./src/public/views.ts'),
       'reeve/engine': source('./src/public/engine.ts'),
+      'reeve/client': source('./src/client/index.ts'),
       'reeve/testing/contract': source('./src/contract/index.ts'),
       'reeve/testing': source('./src/testing/index.ts'),
       'reeve/postgres': source('./src/engine/postgres/postgres.ts'),

@@ -17,6 +17,7 @@ const doors = {
   'reeve/oversight': 'public/oversight.d.ts',
   'reeve/views': 'public/views.d.ts',
   'reeve/engine': 'public/engine.d.ts',
+  'reeve/client': 'client/index.d.ts',
   'reeve/testing': 'testing/index.d.ts',
   'reeve/testing/contract': 'contract/index.d.ts',
   'reeve/postgres': 'engine/postgres/postgres.d.ts',

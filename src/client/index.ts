@@ -1,2 +1,25 @@
 /** The client: runs over HTTP, typed. Owns: what `reeve/client` exports. */
-export type { Principal, QuestionView, Role, RunHead } from '../server/wire.ts'
+export {
+  createClient,
+  type AnyAgents,
+  type ClientAgents,
+  type PageOptions,
+  type QuestionQuery,
+  type ReeveClient,
+  type RemoteStart,
+  type RunQuery,
+} from './client.ts'
+export { ClientError } from './client-error.ts'
+export type { StreamOptions, StreamState } from './event-source.ts'
+export type { CallOptions, ReeveClientOptions } from './http.ts'
+export { applyMessage, applyPatch, type LiveState } from './live-run.ts'
+export type {
+  RemoteAnswer,
+  RemoteControl,
+  RemoteDecision,
+  RemoteOutcome,
+  RemoteRead,
+  RemoteRun,
+  RemoteTeam,
+} from './remote-run.ts'
+export type { RemoteParts } from './run-text.ts'

@@ -83,6 +83,8 @@ export const errorCodes = [
   'run.not-taken-over',
   'run.taken-over',
   'run.unknown',
+  'server.answer-invalid',
+  'server.unreachable',
   'session.busy',
   'session.invalid',
   'store.busy',

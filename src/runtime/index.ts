@@ -8,6 +8,7 @@ export type { RunTeam } from './operator/run-team.ts'
 export type { RuntimeGrants } from './operator/grants.ts'
 export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'
+export type { Recruited, Retired } from '../agent/index.ts'
 export type { StopDelegation } from './operator/stop-delegation.ts'
 export type { ForkOptions } from './operator/fork.ts'
 export type {
@@ -38,12 +39,15 @@ export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator
 export type { AuditOptions } from './operator/audit.ts'
 export { ed25519Signer, ed25519Verifier, newEd25519Key, notPermitted, verifyAudit } from '../oversight/index.ts'
 export type {
+  ApprovalGrant,
   AuditDocument,
   AuditEntry,
   AuditHead,
   AuditReport,
+  ControlState,
   Ed25519Key,
   Signer,
+  TakeoverContext,
   TrustLevel,
   Verifier,
 } from '../oversight/index.ts'

@@ -86,6 +86,8 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'run.not-taken-over': 409,
   'run.taken-over': 409,
   'run.unknown': 404,
+  'server.answer-invalid': 502,
+  'server.unreachable': 503,
   'session.busy': 409,
   'session.invalid': 400,
   'store.busy': 503,

@@ -382,3 +382,36 @@ export interface SystemDocument {
   /** Runs that are ready and that no process has taken up, and how long the oldest one has waited. */
   readonly lag: { readonly ready: number; readonly oldestMs?: number }
 }
+
+// ---- views and options of the runtime, as they are
+// ---------------------------------------------------------------------------------------------------------------------
+
+export type { Revision } from '../edge/index.ts'
+export type { DelegationView } from '../journal/index.ts'
+export type {
+  ApprovalGrant,
+  CancelOptions,
+  CompleteByHand,
+  ControlState,
+  FinishByHand,
+  ForkOptions,
+  HandBack,
+  Incident,
+  KeptRevision,
+  PauseOptions,
+  PostFromOutside,
+  Recorded,
+  Recruited,
+  RecruitFromOutside,
+  ResumeOptions,
+  Retired,
+  RetireFromOutside,
+  RunDiff,
+  RunStatus,
+  StopDelegation,
+  TakenOver,
+  TakeoverContext,
+  TakeOverOptions,
+  TrustSetting,
+  TrustView,
+} from '../runtime/index.ts'

@@ -1,0 +1,238 @@
+/**
+ * The client: a server of Reeve as an object.
+ *
+ * Owns: `createClient`, the paths that belong to no run. Does not own: those of one run (remote-run.ts), requests
+ * (http.ts), streams (event-source.ts).
+ */
+import type { Json, RunId } from '../core/index.ts'
+import type {
+  AgentDocument,
+  ApprovalGrant,
+  ApprovalLink,
+  Changes,
+  DecisionBody,
+  Incident,
+  KeptRevision,
+  Me,
+  Page,
+  QuestionView,
+  Revision,
+  RunRow,
+  RunStatus,
+  SessionRow,
+  SettleBody,
+  StartBody,
+  StartedRun,
+  SystemDocument,
+  TrustSetting,
+  TrustView,
+} from '../server/wire.ts'
+import { eventSource, type StreamOptions } from './event-source.ts'
+import { Http, newRunId, type CallOptions, type ReeveClientOptions } from './http.ts'
+import {
+  answerTo,
+  decide,
+  remoteRun,
+  segment,
+  type RemoteAnswer,
+  type RemoteDecision,
+  type RemoteRun,
+} from './remote-run.ts'
+
+/** Agents as a client knows them: `{ refunds: { input: { order: string }; output: string } }`. */
+export type ClientAgents<A> = { readonly [Name in keyof A]: { readonly input: unknown; readonly output: unknown } }
+
+/** Any agent, with any JSON. */
+export type AnyAgents = { readonly [agent: string]: { readonly input: Json; readonly output: Json } }
+
+/** Which runs; all given conditions must hold. */
+export interface RunQuery {
+  readonly status?: readonly RunStatus[]
+  readonly agent?: string
+  readonly user?: string
+  readonly session?: string
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Begun at or after this time, in milliseconds since 1970. */
+  readonly since?: number
+  /** Begun before this time. */
+  readonly before?: number
+  /** Cost so far, at least. */
+  readonly usdFrom?: number
+  readonly limit?: number
+}
+
+/** A part of a list: `next` of the page before. */
+export interface PageOptions extends CallOptions {
+  readonly after?: string
+}
+
+/** Which questions. */
+export interface QuestionQuery {
+  readonly run?: string
+  readonly kind?: readonly QuestionView['kind'][]
+  readonly limit?: number
+}
+
+/** The options of a start, besides agent and input. */
+export type RemoteStart = Omit<StartBody, 'agent' | 'input'>
+
+/** A server of Reeve. */
+export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
+  /** Runs: start them, find them. */
+  readonly runs: {
+    /** Newest first; one page. */
+    list(query?: RunQuery & PageOptions): Promise<Page<RunRow>>
+    /** Newest first, all of them, page by page. */
+    pages(query?: RunQuery & PageOptions): AsyncIterableIterator<readonly RunRow[], undefined>
+    /**
+     * Starts a run; resolves when it is durable. It has an id from the beginning, so it is made again if the answer is
+     * lost. The same `runId` again is the same run; with another input it is `run.conflict`.
+     */
+    start<Name extends keyof A & string>(
+      agent: Name,
+      input: A[Name]['input'],
+      options?: RemoteStart & CallOptions,
+    ): Promise<RemoteRun<A[Name]['output']>>
+    /** Retries many failed runs. */
+    retry(query: RunQuery): Promise<Json>
+  }
+  /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
+  run<O = Json>(id: string): RemoteRun<O>
+  /** What waits for an answer, over all runs. */
+  readonly questions: {
+    /** Oldest first; one page. */
+    list(query?: QuestionQuery & PageOptions): Promise<Page<QuestionView>>
+    pages(query?: QuestionQuery & PageOptions): AsyncIterableIterator<readonly QuestionView[], undefined>
+    get(id: string, options?: CallOptions): Promise<QuestionView>
+    /** Decides an open approval; the first decision wins. */
+    decide(decision: RemoteDecision): Promise<void>
+    /** Answers an open question; the first answer wins. */
+    answer(answer: RemoteAnswer): Promise<void>
+    /** Says what became of an effect in doubt, or how a diverged run goes on. */
+    settle(id: string, settlement: SettleBody): Promise<void>
+    /** A link by which one person outside decides once. */
+    link(approvalId: string, options?: { readonly [option: string]: Json }): Promise<ApprovalLink>
+  }
+  /** The links by which people outside decide; no token is needed. */
+  readonly links: {
+    /** What is asked. Decides nothing. */
+    get(token: string): Promise<Json>
+    decide(token: string, decision: DecisionBody): Promise<void>
+  }
+  agents(options?: CallOptions): Promise<readonly AgentDocument[]>
+  readonly sessions: {
+    list(query?: { readonly user?: string; readonly limit?: number } & PageOptions): Promise<Page<SessionRow>>
+    /** Its runs, newest first. */
+    get(session: string, query?: { readonly user?: string } & CallOptions): Promise<Page<RunRow>>
+  }
+  /** What was granted for a session or a run. */
+  readonly grants: {
+    of(whose: { readonly session?: string; readonly run?: string }): Promise<readonly ApprovalGrant[]>
+    /** Takes back one, or all; resolves to how many. */
+    revoke(which: { readonly session?: string; readonly run?: string; readonly grant?: string }): Promise<number>
+  }
+  readonly trust: {
+    all(options?: CallOptions): Promise<readonly TrustView[]>
+    of(name: string, options?: CallOptions): Promise<TrustView>
+    set(setting: Omit<TrustSetting, 'by'>): Promise<TrustView>
+    incident(incident: Omit<Incident, 'by'>): Promise<TrustView>
+  }
+  readonly versions: {
+    all(options?: CallOptions): Promise<readonly KeptRevision[]>
+    /** Publishes data over unchanged code; a name publishes a version that is kept already. */
+    publish(agent: string, revision: Revision | string): Promise<void>
+    draft(agent: string, revision: Revision): Promise<void>
+  }
+  /** What has changed, over all runs: what to read again. Endless; leave it. */
+  live(options?: StreamOptions): AsyncIterableIterator<Changes, undefined>
+  /** Who asks. */
+  me(options?: CallOptions): Promise<Me>
+  system(options?: CallOptions): Promise<SystemDocument>
+  health(options?: CallOptions): Promise<Json>
+  /** The OpenAPI document of the server. */
+  openapi(options?: CallOptions): Promise<Json>
+  /** Changes a token into the browser's cookie. */
+  signIn(token: string): Promise<Json>
+  signOut(): Promise<void>
+}
+
+/**
+ * The client of a server. For browsers and Node; asks nothing until it is used. Everything rejects with `ClientError`, or
+ * with the reason of the signal that was given.
+ */
+export function createClient<A extends ClientAgents<A> = AnyAgents>(options: ReeveClientOptions = {}): ReeveClient<A> {
+  const http = new Http(options)
+  const page = <T>(path: string, { signal, ...query }: object & CallOptions = {}): Promise<Page<T>> =>
+    http.get(path, { query, ...(signal && { signal }) })
+  async function* pages<T>(path: string, query: object & PageOptions = {}): AsyncGenerator<readonly T[], undefined> {
+    for (let next = query.after; ;) {
+      const found = await page<T>(path, { ...query, ...(next !== undefined && { after: next }) })
+      if (found.items.length > 0) yield found.items
+      next = found.next
+      if (next === undefined) return undefined
+    }
+  }
+  const runQuery = ({ metadata = {}, ...query }: RunQuery & PageOptions = {}): object => ({
+    ...query,
+    ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])),
+  })
+  return {
+    runs: {
+      list: (query) => page('/runs', runQuery(query)),
+      pages: (query) => pages('/runs', runQuery(query)),
+      start: async (agent, input, { signal, ...said } = {}) => {
+        const body = { runId: newRunId(), ...said, agent, input }
+        const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
+        return remoteRun(http, run)
+      },
+      retry: (query) => http.post('/runs/retry', query),
+    },
+    run: (id) => remoteRun(http, id as RunId),
+    questions: {
+      list: (query) => page('/questions', query),
+      pages: (query) => pages('/questions', query),
+      get: (id, call) => http.get(`/questions/${segment(id)}`, call),
+      decide: (decision) => decide(http, decision),
+      answer: (answer) => answerTo(http, answer),
+      settle: (id, settlement) => http.post(`/questions/${segment(id)}/settle`, settlement),
+      link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),
+    },
+    links: {
+      get: (token) => http.get(`/links/${segment(token)}`),
+      decide: (token, decision) => http.post(`/links/${segment(token)}`, decision),
+    },
+    agents: (call) => http.get('/agents', call),
+    sessions: {
+      list: (query) => page('/sessions', query),
+      get: (session, query) => page(`/sessions/${segment(session)}`, query),
+    },
+    grants: {
+      of: (query) => http.get('/grants', { query: query }),
+      revoke: (query) => http.delete('/grants', { query: query }),
+    },
+    trust: {
+      all: (call) => http.get('/trust', call),
+      of: (name, call) => http.get(`/trust/${segment(name)}`, call),
+      set: ({ trust, ...body }) => http.post(`/trust/${segment(trust)}/level`, body),
+      incident: ({ trust, ...body }) => http.post(`/trust/${segment(trust)}/incidents`, body),
+    },
+    versions: {
+      all: (call) => http.get('/versions', call),
+      publish: (agent, given) => {
+        const what = typeof given === 'string' ? { version: given } : { revision: given }
+        return http.post(`/versions/${segment(agent)}`, { status: 'published', ...what })
+      },
+      draft: (agent, revision) => http.post(`/versions/${segment(agent)}`, { status: 'draft', revision }),
+    },
+    async *live(stream = {}) {
+      for await (const { data } of eventSource(http, { ...stream, path: '/live' })) yield JSON.parse(data) as Changes
+      return undefined
+    },
+    me: (call) => http.get('/me', call),
+    system: (call) => http.get('/system', call),
+    health: (call) => http.get('/health', call),
+    openapi: (call) => http.get('/openapi.json', call),
+    signIn: (token) => http.post('/session', { token }),
+    signOut: () => http.delete('/session'),
+  }
+}

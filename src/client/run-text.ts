@@ -1,0 +1,169 @@
+/**
+ * The text of a run for a reader over HTTP: deltas while it is written, and the rest once it is recorded.
+ *
+ * Owns: which agents are read, and giving each recorded answer once. Does not own: the stream (remote-run.ts); the same
+ * text for a reader in code (../runtime/feed/run-text.ts), which also knows what middlewares make of results.
+ * Holds: the state of one reader; it may be fed over several connections.
+ */
+import type { ActivationId, Json } from '../core/index.ts'
+import type { FeedMessage, PartMessage } from '../server/wire.ts'
+
+/** The filter of parts and text; all given conditions must hold. */
+export interface RemoteParts {
+  /** Agents' names from the root: agents at this path, and those whose path goes on from it. */
+  readonly path?: readonly string[]
+  /** An agent's name. */
+  readonly agent?: string
+}
+
+/** Whether an agent is one of those that are asked for. */
+export const isWanted = (
+  { agent, path }: Pick<PartMessage, 'agent' | 'path'>,
+  { agent: name, path: from }: RemoteParts,
+): boolean =>
+  (name === undefined || agent === name || agent.startsWith(`${name}.`)) &&
+  (from === undefined || from.every((each, at) => path[at] === each))
+
+type RunEvent = Extract<FeedMessage, { readonly type: 'event' }>['event']
+
+/** An activation that is read. */
+interface TextSpeaker {
+  readonly wanted: boolean
+  readonly path: readonly string[]
+  /** The root, and agents that control was handed to. */
+  readonly holds: boolean
+  /** Calls of its model in flight: what middlewares may still change of their answers. */
+  readonly asked: Map<string, readonly string[]>
+  /** The deltas of an answer that is not recorded yet. */
+  seen: { readonly attempt: string; readonly text: string; readonly isCut: boolean } | undefined
+  /** A recorded answer that a middleware may still change. */
+  held: string | undefined
+  last: string | undefined
+  handedOn: boolean
+}
+
+const record = (value: unknown): Readonly<Record<string, Json>> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : undefined
+
+/** Gives the text of one run. */
+export class RunTextReader {
+  readonly #filter: RemoteParts
+  readonly #speakers = new Map<ActivationId, TextSpeaker>()
+
+  constructor(filter: RemoteParts) {
+    this.#filter = filter
+  }
+
+  /** The text that a message of the feed brings. */
+  take(message: FeedMessage): string {
+    if (message.type === 'event') return this.#event(message.event)
+    return message.type === 'part' ? this.#part(message.part) : ''
+  }
+
+  #part({ activation, address, attempt: nth, offset, part }: PartMessage): string {
+    const delta = record(part)
+    const speaker = this.#speakers.get(activation)
+    const text = delta?.['text']
+    if (delta?.['type'] !== 'text.delta' || typeof text !== 'string' || speaker?.wanted !== true) return ''
+    const attempt = `${address} ${nth}`
+    // after the death of a process attempts are counted anew
+    const isSame = speaker.seen?.attempt === attempt && offset !== 0
+    const seen = isSame ? speaker.seen! : { attempt, text: '', isCut: false }
+    const isCut = seen.isCut || (offset !== undefined && offset !== seen.text.length)
+    speaker.seen = isCut ? { ...seen, isCut } : { ...seen, text: seen.text + text }
+    return isCut ? '' : text
+  }
+
+  #event({ activation, event }: RunEvent): string {
+    if (event.type === 'activation.started') {
+      this.#begin(activation, event.agent, event.path)
+      return ''
+    }
+    const speaker = this.#speakers.get(activation)
+    if (speaker?.wanted !== true) return ''
+    const released = this.#released(speaker, event)
+    return released + this.#said(speaker, event)
+  }
+
+  #begin(id: ActivationId, agent: string, given: readonly string[] | undefined): void {
+    const cut = id.lastIndexOf('>')
+    const apart = id[cut - 1] === '>'
+    const above = cut < 0 ? undefined : this.#speakers.get(id.slice(0, apart ? cut - 1 : cut) as ActivationId)
+    const path = given ?? [...(above?.path ?? []), agent]
+    const holds = above === undefined || (given !== undefined && above.holds)
+    const { path: from, agent: name } = this.#filter
+    const wanted = from === undefined && name === undefined ? holds : isWanted({ agent, path }, this.#filter)
+    if (above !== undefined && given !== undefined) above.handedOn = true
+    this.#speakers.set(id, {
+      wanted,
+      path,
+      holds,
+      asked: new Map(),
+      seen: undefined,
+      held: undefined,
+      last: undefined,
+      handedOn: false,
+    })
+  }
+
+  /** A held answer, once nothing can change it; or what a middleware made of it. */
+  #released(speaker: TextSpeaker, event: RunEvent['event']): string {
+    if (speaker.held === undefined) return ''
+    const { held } = speaker
+    if (event.type === 'fact.noted') {
+      const data = event.name === 'middleware.changed' ? record(event.data) : undefined
+      if (data?.['hook'] === 'afterModel') speaker.held = typeof data['text'] === 'string' ? data['text'] : undefined
+      return ''
+    }
+    if (event.type === 'activation.settled') {
+      speaker.held = undefined
+      const { outcome } = event
+      const isReplaced = outcome.status === 'completed' && typeof outcome.output === 'string' && outcome.output !== held
+      return isReplaced ? '' : this.#give(speaker, held)
+    }
+    if (event.type !== 'model.requested' && event.type !== 'tool.called' && event.type !== 'worker.started') return ''
+    speaker.held = undefined
+    return this.#give(speaker, held)
+  }
+
+  #said(speaker: TextSpeaker, event: RunEvent['event']): string {
+    switch (event.type) {
+      case 'model.requested':
+        if (event.purpose === undefined) speaker.asked.set(event.address, event.changeable ?? [])
+        return ''
+      case 'step.settled': {
+        const changeable = speaker.asked.get(event.address)
+        speaker.asked.delete(event.address)
+        if (changeable === undefined || event.outcome.status !== 'completed') return ''
+        const answer = record(event.outcome.output)
+        const text = answer?.['text']
+        if (typeof text !== 'string') return ''
+        const calls = answer!['calls']
+        const isLast = !Array.isArray(calls) || calls.length === 0
+        if (!changeable.includes('answer') && !(isLast && changeable.includes('end'))) return this.#give(speaker, text)
+        speaker.held = text
+        return ''
+      }
+      case 'text.said':
+        return this.#give(speaker, event.text)
+      case 'activation.settled': {
+        const { outcome } = event
+        const text =
+          outcome.status === 'bailed' ? outcome.text : outcome.status === 'completed' ? outcome.output : undefined
+        // a flow that passes on the end of an agent says nothing of its own
+        return typeof text !== 'string' || speaker.handedOn || text === speaker.last ? '' : this.#give(speaker, text)
+      }
+      default:
+        return ''
+    }
+  }
+
+  /** What the reader has not had of a recorded text. */
+  #give(speaker: TextSpeaker, text: string): string {
+    const seen = speaker.seen?.text ?? ''
+    speaker.seen = undefined
+    speaker.last = text
+    const at = text.indexOf(seen)
+    return at < 0 ? text : text.slice(at + seen.length)
+  }
+}
