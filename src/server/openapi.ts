@@ -56,7 +56,7 @@ export function openApiDocument(routes: readonly Route[], base: string, version:
 }
 
 /** A stable name: the method and the words of the path. */
-export const operationId = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
+const operationId = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
   [method.toLowerCase(), ...path.split('/').filter((part) => part !== '')]
     .flatMap((part) => part.replaceAll(/[{}]/g, '').split(/[.-]/))
     .map((word, i) => (i === 0 ? word : word[0]!.toUpperCase() + word.slice(1)))

@@ -8,6 +8,6 @@ import { stepper } from './stepper.ts'
 
 const [, , role, store] = process.argv
 const runtime = await createRuntime({ store: store!, agents: [stepper], leaseMs: 500 })
-if (role === 'serve') console.log((await listen(createServer({ runtime }), { port: 0 })).url)
-else console.log('driving')
+const said = role === 'serve' ? (await listen(createServer({ runtime }), { port: 0 })).url : 'driving'
+process.stdout.write(`${said}\n`)
 setInterval(() => {}, 60_000)
