@@ -1,5 +1,5 @@
 /** Conversation: what an agent was given and shown, what it said and called, and what it streams now. */
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ConversationEntry, ConversationPage } from '../../../../src/server/wire.ts'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
@@ -58,8 +58,12 @@ export function Conversation() {
 
 function Entries({ activation }: { readonly activation: string }) {
   const { api, live, selection } = useRun()
+  const known = useRef<ConversationPage>(undefined)
   const { data, error, reload } = usePolled<ConversationPage>(
-    (signal) => api.conversation(activation, signal),
+    async (signal) => {
+      known.current = await api.conversation(activation, known.current, signal)
+      return known.current
+    },
     live.head.position,
     activation,
   )

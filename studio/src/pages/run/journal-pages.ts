@@ -50,7 +50,15 @@ export class JournalPages {
   async #load(page: number): Promise<void> {
     this.#reading.add(page)
     try {
-      const { total, rows } = await this.#read(page * pageSize, pageSize)
+      const rows: JournalRow[] = []
+      let total = 0
+      // a page of long entries comes in parts
+      do {
+        const part = await this.#read(page * pageSize + rows.length, pageSize - rows.length)
+        total = part.total
+        rows.push(...part.rows)
+        if (part.rows.length === 0) break
+      } while (rows.length < pageSize && page * pageSize + rows.length < total)
       this.total = total
       this.error = undefined
       this.#pages.delete(page)

@@ -144,7 +144,7 @@ function List() {
   const [pages] = useState(
     () =>
       new JournalPages(
-        (from, limit) => api.journal({ from, limit, activation: filter, family, search }),
+        (from, limit) => api.journal({ from, limit, activation: filter, family, find: search }),
         () => redraw((n) => n + 1),
       ),
   )

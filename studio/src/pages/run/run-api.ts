@@ -19,7 +19,8 @@ export interface JournalQuery {
   readonly limit: number
   readonly activation?: string | undefined
   readonly family?: string | undefined
-  readonly search?: string | undefined
+  /** A text that the entry holds. */
+  readonly find?: string | undefined
 }
 
 /** A step of a takeover context. */
@@ -121,8 +122,20 @@ export function runApi(run: string) {
     spans: (after: number, signal?: AbortSignal): Promise<SpanPage> => get(`/spans${query({ after })}`, signal),
     journal: (asked: JournalQuery, signal?: AbortSignal): Promise<JournalPage> =>
       get(`/journal${query({ ...asked })}`, signal),
-    conversation: (activation: string, signal?: AbortSignal): Promise<ConversationPage> =>
-      get(`/conversation${query({ activation })}`, signal),
+    /** The conversation up to now. `known`: what was read of it before; only what is new is read. */
+    async conversation(activation: string, known?: ConversationPage, signal?: AbortSignal): Promise<ConversationPage> {
+      const limit = 500
+      let whole = known
+      for (;;) {
+        const after = whole?.position ?? 0
+        const page: ConversationPage = await get(`/conversation${query({ activation, after, limit })}`, signal)
+        whole =
+          whole === undefined
+            ? page
+            : { ...whole, entries: [...whole.entries, ...page.entries], position: page.position }
+        if (page.entries.length < limit) return whole
+      }
+    },
     questions: (signal?: AbortSignal): Promise<Page<QuestionView>> =>
       request(`/questions${query({ run, limit: 200 })}`, signal ? { signal } : {}),
     audit: (signal?: AbortSignal): Promise<AuditAnswer> => get('/audit', signal),
