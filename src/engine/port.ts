@@ -6,15 +6,30 @@
  * behaviour is pinned by the contract suite in `reeve/testing/contract`.
  */
 import {
+  amount,
   canonical,
+  choice,
+  expects,
+  flag,
   holdsSecret,
   isObject,
+  listOf,
   messageOf,
   newId,
+  number,
+  openObject,
+  optionProblems,
+  recordOf,
   ReeveError,
+  refuseProblems,
+  required,
   rootActivation,
-  isChildRun,
+  string,
+  wholeNumber,
+  word,
   type ActivationId,
+  type Check,
+  type Checks,
   type Failure,
   type Json,
   type Outcome,
@@ -75,6 +90,37 @@ export interface RunEnd {
 export type RunStatus =
   'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
+/** What a run has used, child runs that have ended included. */
+export interface RunUsage {
+  /** Model calls. */
+  readonly calls: number
+  /** Input and output. Absent: not known of any call. */
+  readonly tokens?: number
+  /** US dollars. Absent: no call has a known price. */
+  readonly usd?: number
+  /** Calls whose tokens are not known: `tokens` is at least so much. Absent: none. */
+  readonly unknown?: number
+  /** Calls whose price is not known: `usd` is at least so much. Absent: none. */
+  readonly unpriced?: number
+}
+
+/** Every status: the names of a filter. */
+const statuses: Readonly<Record<RunStatus, true>> = {
+  running: true,
+  waiting: true,
+  queued: true,
+  pausing: true,
+  paused: true,
+  human_control: true,
+  stuck: true,
+  completed: true,
+  failed: true,
+  limited: true,
+  'timed-out': true,
+  cancelled: true,
+  bailed: true,
+}
+
 /** One line about a run. */
 export interface RunSummary {
   readonly run: RunId
@@ -86,14 +132,22 @@ export interface RunSummary {
   readonly endedAt?: number
   /** The run that has the session in which it waits for its turn. Only of one that is `queued`. */
   readonly queued?: { readonly behind: RunId }
-  /** Why it is stuck. */
+  /** Why it is stuck, or why it ended without completing. The journal has the whole text. */
   readonly reason?: string
   /**
-   * It is set aside for this, and no process goes on with it until an operator resumes or cancels it. Absent where it
-   * is stuck for want of code or of a decision.
+   * What failed: of a run that ended `failed` or `limited`. Of one that is stuck: it is set aside for this, and no
+   * process goes on with it until an operator resumes or cancels it; absent where it is stuck for want of code or of a
+   * decision.
    */
   readonly failure?: Failure
+  /** As of when it last came to rest, or ended. Absent: not known yet. */
+  readonly usage?: RunUsage
+  /** Questions to people that are open, in child runs too: how many, and the oldest. Absent: none. */
+  readonly waitsFor?: { readonly questions: number; readonly oldest: OldestQuestion }
 }
+
+/** The question for which a run has waited longest. */
+export type OldestQuestion = Pick<Question, 'id' | 'kind' | 'askedAt' | 'until'>
 
 /** An open question of a run, as those who may answer it see it. */
 export interface Question {
@@ -175,11 +229,28 @@ export type Post =
       readonly by?: string
     }
 
-/** Which runs to list; newest first. */
+/**
+ * Which runs to list; newest first, by `createdAt` and then by id. A run must fit everything that is given. Found by an
+ * index; what a run has used is looked at as of when it last came to rest.
+ */
 export interface RunFilter {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
+  readonly user?: string
+  readonly session?: string
+  readonly tenant?: string
+  /** Members of the metadata of its start, each equal to this one. The first 64 that are no object and no list count. */
+  readonly metadata?: { readonly [key: string]: string | number | boolean | null }
+  /** Begun at this moment or later, in milliseconds. */
+  readonly since?: number
+  /** Begun before this moment, in milliseconds. */
+  readonly before?: number
+  /** It has cost so many US dollars or more, as far as that is known. */
+  readonly usdFrom?: number
+  /** So many at most. Default 1,000. */
   readonly limit?: number
+  /** Only runs after this one in the list: the last one of the page before. */
+  readonly after?: Pick<RunSummary, 'createdAt' | 'run'>
   /**
    * The child runs of this run, at any depth: its workers that are placed apart. Default: the runs that were started
    * from outside.
@@ -190,9 +261,66 @@ export interface RunFilter {
 /** Whether a run is this one, or a child run of it, at any depth. */
 export const isWithin = (id: RunId, run: RunId): boolean => id === run || id.startsWith(`${run}>`)
 
-/** Whether a list shows a run: those that were started from outside, or the child runs of one. */
-export const isListed = (id: RunId, { childrenOf }: RunFilter): boolean =>
-  childrenOf === undefined ? !isChildRun(id) : id !== childrenOf && isWithin(id, childrenOf)
+const scalar: Check = expects(
+  (given) => given === null || typeof given === 'string' || typeof given === 'boolean' || Number.isFinite(given),
+  'a text, a number, true, false or null',
+)
+/** What names something in a store, which holds no U+0000. */
+const id = expects(
+  (given) => typeof given === 'string' && given !== '' && !given.includes('\0'),
+  'a text that is not empty and has no U+0000',
+)
+const moment = number((given) => Number.isFinite(given), 'a moment in milliseconds')
+
+/** The checks of these options. */
+const runFilterChecks: Checks<RunFilter> = {
+  status: listOf(word(statuses), 'statuses'),
+  agent: id,
+  user: string,
+  session: string,
+  tenant: string,
+  metadata: recordOf(scalar, 'an object of values by name'),
+  since: moment,
+  before: moment,
+  usdFrom: amount,
+  limit: wholeNumber(1),
+  after: openObject<NonNullable<RunFilter['after']>>({ createdAt: required(moment), run: required(id) }),
+  childrenOf: id,
+}
+
+/** Throws `input.invalid` for a filter that cannot be. `where`: the function that was given it. */
+export const mustBeRunFilter = (filter: RunFilter, where: string): void =>
+  refuseProblems('input.invalid', optionProblems(runFilterChecks, filter, where))
+
+/** Which questions to list; oldest first, by `askedAt` and then by id. Found by an index. */
+export interface QuestionFilter {
+  /** Of this run and its child runs. */
+  readonly run?: RunId
+  readonly id?: string
+  readonly kind?: Question['kind']
+  /** Of runs of this tenant. */
+  readonly tenant?: string
+  /** Without those whose answer is there and unread. */
+  readonly unanswered?: boolean
+  /** So many at most. Default: all. */
+  readonly limit?: number
+  /** Only questions after this one in the list: the last one of the page before. */
+  readonly after?: Pick<Question, 'askedAt' | 'id'>
+}
+
+const questionFilterChecks: Checks<QuestionFilter> = {
+  run: id,
+  id,
+  kind: choice('approval', 'interrupt', 'in-doubt', 'diverged'),
+  tenant: string,
+  unanswered: flag,
+  limit: wholeNumber(1),
+  after: openObject<NonNullable<QuestionFilter['after']>>({ askedAt: required(moment), id: required(id) }),
+}
+
+/** As `mustBeRunFilter`. */
+export const mustBeQuestionFilter = (filter: QuestionFilter, where: string): void =>
+  refuseProblems('input.invalid', optionProblems(questionFilterChecks, filter, where))
 
 /** An event in the feed of all runs. */
 export interface FeedEvent extends Recorded {
@@ -253,8 +381,7 @@ export interface Engine {
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
-  /** Of a run: also of its child runs. */
-  questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
+  questions(filter?: QuestionFilter): Promise<readonly Question[]>
   /**
    * The feed of a run after `from` (a position; 0 = all), complete up to now; with `limit` so many entries at most: the
    * position of the last one is where the next page begins.

@@ -19,7 +19,17 @@ import {
 } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './replay/account.ts'
-import type { FeedPage, LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
+import type {
+  FeedPage,
+  LivePart,
+  PostResult,
+  Question,
+  QuestionFilter,
+  RunEnd,
+  RunFilter,
+  RunSummary,
+  RunUsage,
+} from './port.ts'
 
 // ---- what is written
 // -----------------------------------------------------------------------------------------------------------------
@@ -73,6 +83,8 @@ export interface NewQuestion {
   readonly until: number | null
   readonly at: number
   readonly body: string
+  /** That of the run's caller. */
+  readonly tenant?: string
 }
 export interface ValueWrite {
   readonly stream: string
@@ -117,13 +129,14 @@ export interface Batch {
   readonly questions: NewQuestion[]
   readonly closed: { act: ActivationId; address: string }[]
   readonly closedActs: ActivationId[]
-  readonly ended: { run: RunId; status: string; at: number }[]
+  /** `why`: of a run that did not complete, what its row says of that: an `EndReason` (run-row.ts) as JSON, redacted. */
+  readonly ended: { run: RunId; status: string; at: number; usage?: RunUsage; why?: string }[]
   readonly accounts: { act: ActivationId; run: RunId; body: string }[]
   /**
    * Runs that leave memory; `heard`: the last row that each was given. One that has an unread row after it stays
-   * (`BatchResult.awake`).
+   * (`BatchResult.awake`). `usage`: so far; absent where it is not known anew.
    */
-  readonly parked: { run: RunId; heard: number }[]
+  readonly parked: { run: RunId; heard: number; usage?: RunUsage }[]
   readonly control: { run: RunId; state: string | null }[]
   readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
   readonly values: ValueWrite[]
@@ -363,7 +376,8 @@ export interface StoreReader {
   page(from: number | 'now', limit: number): Now<FeedPage>
   /** True if the run has anything after this position, has ended, or is not there. */
   hasNews(run: RunId, from: number): Now<boolean>
-  questions(filter?: { readonly run?: RunId; readonly id?: string }): Now<readonly Question[]>
+  /** Oldest first. */
+  questions(filter?: QuestionFilter): Now<readonly Question[]>
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(id: ActivationId): Now<readonly StoredEntry[]>
   /** The log of one activation, in order. */

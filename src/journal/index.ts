@@ -88,6 +88,7 @@ export {
   answerShape,
   callerShape,
   copiedShape,
+  endReasonShape,
   earlierShape,
   editShape,
   eventShape,

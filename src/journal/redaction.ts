@@ -18,6 +18,9 @@ const failure = {
   details: { '*': 'payload', limit: 'kept', activation: 'kept', hook: 'kept', capability: 'kept', lapsed: 'kept' },
 } satisfies Shape
 
+/** What the row of a run that has ended says of its end. */
+export const endReasonShape = { failure } satisfies Shape
+
 const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
 const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept' }] } satisfies Shape

@@ -18,12 +18,21 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { defaultLimits, type Limits } from '../edge/index.ts'
-import type { Engine, FeedEvent, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
+import {
+  mustBeQuestionFilter,
+  type Engine,
+  type FeedEvent,
+  type Question,
+  type QuestionFilter,
+  type RunFilter,
+  type RunSummary,
+  type StartRun,
+} from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { storeKind } from '../engine/store-name.ts'
 import type { AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './operator/audit.ts'
-import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
+import { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 import {
   answer,
   decide,
@@ -59,6 +68,12 @@ import {
   type RuntimeVersions,
 } from './versions.ts'
 
+/** Which open questions to list. A question of the list can be given as `after`. */
+export interface OpenFilter extends Pick<QuestionFilter, 'kind' | 'tenant' | 'limit' | 'after'> {
+  /** Of this run and its child runs. */
+  readonly run?: string
+}
+
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
   /** Starts a run and waits for its end. */
@@ -77,7 +92,7 @@ export interface Runtime extends AsyncDisposable {
   agents(): readonly RegisteredAgent[]
   /** The handle of a run. Nothing is read; an unknown id shows when the handle is used. */
   handle<O = Json>(id: string): Run<O>
-  /** Newest first. */
+  /** Runs that fit the filter, newest first; by an index, so that a page is fast in a large store. Throws `input.invalid`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
    * Follows all runs: every event of every run, child runs included, in the order in which they were recorded, whichever
@@ -87,8 +102,11 @@ export interface Runtime extends AsyncDisposable {
   feed(options?: FeedOptions): AsyncIterableIterator<FeedEvent, undefined>
   /** Open approvals, of all runs or of one. */
   approvals(filter?: { readonly run?: string }): Promise<readonly Approval[]>
-  /** All open questions, approvals among them, of all runs or of one. */
-  questions(filter?: { readonly run?: string }): Promise<readonly Question[]>
+  /**
+   * Open questions, approvals among them, of all runs or of one, oldest first; by an index, in pages with `limit` and
+   * `after`. Throws `input.invalid`.
+   */
+  questions(filter?: OpenFilter): Promise<readonly Question[]>
   /** Decides an open approval of any run; the first decision wins. */
   decide(decision: Decision): Promise<void>
   /** Answers an open question of any run; the first answer wins. */
@@ -348,11 +366,12 @@ class EngineRuntime implements Runtime {
   }
 
   async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {
-    return approvalsAmong(await this.questions(filter))
+    return approvalsAmong(await this.questions({ ...filter, kind: 'approval' }))
   }
 
-  async questions({ run }: { readonly run?: string } = {}): Promise<readonly Question[]> {
-    return unanswered(await this.#parts.engine.questions(run === undefined ? {} : { run: run as RunId }))
+  async questions(filter: OpenFilter = {}): Promise<readonly Question[]> {
+    mustBeQuestionFilter(filter as QuestionFilter, 'questions()')
+    return this.#parts.engine.questions({ ...(filter as QuestionFilter), unanswered: true })
   }
 
   decide(decision: Decision): Promise<void> {

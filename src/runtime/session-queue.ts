@@ -5,7 +5,7 @@
  * first is queued; only the queue says so, and the run records nothing of it. K2: any process may ask.
  */
 import type { RunId } from '../core/index.ts'
-import { streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
+import { mostListed, mustBeRunFilter, streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
 import type { RunView } from '../journal/index.ts'
 import { hasEnded } from './feed/run-feed.ts'
 import { lineKey, runsInLine } from './session.ts'
@@ -39,17 +39,16 @@ export async function withPlaceInQueue(engine: Engine, summary: RunSummary): Pro
   return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
 }
 
-/** Runs, newest first. For an engine, a queued run is a running one. */
+/**
+ * Runs, newest first. For an engine, a queued run is a running one: where only one of the two is asked for, runs are
+ * looked at until there are enough of it.
+ */
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+  mustBeRunFilter(filter, 'runs()')
   const { status, limit = mostListed } = filter
   const asked = status === undefined ? undefined : new Set(status)
   const isWhole = asked === undefined || asked.has('queued') === asked.has('running')
   const known = asked && [...new Set([...asked].map((each) => (each === 'queued' ? 'running' : each)))]
-  const found = await engine.runs({
-    ...filter,
-    ...(known === undefined ? undefined : { status: known }),
-    limit: isWhole ? limit : Math.max(limit, mostListed),
-  })
   // one read of a queue for all runs of its session
   const lines = new Map<string, Promise<readonly RunId[]>>()
   const lineFor = (waits: Waits): Promise<readonly RunId[]> => {
@@ -58,8 +57,20 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     lines.set(stream, line)
     return line
   }
-  const told = await Promise.all(found.map((each) => queuedSummary(engine, each, lineFor)))
-  return told.filter(({ status: each }) => asked?.has(each) ?? true).slice(0, limit)
+  const found: RunSummary[] = []
+  const size = isWhole ? limit : Math.max(limit, mostListed)
+  for (let after = filter.after; ;) {
+    const page = await engine.runs({
+      ...filter,
+      ...(known === undefined ? undefined : { status: known }),
+      ...(after === undefined ? undefined : { after }),
+      limit: size,
+    })
+    const told = await Promise.all(page.map((each) => queuedSummary(engine, each, lineFor)))
+    found.push(...told.filter(({ status: each }) => asked?.has(each) ?? true))
+    if (isWhole || found.length >= limit || page.length < size) return found.slice(0, limit)
+    after = page.at(-1)!
+  }
 }
 
 async function queuedSummary(
@@ -71,6 +82,3 @@ async function queuedSummary(
   const behind = isInLine ? await behindIn(engine, await lineFor(summary), summary.run) : undefined
   return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
 }
-
-/** The default limit of a list. */
-const mostListed = 1_000

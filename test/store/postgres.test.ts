@@ -40,6 +40,7 @@ describe('the schema', () => {
     const stores = Array.from({ length: 6 }, () => world.store())
     await Promise.all(stores.map(async (store) => store.lease.beat()))
     expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '2' }])
+<<<<<<< HEAD
   })
 
   test('K1: of version 1 gets its entries numbered, each run in its order, and goes on', async () => {
@@ -62,6 +63,8 @@ describe('the schema', () => {
     ])
     await commit((draft) => draft.begin(run('r3')))
     expect(await told(4)).toEqual([[5, 'r3', 0]])
+=======
+>>>>>>> afbc1db (Runs and questions are searched by indexes, in pages; a run's row says what it has used, why it ended and what it waits for)
   })
 
   test('of another program is left as it is', async () => {

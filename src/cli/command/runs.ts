@@ -38,7 +38,7 @@ export function runs(
         `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
       )
       if (queued !== undefined) terminal.line(`${' '.repeat(widest)}  behind ${queued.behind}`)
-      if (reason !== undefined) terminal.line(`${' '.repeat(widest)}  ${visibleLine(reason)}`)
+      if (reason !== undefined && endedAt === undefined) terminal.line(`${' '.repeat(widest)}  ${visibleLine(reason)}`)
     }
     return exits.done
   })

@@ -15,6 +15,7 @@ import type {
   PostResult,
   Question,
   Registry,
+  QuestionFilter,
   RunFilter,
   RunSummary,
   StartRun,
@@ -80,7 +81,7 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
   override runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
     return patiently(() => super.runs(filter))
   }
-  override questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]> {
+  override questions(filter?: QuestionFilter): Promise<readonly Question[]> {
     return patiently(() => super.questions(filter))
   }
   override read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]> {

@@ -46,6 +46,7 @@ export const readCases: readonly StorePlay[] = [
         status: 'waiting',
         caller,
         createdAt: 30,
+        waitsFor: { questions: 1, oldest: { id: 'int_act_x5_q', kind: 'interrupt', askedAt: 1_000_000 } },
       })
       assert.deepEqual(
         [(await reader.summary(ids[0]!))?.status, await reader.summary(run('none'))],

@@ -13,6 +13,7 @@ import { openCases } from './open.ts'
 import { partCases } from './parts.ts'
 import { pastCases } from './history.ts'
 import { postCases } from './posts.ts'
+import { queryCases } from './queries.ts'
 import { readCases } from './reads.ts'
 import { asideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
@@ -31,6 +32,7 @@ const plays: readonly StorePlay[] = [
   ...deadlineCases,
   ...readCases,
   ...allRunsCases,
+  ...queryCases,
   ...leaseCases,
   ...partCases,
 ]

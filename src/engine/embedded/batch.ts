@@ -5,9 +5,10 @@
  * keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
+import { isChildRun, rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
 import { askKey } from '../question-record.ts'
-import type { PostResult } from '../port.ts'
+import type { PostResult, RunUsage } from '../port.ts'
+import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
 import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
 import { pack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'
@@ -125,7 +126,11 @@ export class SqliteBatchWriter {
     for (const run of batch.runs) {
       if (fenced.length > 0 && fenced.includes(run.id)) continue
       const { id, agent, version, owner, caller, at, epoch = 1 } = run
-      if (this.#sql.newRun.run(id, agent, version, owner, caller, at, epoch).changes === 0) existed.push(id)
+      const from = callerIn(run)
+      if (this.#sql.newRun.run(id, agent, version, owner, caller, at, epoch, tenantOf(from)).changes === 0)
+        existed.push(id)
+      // a run of the same id would have the same tags, or be refused
+      else if (!isChildRun(id)) for (const { name, value } of tagsOf(from)) this.#sql.tag.run(name, value, at, id)
     }
     return existed
   }
@@ -228,7 +233,7 @@ export class SqliteBatchWriter {
   #writeQuestions(batch: Batch, keep: (run: RunId) => boolean): void {
     const s = this.#sql
     for (const q of batch.questions)
-      if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body)
+      if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body, tenantOf(q))
     for (const c of batch.closed) if (keep(runOf(c.act))) s.closeQuestion.run(c.act, c.address)
     for (const act of batch.closedActs) if (keep(runOf(act))) s.closeQuestions.run(act)
   }
@@ -246,20 +251,20 @@ export class SqliteBatchWriter {
       if (x.words !== undefined)
         s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
     }
-    for (const { run, heard } of batch.parked) {
+    for (const { run, heard, usage } of batch.parked) {
       const root = rootActivation(run)
       if (keep(run) && s.unheard.get(heard, ...runRange(root)) !== undefined) {
         awake.push(run)
         continue
       }
       this.#checked.delete(run)
-      if (keep(run)) s.park.run(run)
+      if (keep(run)) s.park.run(...runRange(root), usage?.usd ?? null, textOf(usage), run)
     }
     for (const e of batch.ended) {
       this.#checked.delete(e.run)
       if (!keep(e.run)) continue
       const root = rootActivation(e.run)
-      s.end.run(e.status, e.at, e.run)
+      s.end.run(e.status, e.at, e.usage?.usd ?? null, textOf(e.usage), e.why ?? null, e.run)
       // the run will not be driven and asked again
       s.forgetDone.run(e.run)
       if (s.anyQuestion.get(...runRange(root)) !== undefined) s.closeRun.run(...runRange(root))
@@ -270,13 +275,16 @@ export class SqliteBatchWriter {
 }
 
 const none: ReadonlySet<RunId> = new Set()
+const textOf = (usage: RunUsage | undefined): string | null => (usage === undefined ? null : JSON.stringify(usage))
 const statements = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
   dataVersion: 'PRAGMA data_version',
   epoch: 'SELECT epoch, owner FROM run WHERE id = ?',
-  newRun: 'INSERT OR IGNORE INTO run(id, agent, version, owner, caller, created, epoch) VALUES(?, ?, ?, ?, ?, ?, ?)',
+  newRun:
+    'INSERT OR IGNORE INTO run(id, agent, version, owner, caller, created, epoch, tenant) VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
+  tag: 'INSERT OR IGNORE INTO tag VALUES(?, ?, ?, ?)',
   newActivation: 'INSERT INTO activation(id) VALUES(?)',
   num: 'SELECT num FROM activation WHERE id = ?',
   log: 'INSERT INTO log(act, seq, at, body, blobs) VALUES(?, ?, ?, ?, ?)',
@@ -292,7 +300,8 @@ const statements = {
   rowExists: 'SELECT 1 FROM inbox WHERE act = ? AND key = ?',
   questions: 'SELECT id, key, kind, until FROM question WHERE act = ? AND address = ?',
   answered: 'UPDATE question SET until = NULL WHERE id = ?',
-  question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
+  question:
+    'INSERT OR IGNORE INTO question(id, act, address, key, kind, until, at, body, tenant) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)',
   closeQuestion: 'DELETE FROM question WHERE act = ? AND address = ?',
   closeQuestions: 'DELETE FROM question WHERE act = ?',
   anyQuestion: `SELECT 1 FROM question WHERE ${inRun('act')} LIMIT 1`,
@@ -304,8 +313,10 @@ const statements = {
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',
   forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND position <= ? AND (key GLOB '!resume*' OR key = ?)",
-  park: 'UPDATE run SET parked = 1, owner = NULL, losses = 0 WHERE id = ?',
-  end: 'UPDATE run SET status = ?, ended = ?, end_position = (SELECT max(position) FROM log), owner = NULL, control = NULL WHERE id = ?',
+  // While it rests, its questions stay as they are: `asks` says so for the index (run-search.ts).
+  park: `UPDATE run SET parked = 1, owner = NULL, losses = 0, asks = EXISTS (SELECT 1 FROM question WHERE kind <> 'timer' AND ${inRun('act')}),
+    usd = COALESCE(?, usd), usage = COALESCE(?, usage) WHERE id = ?`,
+  end: 'UPDATE run SET status = ?, ended = ?, end_position = (SELECT max(position) FROM log), owner = NULL, control = NULL, usd = ?, usage = ?, why = ? WHERE id = ?',
   valueVersion: 'SELECT version FROM value WHERE stream = ? AND key = ?',
   value:
     'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',

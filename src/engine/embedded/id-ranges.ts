@@ -22,3 +22,6 @@ export const isOfRun = (id: string, run: RunId): boolean => {
   const root = rootActivation(run)
   return id === root || (id.startsWith(`${root}>`) && !id.includes('>>', root.length))
 }
+
+/** The condition that a run was started from outside: it is no child run. */
+export const isListedRun = (column: string): string => `instr(${column}, '>') = 0`

@@ -10,32 +10,33 @@ import type { AccountState } from '../replay/account.ts'
 import { notRegistered } from '../code-version.ts'
 import { valuesHeard } from '../fork/fork-values.ts'
 import {
-  isListed,
   isWithin,
   unreadableEvent,
   type FeedEvent,
   type FeedPage,
   type Question,
+  type QuestionFilter,
   type RunEnd,
   type RunFilter,
   type RunStatus,
   type RunSummary,
 } from '../port.ts'
 import {
-  asideFor,
   type DueQuestion,
   type InboxRow,
   type AgentVersion,
   questionOf,
   type Past,
-  type QuestionRow,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
 } from '../store.ts'
+import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
+import { isOfFilter, mostListed, type DerivedState } from '../run-search.ts'
 import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
+import { isAnswered, SqliteSearch } from './search.ts'
 
 interface LogRow {
   readonly position: number
@@ -45,6 +46,9 @@ interface LogRow {
   readonly body: string
   readonly blobs: number | null
 }
+interface StateRow extends SummaryRow {
+  readonly state: RunStatus | DerivedState
+}
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
 /** So many entries of a log are read at once. */
@@ -52,6 +56,7 @@ const page = 5_000
 
 export class SqliteReader implements StoreReader, Past {
   readonly #sql: Record<keyof typeof statements, StatementSync>
+  readonly #search: SqliteSearch
   /** Where the newest end stands that was looked at. */
   #lastEnd: number
 
@@ -60,6 +65,7 @@ export class SqliteReader implements StoreReader, Past {
       Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
     ) as Record<keyof typeof statements, StatementSync>
     this.#sql.activationLog.setReturnArrays(true)
+    this.#search = new SqliteSearch(db)
     this.#lastEnd = this.#newestEnd()
   }
 
@@ -176,50 +182,49 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   summary(run: RunId): RunSummary | undefined {
-    const row = this.run(run)
+    const row = this.#row(run)
     return row === undefined ? undefined : this.#summary(row)
   }
 
   summaries(filter: RunFilter = {}): RunSummary[] {
+    const { status, limit = mostListed, childrenOf } = filter
+    if (childrenOf !== undefined)
+      return (this.#sql.childRuns.all(...childRange(childrenOf)) as unknown as StateRow[])
+        .map((row) => this.#summary(row))
+        .filter((summary) => isOfFilter(summary, filter))
+        .slice(0, limit)
     const found: RunSummary[] = []
-    const limit = filter.limit ?? 1_000
-    for (const row of this.#sql.runs.iterate() as Iterable<StoredRun>) {
-      if (!isListed(row.id as RunId, filter)) continue
-      if (filter.agent !== undefined && row.agent !== filter.agent) continue
-      const summary = this.#summary(row)
-      if (filter.status !== undefined && !filter.status.includes(summary.status)) continue
-      found.push(summary)
+    let last: string | undefined
+    for (const id of this.#search.candidates(filter)) {
+      // one that is found in two ways stands beside itself
+      const row = id === last ? undefined : this.#row(id)
+      last = id
+      if (row === undefined || (status !== undefined && !status.includes(this.#status(row)))) continue
+      found.push(this.#summary(row))
       if (found.length >= limit) break
     }
     return found
   }
 
-  #summary(row: StoredRun): RunSummary {
-    const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-    const base = {
-      run: row.id as RunId,
-      agent: row.agent,
-      version: row.version,
-      status: this.#status(row),
-      caller,
-      createdAt: row.created,
-    }
-    if (row.ended !== null) return { ...base, endedAt: row.ended }
-    if (row.stuck === null) return base
-    const failure = asideFor(row)
-    return failure === undefined
-      ? { ...base, reason: row.stuck }
-      : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
+  #row(run: RunId): StateRow | undefined {
+    return this.#sql.stateRow.get(run) as StateRow | undefined
   }
 
-  #status(row: StoredRun): RunStatus {
-    if (row.ended !== null) return row.status as RunStatus
-    if (row.stuck !== null) return 'stuck'
-    if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
-    const root = rootActivation(row.id as RunId)
-    if (row.parked === 0 || this.#sql.asks.get(...subtreeRange(root)) === undefined) return 'running'
+  #summary(row: StateRow): RunSummary {
+    const open =
+      row.ended === null
+        ? (this.#sql.waitsFor.get(...subtreeRange(rootActivation(row.id as RunId))) as unknown as OpenQuestions)
+        : undefined
+    return summaryOf(row, this.#status(row), open)
+  }
+
+  #status({ id, state }: StateRow): RunStatus {
+    if (state === 'work') return 'running'
+    if (state !== 'asks' && state !== 'rests') return state
+    const root = rootActivation(id as RunId)
+    if (this.#sql.asks.get(...subtreeRange(root)) === undefined) return 'running'
     // part of it waits for people, and a child run is at work
-    if (this.#sql.childAtWork.get(...childRange(row.id as RunId)) !== undefined) return 'running'
+    if (this.#sql.childAtWork.get(...childRange(id as RunId)) !== undefined) return 'running'
     return this.#sql.unreadPause.get(root) === undefined ? 'waiting' : 'pausing'
   }
 
@@ -229,14 +234,11 @@ export class SqliteReader implements StoreReader, Past {
     return event?.type === 'activation.settled' ? { outcome: event.outcome, usage: event.usage ?? [] } : undefined
   }
 
-  questions(filter: { run?: RunId; id?: string } = {}): Question[] {
-    const root = filter.run === undefined ? undefined : rootActivation(filter.run)
-    const rows = (filter.id !== undefined
-      ? this.#sql.questionById.all(filter.id)
-      : root === undefined
-        ? this.#sql.questions.all()
-        : this.#sql.questionsOfRun.all(...subtreeRange(root))) as unknown as QuestionRow[]
-    return rows.filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run)).map(questionOf)
+  questions(filter: QuestionFilter = {}): Question[] {
+    return this.#search
+      .questions(filter)
+      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
+      .map(questionOf)
   }
 
   asked(id: string): boolean {
@@ -428,8 +430,8 @@ export class SqliteReader implements StoreReader, Past {
   }
 }
 
-/** Answers compete for one row of an inbox. */
-const answered = 'EXISTS (SELECT 1 FROM inbox WHERE inbox.act = question.act AND inbox.key = question.key) AS answered'
+const runColumns =
+  'id, agent, version, status, control, stuck, parked, epoch, owner, caller, created, ended, losses, end_position'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
   activationLog:
@@ -448,14 +450,14 @@ const statements = {
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
   anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',
-  run: 'SELECT * FROM run WHERE id = ?',
-  runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
+  run: `SELECT ${runColumns} FROM run WHERE id = ?`,
+  stateRow: `SELECT ${runColumns}, usage, why, state FROM run WHERE id = ?`,
+  childRuns: `SELECT ${runColumns}, usage, why, state FROM run WHERE id >= ? AND id < ? ORDER BY created DESC, id DESC`,
+  waitsFor: `SELECT count(*) AS questions, id, kind, min(at) AS askedAt, until FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} AND NOT ${isAnswered}`,
   asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} LIMIT 1`,
   children: 'SELECT id FROM run WHERE id >= ? AND id < ? AND ended IS NULL',
   childAtWork: 'SELECT 1 FROM run WHERE id >= ? AND id < ? AND ended IS NULL AND parked = 0 LIMIT 1',
-  questionById: `SELECT *, ${answered} FROM question WHERE id = ?`,
-  questions: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' ORDER BY at, rowid`,
-  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} ORDER BY at, rowid`,
+  questionById: 'SELECT 1 FROM question WHERE id = ?',
   questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${inRun('act')}`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,

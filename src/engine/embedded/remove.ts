@@ -3,6 +3,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
+import { callerIn, tagsOf } from '../run-row.ts'
+import type { StoredRun } from '../store.ts'
 import { runStream } from '../streams.ts'
 import { inSubtree, subtreeRange, childRange } from './id-ranges.ts'
 
@@ -31,6 +33,7 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
       AND NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.hash = blob.hash AND NOT ${which('u.run')})`,
     ).run(...runs, ...runs)
     db.prepare(`DELETE FROM blob_use WHERE ${which('run')}`).run(...runs)
+    removeTags(db, run)
     db.prepare(`DELETE FROM run WHERE ${which('id')}`).run(...runs)
     const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     // One placeholder is enough: only the newest position can be given out again.
@@ -45,4 +48,12 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     db.exec('ROLLBACK')
     throw thrown
   }
+}
+
+function removeTags(db: DatabaseSync, run: RunId): void {
+  const row = db.prepare('SELECT caller, created FROM run WHERE id = ?').get(run) as
+    Pick<StoredRun, 'caller' | 'created'> | undefined
+  if (row === undefined) return
+  const remove = db.prepare('DELETE FROM tag WHERE name = ? AND value = ? AND created = ? AND run = ?')
+  for (const { name, value } of tagsOf(callerIn(row))) remove.run(name, value, row.created, run)
 }

@@ -10,21 +10,40 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
 import { eventStoreId, olderStore } from '../old-stores.ts'
+import { stateColumn } from '../run-search.ts'
+import { isListedRun } from './id-ranges.ts'
+import { describeOldRuns } from './old-runs.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-const schemaVersion = 3
+const schemaVersion = 4
+
+const isListed = isListedRun('id')
+const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
+/** What runs and questions are searched by. Of child runs no list is made but that of their leader's run. */
+const searching = `
+CREATE INDEX run_state ON run(state, created, id, agent, tenant) WHERE ${isListed};
+CREATE INDEX run_listed ON run(created, id, agent, tenant) WHERE ${isListed};
+CREATE INDEX run_agent ON run(agent, created) WHERE ${isListed};
+CREATE INDEX run_usd ON run(usd) WHERE usd IS NOT NULL;
+CREATE INDEX run_apart ON run(state) WHERE instr(id, '>') > 0 AND ended IS NULL;
+CREATE TABLE tag(name TEXT NOT NULL, value TEXT NOT NULL, created INTEGER NOT NULL, run TEXT NOT NULL, PRIMARY KEY(name, value, created, run)) WITHOUT ROWID;
+CREATE INDEX inbox_pause ON inbox(act) WHERE taken = 0 AND key GLOB '!pause*';
+CREATE INDEX question_asked ON question(at, id) WHERE kind <> 'timer';
+CREATE INDEX question_kind ON question(kind, at, id) WHERE kind <> 'timer';
+CREATE INDEX question_tenant ON question(tenant, at, id) WHERE kind <> 'timer' AND tenant IS NOT NULL;
+`
 
 const tables = `
 CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
   control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
-  caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER, losses INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER, losses INTEGER NOT NULL DEFAULT 0,
+  asks INTEGER NOT NULL DEFAULT 0, tenant TEXT, usd REAL, usage TEXT, why TEXT, ${state}) WITHOUT ROWID;
 CREATE INDEX run_lost ON run(losses) WHERE losses > 1;
 CREATE INDEX run_open ON run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_stuck ON run(stuck) WHERE stuck IS NOT NULL;
-CREATE INDEX run_created ON run(created);
 CREATE INDEX run_ended ON run(ended) WHERE ended IS NOT NULL;
 CREATE INDEX run_news ON run(end_position) WHERE end_position IS NOT NULL;
 CREATE TABLE activation(num INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
@@ -33,7 +52,7 @@ CREATE UNIQUE INDEX log_seq ON log(act, seq);
 CREATE TABLE inbox(position INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
 CREATE INDEX inbox_unread ON inbox(position) WHERE taken = 0;
-CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL, tenant TEXT);
 CREATE INDEX question_act ON question(act, address);
 CREATE INDEX question_due ON question(until) WHERE until IS NOT NULL;
 CREATE TABLE account(act TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
@@ -44,12 +63,18 @@ CREATE TABLE blob_use(run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, ha
 CREATE INDEX blob_use_hash ON blob_use(hash);
 CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-`
+${searching}`
 
 /** What makes a store of the version before into one of this version. */
-const upgrades: Readonly<Record<number, string>> = {
+const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> = {
   2: 'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
   3: 'ALTER TABLE run ADD COLUMN losses INTEGER NOT NULL DEFAULT 0; CREATE INDEX run_lost ON run(losses) WHERE losses > 1',
+  4: (db) => {
+    db.exec(`DROP INDEX IF EXISTS run_created; ALTER TABLE question ADD COLUMN tenant TEXT;
+      ALTER TABLE run ADD COLUMN asks INTEGER NOT NULL DEFAULT 0; ALTER TABLE run ADD COLUMN tenant TEXT; ALTER TABLE run ADD COLUMN usd REAL;
+      ALTER TABLE run ADD COLUMN usage TEXT; ALTER TABLE run ADD COLUMN why TEXT; ALTER TABLE run ADD COLUMN ${state}; ${searching}`)
+    describeOldRuns(db)
+  },
 }
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
@@ -142,7 +167,11 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
     const found = check()
     if (found === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}`)
     else if (found !== 'ready')
-      for (let version = found.from + 1; version <= schemaVersion; version++) db.exec(upgrades[version]!)
+      for (let version = found.from + 1; version <= schemaVersion; version++) {
+        const upgrade = upgrades[version]!
+        if (typeof upgrade === 'string') db.exec(upgrade)
+        else upgrade(db)
+      }
     db.exec(`INSERT OR IGNORE INTO meta VALUES('id', '${newId('sto')}'); PRAGMA user_version=${schemaVersion}`)
     db.exec('COMMIT')
   } catch (thrown) {

@@ -29,6 +29,7 @@ import {
 import {
   decode,
   encode,
+  endReasonShape,
   eventShape,
   type AskOpened,
   type Caller,
@@ -46,6 +47,7 @@ import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
 import { notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
+import { endReason, runUsage } from '../run-row.ts'
 import { streamOf } from '../streams.ts'
 import { writeBirth, type RunBirth } from './birth.ts'
 import type { EngineState, Commands } from './engine-state.ts'
@@ -401,7 +403,14 @@ export class CommandHandler implements Commands {
     if (activation.asked && !recorded) this.#engine.batch.closedActs.push(activation.id)
     if (activation.id === rootActivation(run.id)) {
       run.ended = true
-      if (!recorded) this.#engine.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
+      if (!recorded)
+        this.#engine.batch.ended.push({
+          run: run.id,
+          status: outcome.status,
+          at: this.now(),
+          usage: runUsage(usage),
+          ...present({ why: this.#whyEnded(outcome) }),
+        })
       this.#engine.ends.set(run.id, { outcome, usage })
       if (!recorded) reportEnd(this.#engine, run, { outcome, usage, spent })
     } else {
@@ -412,6 +421,11 @@ export class CommandHandler implements Commands {
     }
     this.#engine.touch(run)
     this.#engine.schedule()
+  }
+
+  #whyEnded(outcome: Outcome): string | undefined {
+    const why = endReason(outcome)
+    return why === undefined ? undefined : this.#engine.options.redact(JSON.stringify(why), endReasonShape)
   }
 
   // ---- questions and messages

@@ -13,6 +13,7 @@ import {
   detached,
   failureFrom,
   oneAtATime,
+  present,
   ReeveError,
   runOf,
   type Clock,
@@ -43,6 +44,7 @@ import { receive } from './inbox.ts'
 import { RunCache, cacheCap } from './run-cache.ts'
 import type { LoadedRun } from './loaded-run.ts'
 import { Placement } from './placement.ts'
+import { usageSoFar } from './run-accounts.ts'
 import { takeTurn } from './delivery-turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
@@ -325,7 +327,7 @@ export class Driver implements EngineState {
         )
       )
         continue
-      this.batch.parked.push({ run: id, heard: run.lastRow })
+      this.batch.parked.push({ run: id, heard: run.lastRow, ...present({ usage: usageSoFar(run) }) })
       this.batch.epochs.set(id, run.epoch)
     }
   }

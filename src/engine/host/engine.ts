@@ -47,6 +47,7 @@ import {
   type Post,
   type PostResult,
   type Question,
+  type QuestionFilter,
   type RunEnd,
   type RunFilter,
   type RunSummary,
@@ -365,7 +366,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
     return this.#read(() => this.#reader.summaries(filter))
   }
-  questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
+  questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
     return this.#read(() => this.#reader.questions(filter))
   }
   read(run: RunId, from = 0, limit?: number): Promise<readonly Recorded[]> {

@@ -4,7 +4,15 @@
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork/fork.ts).
  */
-import { ReeveError, rootActivation, isChildRun, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
+import {
+  present,
+  ReeveError,
+  rootActivation,
+  isChildRun,
+  rootRun,
+  type ActivationId,
+  type RunId,
+} from '../../core/index.ts'
 import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
@@ -93,6 +101,7 @@ function write(driver: Driver, plan: ForkPlan): void {
       act: activation,
       at: asked,
       body: options.redact(JSON.stringify(record.body), questionShape),
+      ...present({ tenant: caller?.tenant }),
     })
   const unheard = (): undefined => undefined
   for (const { activation, key, body } of plan.mail)

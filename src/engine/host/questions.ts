@@ -2,7 +2,7 @@
  * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the
  * entries that open and end them.
  */
-import { runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
+import { present, runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import { questionShape, type AskOpened } from '../../journal/index.ts'
 import { Effects } from '../replay/effects.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
@@ -19,6 +19,7 @@ function putQuestion(engine: EngineState, owner: Owner, question: QuestionRecord
     act: owner.id,
     at: engine.clock.now(),
     body: engine.options.redact(JSON.stringify(question.body), questionShape),
+    ...present({ tenant: run.caller.tenant }),
   })
 }
 

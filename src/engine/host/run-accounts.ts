@@ -5,10 +5,12 @@
  * arithmetic (../replay/account.ts).
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
  */
-import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
+import { addUsage, runOf, type ActivationId, type Failure, type Usage } from '../../core/index.ts'
 import { isNotice, type Charge } from '../../journal/index.ts'
+import type { RunUsage } from '../port.ts'
 import { reserveFor, type Account } from '../replay/account.ts'
 import type { Owner } from '../replay/operation.ts'
+import { runUsage } from '../run-row.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './loaded-run.ts'
 
@@ -58,4 +60,15 @@ function endMinutes(engine: EngineState, account: Account): void {
     reason: `worked for ${account.limits.minutes} minutes`,
     limit: 'minutes',
   })
+}
+
+/**
+ * What a quiet run has used: each of its activations at work knows its own use, and that of its workers that have
+ * ended. Undefined of a run that is stuck: not all of it may be in memory.
+ */
+export function usageSoFar(run: LoadedRun): RunUsage | undefined {
+  if (run.stuck !== undefined) return undefined
+  let used: Usage = []
+  for (const { over, usage } of run.activations.values()) if (!over) used = addUsage(used, usage)
+  return runUsage(used)
 }

@@ -8,8 +8,9 @@
  * Holds: K1 (every entry as it is, gapless, in its order; one transaction for a run), K2 (the epoch goes on above all
  * that were given out), K11 (what was spent stays spent).
  */
-import { isWithin, ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import { isWithin, present, ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
+import { callerIn, oldRunRow } from '../run-row.ts'
 import type { AccountState } from '../replay/account.ts'
 import { unpack } from '../payload.ts'
 import type { Batch } from '../store.ts'
@@ -201,9 +202,18 @@ export function addRun(batch: Batch, old: OldRun): void {
       run,
       body: JSON.stringify(since === null ? state : stopped(state, since, act, activations)),
     })
-  if (row.ended !== null) return void batch.ended.push({ run, status: row.status ?? 'failed', at: row.ended })
+  if (row.ended !== null) {
+    const { usage, why } = oldRunRow({ ...row, ended: row.ended }, () =>
+      entries.flatMap(({ act, event }) =>
+        act === rootActivation(run) && event.type === 'activation.settled' ? [{ activation: act, event }] : [],
+      ),
+    )
+    const more = present({ usage, why: why === undefined ? undefined : JSON.stringify(why) })
+    return void batch.ended.push({ run, status: row.status ?? 'failed', at: row.ended, ...more })
+  }
 
-  batch.questions.push(...questions)
+  const { tenant } = callerIn(row)
+  batch.questions.push(...questions.map((question) => ({ ...question, ...present({ tenant }) })))
   const mail = mailOf(old)
   for (const { act, key, body, taken } of mail) {
     batch.rows.push({ act, target: 'activation', key, kinds: undefined, body: body ?? '', at: row.created, from: run })

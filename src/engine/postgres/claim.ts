@@ -11,8 +11,7 @@ import type { JournalEvent } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { ClaimCandidate, Claimed, InboxRow, AgentVersion, Past, StoredRun, ClaimFilter } from '../store.ts'
 import type { NamedStatement, Params } from './connection.ts'
-import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './entries.ts'
-import { flags } from './schema.ts'
+import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
 
 /** So many entries are read at once. */
 const page = 10_000

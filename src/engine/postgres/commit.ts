@@ -12,16 +12,17 @@
  * while the run is locked, so that of one run they become visible in their order.
  */
 import type { Client } from 'pg'
-import { delay, jitter, ReeveError, runOf, stopwatch, type RunId } from '../../core/index.ts'
+import { delay, isChildRun, jitter, present, ReeveError, runOf, stopwatch, type RunId } from '../../core/index.ts'
 import * as payload from '../payload.ts'
-import type { PostResult } from '../port.ts'
+import type { PostResult, RunUsage } from '../port.ts'
+import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
 import type { Batch, BatchResult, ValueResult } from '../store.ts'
 import { sha256 } from '../embedded/digests.ts'
 import { Pipeline, type Line, type NamedStatement } from './connection.ts'
 import { isAnswer, isConflict, isDuplicate, isGate, replaced } from './errors.ts'
+import { flags } from './entries.ts'
 import { Insert } from './inserts.ts'
 import { postStatements, readAnswers, sendPosts, sendValues, type ReceiptBody, type PostStatements } from './posts.ts'
-import { flags } from './schema.ts'
 import { announce } from './writers.ts'
 
 /** A transaction that conflicts with others gives up after this many attempts. */
@@ -175,8 +176,13 @@ export class PostgresBatchWriter {
           caller,
           at,
           epoch,
+          tenantOf(callerIn({ caller })),
         ]),
       )
+      const tags = born.flatMap((run) =>
+        isChildRun(run.id) ? [] : tagsOf(callerIn(run)).flatMap(({ name, value }) => [name, value, run.at, run.id]),
+      )
+      if (tags.length > 0) this.#sql.tags.send(p, tags)
       p.send(this.#sql.floor, [this.#floor])
     }
     sent.position = this.#sendLog(p, batch, keep, positions)
@@ -238,7 +244,7 @@ export class PostgresBatchWriter {
     if (questions.length > 0)
       this.#sql.questions.send(
         p,
-        questions.flatMap(({ id, act, address, key, kind, until, at, body }) => [
+        questions.flatMap(({ id, act, address, key, kind, until, at, body, tenant }) => [
           id,
           runOf(act),
           act,
@@ -248,6 +254,7 @@ export class PostgresBatchWriter {
           until,
           at,
           body,
+          tenantOf(present({ tenant })),
         ]),
       )
     const closed = batch.closed.filter(({ act }) => keep(runOf(act)))
@@ -286,14 +293,20 @@ export class PostgresBatchWriter {
     if (parked.length > 0)
       p.send(
         this.#sql.park,
-        [parked.map(({ run }) => run), parked.map(({ heard }) => heard)],
+        [parked.map(({ run }) => run), parked.map(({ heard }) => heard), ...usageColumns(parked)],
         (rows: { id: RunId }[]) => {
           for (const { id } of rows) sent.parked.add(id)
         },
       )
     const ended = batch.ended.filter(({ run }) => keep(run))
     if (ended.length > 0)
-      p.send(this.#sql.end, [ended.map(({ run }) => run), ended.map(({ status }) => status), ended.map(({ at }) => at)])
+      p.send(this.#sql.end, [
+        ended.map(({ run }) => run),
+        ended.map(({ status }) => status),
+        ended.map(({ at }) => at),
+        ...usageColumns(ended),
+        ended.map(({ why }) => why ?? null),
+      ])
   }
 
   #committed(batch: Batch, { fenced, existed }: LostRuns, sent: SentBatch): BatchResult {
@@ -462,6 +475,12 @@ function lastOf<T>(list: readonly T[], key: (item: T) => string): readonly T[] {
   return list.length < 2 ? list : [...new Map(list.map((item) => [key(item), item])).values()]
 }
 
+/** Two columns: what is known of the price, and all that is known. */
+const usageColumns = (rows: readonly { readonly usage?: RunUsage }[]): [(number | null)[], (string | null)[]] => [
+  rows.map(({ usage }) => usage?.usd ?? null),
+  rows.map(({ usage }) => (usage === undefined ? null : JSON.stringify(usage))),
+]
+
 function statements(s: string) {
   const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   return {
@@ -492,7 +511,8 @@ function statements(s: string) {
       'positions',
       `SELECT x.run, COALESCE((SELECT max(position) FROM ${s}.entry e WHERE e.run = x.run), 0) AS position FROM unnest($1::text[]) x(run)`,
     ),
-    runs: new Insert('reeve_runs', `${s}.run(id, agent, version, owner, caller, created, epoch)`, 7),
+    runs: new Insert('reeve_runs', `${s}.run(id, agent, version, owner, caller, created, epoch, tenant)`, 8),
+    tags: new Insert('reeve_tags', `${s}.tag(name, value, created, run)`, 4, 'ON CONFLICT DO NOTHING'),
     floor: named(
       'floor',
       `SELECT 1 / ((SELECT value::bigint FROM ${s}.meta WHERE key = 'floor') <= $1::bigint)::int AS ok`,
@@ -502,8 +522,8 @@ function statements(s: string) {
     blobs: new Insert('reeve_blobs', `${s}.blob(run, hash, body)`, 3, 'ON CONFLICT DO NOTHING'),
     questions: new Insert(
       'reeve_ask',
-      `${s}.question(id, run, act, address, key, kind, until, at, body)`,
-      9,
+      `${s}.question(id, run, act, address, key, kind, until, at, body, tenant)`,
+      10,
       'ON CONFLICT DO NOTHING',
     ),
     close: named(
@@ -535,16 +555,19 @@ function statements(s: string) {
     ),
     park: named(
       'park',
-      `UPDATE ${s}.run r SET parked = 1, owner = NULL, losses = 0 FROM unnest($1::text[], $2::bigint[]) x(id, heard)
+      // While it rests, its questions stay as they are: `asks` says so for the index (run-search.ts).
+      `UPDATE ${s}.run r SET parked = 1, owner = NULL, losses = 0,
+        asks = (EXISTS (SELECT 1 FROM ${s}.question q WHERE q.run = x.id AND q.kind <> 'timer'))::int, usd = COALESCE(x.usd, r.usd), usage = COALESCE(x.usage, r.usage)
+      FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::text[]) x(id, heard, usd, usage)
       WHERE r.id = x.id AND NOT EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.run = x.id AND NOT i.taken AND i.position > x.heard) RETURNING r.id`,
     ),
     end: named(
       'end',
-      `WITH x AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) x(id, status, at)),
+      `WITH x AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::float8[], $5::text[], $6::text[]) x(id, status, at, usd, usage, why)),
       d AS (DELETE FROM ${s}.done WHERE run = ANY($1::text[])),
       q AS (DELETE FROM ${s}.question WHERE run = ANY($1::text[])),
       i AS (UPDATE ${s}.inbox SET taken = true, body = NULL WHERE run = ANY($1::text[]) AND NOT taken)
-      UPDATE ${s}.run r SET status = x.status, ended = x.at, owner = NULL, control = NULL FROM x WHERE r.id = x.id`,
+      UPDATE ${s}.run r SET status = x.status, ended = x.at, owner = NULL, control = NULL, usd = x.usd, usage = x.usage, why = x.why FROM x WHERE r.id = x.id`,
     ),
   } as const
 }

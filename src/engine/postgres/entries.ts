@@ -5,7 +5,9 @@ import { ReeveError, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
 import { unpack } from '../payload.ts'
 import type { NamedStatement } from './connection.ts'
-import { flags } from './schema.ts'
+
+/** What an entry is besides its text: its long strings are in `blob`; it is the last word of its activation. */
+export const flags = { packed: 1, last: 2 } as const
 
 /** A row of `entry`. */
 export interface EntryRow {

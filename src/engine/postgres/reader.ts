@@ -16,13 +16,15 @@ import {
   type FeedEvent,
   type FeedPage,
   type Question,
+  type QuestionFilter,
   type RunEnd,
   type RunFilter,
   type RunStatus,
   type RunSummary,
 } from '../port.ts'
+import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
+import { isOfFilter, mostListed } from '../run-search.ts'
 import {
-  asideFor,
   type DueQuestion,
   type InboxRow,
   type AgentVersion,
@@ -36,12 +38,20 @@ import {
 import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
 import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './value-keys.ts'
-import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './entries.ts'
-import { flags } from './schema.ts'
+import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
+import {
+  childRunsStatement,
+  countStatement,
+  questionStatement,
+  searchStatement,
+  summaryStatement,
+  type Statement,
+} from './search.ts'
 import { firstWriter } from './writers.ts'
 
-interface SummaryRow extends StoredRun {
+interface ShownRow extends SummaryRow, Omit<OpenQuestions, 'id'> {
   readonly shown: RunStatus
+  readonly asked: string | null
 }
 interface ValueRow {
   readonly at: number
@@ -51,16 +61,17 @@ type Queryable = Pick<Pool | PoolClient, 'query'>
 
 /** What is asked at once at most, where there may be many. */
 const many = 1_000
-const ends: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'timed-out'])
 
 export class PostgresReader implements StoreReader {
   /** Undefined: there is no store yet, and so no rows. */
   readonly #pool: () => Promise<Pool | undefined>
+  readonly #schema: string
   readonly #sql: ReturnType<typeof statements>
 
   constructor(pool: () => Promise<Pool | undefined>, schema: string) {
     this.#pool = pool
-    this.#sql = statements(`"${schema}"`)
+    this.#schema = `"${schema}"`
+    this.#sql = statements(this.#schema)
   }
 
   async #rows<Row>(statement: NamedStatement, params: Params = [], on?: Queryable): Promise<Row[]> {
@@ -86,25 +97,27 @@ export class PostgresReader implements StoreReader {
   }
 
   async summary(run: RunId): Promise<RunSummary | undefined> {
-    const [row] = await this.#rows<SummaryRow>(this.#sql.summary, [run])
-    return row === undefined ? undefined : summaryOf(row)
+    const [row] = await this.#found<ShownRow>(summaryStatement(this.#schema, run))
+    return row === undefined ? undefined : shownSummary(row)
   }
 
   async summaries(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
-    const { status, agent, limit = many, childrenOf } = filter
-    const [over, open] = [
-      status?.filter((each) => ends.has(each)) ?? [],
-      status?.filter((each) => !ends.has(each)) ?? [],
-    ]
-    const which =
-      status === undefined ? this.#sql.summaries : over.length === 0 ? this.#sql.summariesOpen : this.#sql.summariesOf
-    const params: Params = [
-      agent ?? null,
-      limit,
-      childrenOf ?? null,
-      ...(status === undefined ? [] : [over.length === 0 ? open : status]),
-    ]
-    return (await this.#rows<SummaryRow>(which, params)).map(summaryOf)
+    const { limit = mostListed, childrenOf } = filter
+    if (childrenOf !== undefined)
+      return (await this.#found<ShownRow>(childRunsStatement(this.#schema, childrenOf)))
+        .map(shownSummary)
+        .filter((summary) => isOfFilter(summary, filter))
+        .slice(0, limit)
+    const count = countStatement(this.#schema, filter)
+    const [counted] = count === undefined ? [] : await this.#found<{ counts: number[] }>(count)
+    const search = searchStatement(this.#schema, filter, limit, counted?.counts ?? [])
+    return search === undefined ? [] : (await this.#found<ShownRow>(search)).map(shownSummary)
+  }
+
+  /** What was made for this question alone. */
+  async #found<Row>(statement: Statement): Promise<Row[]> {
+    const pool = await this.#pool()
+    return pool === undefined ? [] : ((await pool.query(statement)).rows as Row[])
   }
 
   birth(run: RunId): Promise<JournalEvent | undefined> {
@@ -176,14 +189,10 @@ export class PostgresReader implements StoreReader {
     return (await this.#rows<{ news: boolean }>(this.#sql.hasNews, [run, from]))[0]?.news ?? true
   }
 
-  async questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
-    const rows =
-      filter.id !== undefined
-        ? await this.#rows<QuestionRow>(this.#sql.question, [filter.id])
-        : filter.run !== undefined
-          ? await this.#rows<QuestionRow>(this.#sql.questionsOfRun, [filter.run])
-          : await this.#rows<QuestionRow>(this.#sql.questions)
-    return rows.filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run)).map(questionOf)
+  async questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
+    return (await this.#found<QuestionRow>(questionStatement(this.#schema, filter)))
+      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
+      .map(questionOf)
   }
 
   async below(id: ActivationId): Promise<readonly StoredEntry[]> {
@@ -285,47 +294,16 @@ export class PostgresReader implements StoreReader {
   }
 }
 
-function summaryOf(row: SummaryRow): RunSummary {
-  const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-  const base = {
-    run: row.id as RunId,
-    agent: row.agent,
-    version: row.version,
-    status: row.shown,
-    caller,
-    createdAt: row.created,
-  }
-  if (row.ended !== null) return { ...base, endedAt: row.ended }
-  if (row.stuck === null) return base
-  const failure = asideFor(row)
-  return failure === undefined
-    ? { ...base, reason: row.stuck }
-    : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
-}
+const shownSummary = (row: ShownRow): RunSummary => summaryOf(row, row.shown, { ...row, id: row.asked })
 
 function statements(s: string) {
   const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
   const last = `flags > ${flags.last - 1}`
   const run = runColumns('r')
-  const shown = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN r.stuck IS NOT NULL THEN 'stuck'
-    WHEN r.control IN ('pausing', 'paused', 'human_control') THEN r.control
-    WHEN r.parked = 0 OR NOT EXISTS (SELECT 1 FROM ${s}.question q WHERE (q.run = r.id OR ${isChildOf('q.run', 'r.id')}) AND q.kind <> 'timer')
-      OR EXISTS (SELECT 1 FROM ${s}.run u WHERE ${isChildOf('u.id', 'r.id')} AND u.ended IS NULL AND u.parked = 0) THEN 'running'
-    WHEN EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.run = r.id AND NOT i.taken AND i.act = 'act_' || r.id AND starts_with(i.key, '!pause')) THEN 'pausing'
-    ELSE 'waiting' END`
-  const listed = `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE ($1::text IS NULL OR r.agent = $1)
-    AND CASE WHEN $3::text IS NULL THEN strpos(r.id, '>') = 0 ELSE ${isChildOf('r.id', '$3::text')} END`
-  const newest = 'ORDER BY r.created DESC, r.id DESC LIMIT $2'
-  // Answers compete for one row of an inbox.
-  const question = `q.id, q.act, q.address, q.kind, q.until, q.at, q.body, EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.act = q.act AND i.key = q.key) AS answered`
   // Nothing of an activation stands before its birth.
   const since = `COALESCE((SELECT b.position FROM ${s}.entry b WHERE b.act = $2 AND b.seq = 0), 0)`
   return {
     run: named('run', `SELECT ${run} FROM ${s}.run r WHERE r.id = $1`),
-    summary: named('summary', `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE r.id = $1`),
-    summaries: named('summaries', `${listed} ${newest}`),
-    summariesOpen: named('summaries_open', `${listed} AND r.ended IS NULL AND ${shown} = ANY($4::text[]) ${newest}`),
-    summariesOf: named('summaries_of', `${listed} AND ${shown} = ANY($4::text[]) ${newest}`),
     birth: named('birth', `SELECT ${entryColumns} FROM ${s}.entry WHERE act = $1 AND seq = 0`),
     ends: named(
       'ends',
@@ -347,15 +325,6 @@ function statements(s: string) {
     hasNews: named(
       'has_news',
       `SELECT NOT EXISTS (SELECT 1 FROM ${s}.run WHERE id = $1 AND ended IS NULL) OR EXISTS (SELECT 1 FROM ${s}.entry WHERE run = $1 AND position > $2) AS news`,
-    ),
-    question: named('question', `SELECT ${question} FROM ${s}.question q WHERE q.id = $1`),
-    questions: named(
-      'questions',
-      `SELECT ${question} FROM ${s}.question q WHERE q.kind <> 'timer' ORDER BY q.at, q.num`,
-    ),
-    questionsOfRun: named(
-      'questions_of',
-      `SELECT ${question} FROM ${s}.question q WHERE (q.run = $1 OR ${isChildOf('q.run', '$1')}) AND q.kind <> 'timer' ORDER BY q.at, q.num`,
     ),
     below: named(
       'below',

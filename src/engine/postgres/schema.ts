@@ -11,26 +11,48 @@
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '../../core/index.ts'
 import { olderStore } from '../old-stores.ts'
+import { stateColumn } from '../run-search.ts'
+import { describeOldRuns } from './old-runs.ts'
 
 /** Raised with every change of the tables. */
-const schemaVersion = 2
-
-/** What an entry is besides its text: its long strings are in `blob`; it is the last word of its activation. */
-export const flags = { packed: 1, last: 2 } as const
+const schemaVersion = 3
 
 const id = 'TEXT COLLATE "C"'
 /** Room on the page for the next version of a row. */
 const busy = (percent: number): string => ` WITH (fillfactor = ${percent})`
 
+/** The condition that a run was started from outside: it is no child run. */
+export const isListedRun = (column: string): string => `strpos(${column}, '>') = 0`
+const isListed = isListedRun('id')
+const described = [
+  'asks INTEGER NOT NULL DEFAULT 0',
+  `tenant ${id}`,
+  'usd DOUBLE PRECISION',
+  'usage TEXT',
+  'why TEXT',
+  `state ${id} GENERATED ALWAYS AS (${stateColumn}) STORED`,
+] as const
+/** What runs and questions are searched by. Of child runs no list is made but that of their leader's run. */
+const searching = (s: string): string => `
+CREATE INDEX run_state ON ${s}.run(state, created, id) WHERE ${isListed};
+CREATE INDEX run_listed ON ${s}.run(created, id) WHERE ${isListed};
+CREATE INDEX run_agent ON ${s}.run(agent, created, id) WHERE ${isListed};
+CREATE INDEX run_usd ON ${s}.run(usd) WHERE usd IS NOT NULL;
+CREATE INDEX run_apart ON ${s}.run(state, id) WHERE strpos(id, '>') > 0 AND ended IS NULL;
+CREATE TABLE ${s}.tag(name ${id} NOT NULL, value ${id} NOT NULL, created BIGINT NOT NULL, run ${id} NOT NULL, PRIMARY KEY(name, value, created, run));
+CREATE INDEX inbox_pause ON ${s}.inbox(run) WHERE NOT taken AND starts_with(key, '!pause');
+CREATE INDEX question_asked ON ${s}.question(at, id) WHERE kind <> 'timer';
+CREATE INDEX question_kind ON ${s}.question(kind, at, id) WHERE kind <> 'timer';
+CREATE INDEX question_tenant ON ${s}.question(tenant, at, id) WHERE kind <> 'timer' AND tenant IS NOT NULL;`
+
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
   num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, agent ${id} NOT NULL, version ${id} NOT NULL, status TEXT NOT NULL DEFAULT 'running', control TEXT, stuck TEXT,
   parked INTEGER NOT NULL DEFAULT 0, owner ${id}, epoch INTEGER NOT NULL DEFAULT 1, caller TEXT, created BIGINT NOT NULL, ended BIGINT,
-  losses INTEGER NOT NULL DEFAULT 0)${busy(70)};
+  losses INTEGER NOT NULL DEFAULT 0, ${described.join(', ')})${busy(70)};
 CREATE INDEX run_open ON ${s}.run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_lost ON ${s}.run(losses) WHERE losses > 1 AND ended IS NULL;
 CREATE INDEX run_stuck ON ${s}.run(id) WHERE stuck IS NOT NULL AND ended IS NULL;
-CREATE INDEX run_created ON ${s}.run(created, id);
 CREATE INDEX run_ended ON ${s}.run(ended) WHERE ended IS NOT NULL;
 CREATE TABLE ${s}.entry(
   run ${id} NOT NULL, position BIGINT NOT NULL, act ${id} NOT NULL, seq INTEGER NOT NULL, at BIGINT NOT NULL, flags SMALLINT NOT NULL, body TEXT NOT NULL,
@@ -46,7 +68,7 @@ CREATE INDEX inbox_unread ON ${s}.inbox(run, position) WHERE NOT taken;
 CREATE INDEX inbox_cancel ON ${s}.inbox(run) WHERE key = '!cancel';
 CREATE TABLE ${s}.question(
   num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, run ${id} NOT NULL, act ${id} NOT NULL, address ${id} NOT NULL, key ${id} NOT NULL,
-  kind TEXT NOT NULL, until BIGINT, at BIGINT NOT NULL, body TEXT NOT NULL);
+  kind TEXT NOT NULL, until BIGINT, at BIGINT NOT NULL, body TEXT NOT NULL, tenant ${id});
 CREATE INDEX question_run ON ${s}.question(run);
 CREATE INDEX question_act ON ${s}.question(act, address);
 CREATE INDEX question_due ON ${s}.question(until) WHERE until IS NOT NULL;
@@ -57,19 +79,27 @@ CREATE TABLE ${s}.value_log(stream ${id} NOT NULL, seq INTEGER NOT NULL, at BIGI
 CREATE TABLE ${s}.done(run ${id} NOT NULL, stream ${id} NOT NULL, once ${id} NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, stream, once));
 CREATE TABLE ${s}.process(id ${id} PRIMARY KEY, until BIGINT NOT NULL, session TEXT, lock BIGINT NOT NULL)${busy(20)};
 CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers JSONB, made TIMESTAMPTZ NOT NULL DEFAULT now())${busy(20)};
-CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);`
+CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);${searching(s)}`
 
 /** What makes a store of the version before into one of this version. */
-const upgrades: Readonly<Record<number, (s: string) => string>> = {
+const upgrades: Readonly<Record<number, (client: ClientBase, s: string) => Promise<unknown>>> = {
   // What was recorded before is numbered by the time of its recording; in a run never against its own order.
-  2: (s) => `ALTER TABLE ${s}.entry ADD COLUMN num BIGINT;
+  2: (client, s) =>
+    client.query(`ALTER TABLE ${s}.entry ADD COLUMN num BIGINT;
     UPDATE ${s}.entry e SET num = x.num FROM (
       SELECT run, position, row_number() OVER (ORDER BY at, run, position) AS num FROM (
         SELECT run, position, max(at) OVER (PARTITION BY run ORDER BY position) AS at FROM ${s}.entry) t) x
     WHERE e.run = x.run AND e.position = x.position;
     ALTER TABLE ${s}.entry ALTER num SET NOT NULL, ALTER num ADD GENERATED ALWAYS AS IDENTITY;
     SELECT setval('${s}.entry_num_seq', max(num)) FROM ${s}.entry HAVING max(num) IS NOT NULL;
-    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num)`,
+    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num)`),
+  async 3(client, s) {
+    const columns = described.map((column) => `ADD COLUMN ${column}`)
+    await client.query(
+      `DROP INDEX IF EXISTS ${s}.run_created; ALTER TABLE ${s}.run ${columns.join(', ')}; ALTER TABLE ${s}.question ADD COLUMN tenant ${id}; ${searching(s)}`,
+    )
+    await describeOldRuns(client, s)
+  },
 }
 
 /** "Reep": the class of the advisory lock under which a schema is made. */
@@ -137,7 +167,7 @@ async function build(client: ClientBase, schema: string, s: string, where: strin
         [String(schemaVersion), newId('sto')],
       )
     } else {
-      for (let version = found + 1; version <= schemaVersion; version++) await client.query(upgrades[version]!(s))
+      for (let version = found + 1; version <= schemaVersion; version++) await upgrades[version]!(client, s)
       await client.query(`UPDATE ${s}.meta SET value = $1 WHERE key = 'version'`, [String(schemaVersion)])
     }
     await client.query('COMMIT')

@@ -19,8 +19,10 @@ import {
 } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
+import { callerIn, tagsOf } from '../run-row.ts'
 import { storeIsRedacted, storeMark } from '../redaction-mark.ts'
 import type {
+  StoredRun,
   Batch,
   BatchResult,
   ClaimCandidate,
@@ -408,8 +410,14 @@ export class PostgresStore implements Store {
     let broken = true
     try {
       await client.query('BEGIN')
-      const { rows } = await client.query<{ ended: number | null }>(query(this.#sql.lockRun, [run]))
-      if (rows[0] !== undefined && rows[0].ended === null) throw openRun(run)
+      const { rows } = await client.query<Pick<StoredRun, 'ended' | 'caller' | 'created'>>(
+        query(this.#sql.lockRun, [run]),
+      )
+      const [row] = rows
+      if (row !== undefined && row.ended === null) throw openRun(run)
+      const tags = row === undefined ? [] : tagsOf(callerIn(row))
+      const columns = [tags.map(({ name }) => name), tags.map(({ value }) => value)]
+      await client.query(query(this.#sql.removeTags, [...columns, row?.created ?? 0, run]))
       for (const statement of this.#sql.remove) await client.query(query(statement, [run]))
       for (const statement of this.#sql.removeStream) await client.query(query(statement, [runStream(run)]))
       await client.query('COMMIT')
@@ -498,7 +506,7 @@ function statements(s: string) {
       `SELECT i.position, i.act, i.key, i.body FROM unnest($1::text[], $2::bigint[]) x(run, last)
       JOIN ${s}.inbox i ON i.run = x.run AND NOT i.taken AND i.position > x.last ORDER BY i.position`,
     ),
-    lockRun: named('lock_run', `SELECT ended FROM ${s}.run WHERE id = $1 FOR UPDATE`),
+    lockRun: named('lock_run', `SELECT ended, caller, created FROM ${s}.run WHERE id = $1 FOR UPDATE`),
     // Its writes to its session's values stay; their idempotency keys are removed, so that a new run of the same id can
     // write.
     remove: [
@@ -515,6 +523,10 @@ function statements(s: string) {
       ),
       named('remove_run', `DELETE FROM ${s}.run WHERE ${within('id')}`),
     ],
+    removeTags: named(
+      'remove_tags',
+      `DELETE FROM ${s}.tag t USING unnest($1::text[], $2::text[]) x(name, value) WHERE t.name = x.name AND t.value = x.value AND t.created = $3 AND t.run = $4`,
+    ),
     removeStream: ['value', 'value_log'].map((table) =>
       named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE stream = $1`),
     ),
