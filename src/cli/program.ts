@@ -21,7 +21,9 @@ import { resume } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
 import { retryRun } from './command/retry-run.ts'
 import { retire } from './command/retire.ts'
+import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
+import { settle } from './command/settle.ts'
 import { show } from './command/show.ts'
 import { watch } from './command/watch.ts'
 import { work } from './command/work.ts'
@@ -82,6 +84,10 @@ Examples:
 
 const positiveNumber = (text: string): number => {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('Expected a whole number of at least 1.')
+  return Number(text)
+}
+const amount = (text: string): number => {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Expected a number of at least 0.')
   return Number(text)
 }
 const wholeNumber = (text: string): number => {
@@ -177,11 +183,46 @@ Exit codes: 130 after Ctrl-C, 0 after SIGTERM. Several workers may share a store
 function addInspection(program: Command, execute: Execute): void {
   program
     .command('runs')
-    .description('list the runs of the store, newest first')
+    .description('list the runs of the store, newest first; with options, those that fit all of them')
+    .option('--status <list>', 'one or several of them: waiting,failed')
+    .option('--agent <name>', 'the root agent')
+    .option('--user <id>', 'the user of the start')
+    .option('--session <id>', 'the session of the start')
+    .option('--tenant <id>', 'the tenant of the start')
+    .option('--meta <key=value...>', 'members of the metadata of the start; a value may be JSON')
+    .option('--since <date>', 'begun at this moment or later')
+    .option('--before <date>', 'begun before this moment')
+    .option('--min-usd <n>', 'that have cost at least so many US dollars, as far as that is known', amount)
     .option('--limit <n>', 'the maximum number of runs', positiveNumber, 50)
+    .option('--after <cursor>', 'the next page: the cursor that the page before has printed')
+    .option('--why', 'what failed and why, or what the run waits for')
+    .option('--usd', 'what each run has cost')
     .addOption(jsonOption())
-    .addHelpText('after', examples('reeve runs', 'reeve runs --json'))
+    .addHelpText(
+      'after',
+      examples(
+        'reeve runs',
+        'reeve runs --status waiting,failed --why --usd',
+        'reeve runs --agent clerk --meta customer=acme --since 2026-11-01',
+        'reeve runs --min-usd 1 --json',
+      ),
+    )
     .action((options: Parameters<typeof runs>[1]) => execute((context) => runs(context, options)))
+  program
+    .command('questions')
+    .description('list everything that is open over all runs, oldest first, with the command that answers it')
+    .option('--run <id>', 'only of this run and its child runs')
+    .addOption(
+      new Option('--kind <kind>', 'only of this kind').choices(['approval', 'interrupt', 'in-doubt', 'diverged']),
+    )
+    .option('--tenant <id>', 'only of runs of this tenant')
+    .option('--limit <n>', 'the maximum number of questions', positiveNumber, 50)
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples('reeve questions', 'reeve questions --kind approval', 'reeve questions --run run_5fz2…'),
+    )
+    .action((options: Parameters<typeof questions>[1]) => execute((context) => questions(context, options)))
   program
     .command('show')
     .description('show a run: its tree, its pending requests, its usage')
@@ -343,6 +384,25 @@ function addMessages(program: Command, execute: Execute): void {
     .action((id: string, value: string, options: Parameters<typeof answer>[3]) =>
       execute((context) => answer(context, id, value, options)),
     )
+  program
+    .command('settle')
+    .description('say what became of an effect in doubt, or of a diverged step (the first settlement wins)')
+    .argument('<question>', 'the id of the question, as listed by `reeve questions`')
+    .addOption(new Option('--happened <answer>', 'an effect in doubt: whether it has happened').choices(['yes', 'no']))
+    .option('--value <json>', 'the result of an effect that has happened; invalid JSON is taken as text')
+    .option('--map <address>', 'a diverged step: it is the recorded step at this address')
+    .option('--execute', 'a diverged step: execute it')
+    .option('--drop', 'a diverged step: drop what was recorded')
+    .option('--by <name>', 'who settles it (default: your login name)')
+    .addHelpText(
+      'after',
+      examples(
+        'reeve settle int_3vn… --happened no',
+        'reeve settle int_3vn… --happened yes --value \'{"id": 7}\'',
+        'reeve settle int_3vn… --execute',
+      ),
+    )
+    .action((id: string, options: Parameters<typeof settle>[2]) => execute((context) => settle(context, id, options)))
   program
     .command('pause')
     .description('pause a run before its next effect (continue it with resume)')

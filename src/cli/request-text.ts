@@ -143,17 +143,13 @@ function textLines(text: string, columns: number): readonly string[] {
 }
 
 /** A question other than an approval: its text, and the command or call that answers it. */
-export function questionLines(
-  { kind, id, body }: RunWaiting['questions'][number],
-  run: string,
-  where: string,
-): readonly string[] {
+export function questionLines({ kind, id, body }: RunWaiting['questions'][number], where: string): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer with: ${answerCommand(id, where)}`,
     approval: `Decide with: reeve approve ${shellWord(id)}${where}`,
-    'in-doubt': `Settle it from code: runtime.handle('${run}').control.settleDoubt({ … }) states whether the effect happened`,
-    diverged: `Settle it from code: runtime.handle('${run}').control.settleDivergence({ … }) states what happened to the step`,
+    'in-doubt': `Settle it with: reeve settle ${shellWord(id)} --happened yes|no${where}`,
+    diverged: `Settle it with: reeve settle ${shellWord(id)} --map <address>|--execute|--drop${where}`,
   }[kind]
   return [
     `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull, most.value)}`}`,

@@ -167,7 +167,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
       for (const { id } of state.waiting)
         say(`  reeve approve ${shellWord(id)}${where}    (or: reeve reject ${shellWord(id)}${where})`)
     }
-    for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
+    for (const question of others) for (const line of questionLines(question, where)) say(line)
     if (!elsewhere && state.questions.length > 0)
       say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  reeve resume ${shellWord(run.id)}${where}`)
   }

@@ -11,7 +11,7 @@ test('K1: a schema of an older version answers every search for its old runs as 
   const [before, after] = await beforeAndAfter(
     `${server}${server.includes('?') ? '&' : '?'}schema=${schema}`,
     async () => {
-      const older = `${withoutSearch(`${schema}.`)}; UPDATE ${schema}.meta SET value = '1' WHERE key = 'version'`
+      const older = `${withoutSearch(`${schema}.`)}; UPDATE ${schema}.meta SET value = '2' WHERE key = 'version'`
       for (const statement of older.split(';')) await onServer(server, statement)
     },
   )

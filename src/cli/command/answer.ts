@@ -27,7 +27,7 @@ export function answer(
     if (question !== undefined && question.kind !== 'interrupt')
       throw usage(
         `"${interruptId}" takes no value (${question.kind})`,
-        `Settle it from code: runtime.handle('${question.run}').${question.kind === 'in-doubt' ? 'settleDoubt' : 'settleDivergence'}({ … })`,
+        `Settle it with: reeve settle ${shellWord(interruptId)} ${question.kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${whereOf(options)}`,
       )
     await runtime.answer({ interruptId, value: text ? given : readValue(given), by })
     terminal.line(`${terminal.style('green', '✓')} Answered ${interruptId}.`)

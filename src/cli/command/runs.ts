@@ -1,11 +1,15 @@
-/** `reeve runs`: the runs of a store, newest first. Owns: the table. */
-import { visible, visibleLine } from '../../core/index.ts'
-import type { CommandContext } from '../context.ts'
-import { exits, type Exit } from '../exit.ts'
+/**
+ * `reeve runs`: the runs of a store that fit a filter, newest first.
+ *
+ * Owns: the table, the cursor of its pages, what a filter is called here. Does not own: the search (runtime).
+ */
+import { shellWord, visible, visibleLine, type RunId } from '../../core/index.ts'
+import type { RunFilter, RunStatus, RunSummary } from '../../runtime/index.ts'
+import { whereOf, type CommandContext } from '../context.ts'
+import { exits, usage, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
-import { duration } from '../tree.ts'
-import type { RunStatus } from '../../runtime/index.ts'
 import type { Style } from '../terminal.ts'
+import { duration } from '../tree.ts'
 
 const colours: Partial<Record<RunStatus, Style>> = {
   completed: 'green',
@@ -19,27 +23,127 @@ const colours: Partial<Record<RunStatus, Style>> = {
   running: 'cyan',
 }
 
+/** The options of the command, as they are typed. */
+export interface RunsOptions {
+  readonly limit: number
+  readonly json?: boolean
+  readonly status?: string
+  readonly agent?: string
+  readonly user?: string
+  readonly session?: string
+  readonly tenant?: string
+  readonly meta?: readonly string[]
+  readonly since?: string
+  readonly before?: string
+  readonly minUsd?: number
+  readonly after?: string
+  readonly why?: boolean
+  readonly usd?: boolean
+}
+
 /** Lists runs. */
-export function runs(
-  { terminal, options, cwd }: CommandContext,
-  { limit, json = false }: { readonly limit: number; readonly json?: boolean },
-): Promise<Exit> {
+export function runs(context: CommandContext, given: RunsOptions): Promise<Exit> {
+  const { terminal, options, cwd } = context
+  const { limit, json = false, why = false, usd = false } = given
+  const filter = filterOf(given)
   return withRuns(options, cwd, async (runtime) => {
-    const found = await runtime.runs({ limit })
+    const found = await runtime.runs(filter)
     if (json) {
       for (const run of found) terminal.line(JSON.stringify(run))
       return exits.done
     }
-    if (found.length === 0) terminal.line('No runs in this store.')
+    if (found.length === 0)
+      terminal.line(Object.keys(filter).length === 1 ? 'No runs in this store.' : 'No run fits this filter.')
     const widest = Math.max(0, ...found.map((each) => each.run.length))
-    for (const { run, status, agent, createdAt, endedAt, reason, queued } of found) {
+    const indent = `${' '.repeat(widest)}  `
+    const costs = usd ? found.map(costText) : []
+    const widestCost = Math.max(0, ...costs.map((each) => each.length))
+    for (const [i, summary] of found.entries()) {
+      const { run, status, agent, createdAt, endedAt, reason, queued } = summary
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
+      const cost = usd ? `${costs[i]!.padStart(widestCost)}  ` : ''
       terminal.line(
-        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
       )
-      if (queued !== undefined) terminal.line(`${' '.repeat(widest)}  behind ${queued.behind}`)
-      if (reason !== undefined && endedAt === undefined) terminal.line(`${' '.repeat(widest)}  ${visibleLine(reason)}`)
+      if (queued !== undefined) terminal.line(`${indent}behind ${queued.behind}`)
+      if (reason !== undefined && (why || endedAt === undefined)) terminal.line(`${indent}${visibleLine(reason)}`)
+      if (why) for (const line of waitLines(summary)) terminal.line(`${indent}${line}`)
     }
+    const last = found.at(-1)
+    if (last !== undefined && found.length === limit)
+      terminal.note(`The next page: --after ${shellWord(cursorOf(last))}${whereOf(options)}`)
     return exits.done
   })
+}
+
+const cursorOf = ({ createdAt, run }: RunSummary): string => `${createdAt}:${run}`
+
+/** What it waits for: whom it has asked, since when, until when. */
+function waitLines({ waitsFor }: RunSummary): readonly string[] {
+  if (waitsFor === undefined) return []
+  const { questions, oldest } = waitsFor
+  const { kind, id, askedAt, until } = oldest
+  const deadline = until === undefined ? 'no deadline' : `until ${timeText(until)}`
+  const more = questions === 1 ? '' : ` and ${questions - 1} more`
+  return [`waits for ${kind} ${visible(id)}${more}, asked ${timeText(askedAt)}, ${deadline}`]
+}
+
+/** A cost that is not known is said to be so; one that is known in part is at least so much. */
+function costText({ usage: used }: RunSummary): string {
+  if (used === undefined) return 'cost unknown'
+  if (used.usd === undefined) return used.unpriced === undefined ? 'cost unknown' : 'no price known'
+  return `${used.unpriced === undefined ? '' : 'at least '}$${used.usd.toFixed(4)}`
+}
+
+/** A moment as people read it. */
+export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
+
+function filterOf(given: RunsOptions): RunFilter {
+  const { limit, status, agent, user, session, tenant, meta, since, before, minUsd, after } = given
+  return {
+    limit,
+    ...(status === undefined ? {} : { status: status.split(',').map((each) => each.trim() as RunStatus) }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(user === undefined ? {} : { user }),
+    ...(session === undefined ? {} : { session }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(meta === undefined ? {} : { metadata: metadataOf(meta) }),
+    ...(since === undefined ? {} : { since: momentOf(since, '--since') }),
+    ...(before === undefined ? {} : { before: momentOf(before, '--before') }),
+    ...(minUsd === undefined ? {} : { usdFrom: minUsd }),
+    ...(after === undefined ? {} : { after: cursorIn(after) }),
+  }
+}
+
+/** `key=value`; a value that is JSON is that value, so that `n=1` is a number and `n="1"` a text. */
+function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']> {
+  const entries = given.map((each) => {
+    const cut = each.indexOf('=')
+    if (cut < 1) throw usage(`--meta ${JSON.stringify(each)} is not key=value`, 'For example: --meta customer=acme')
+    return [each.slice(0, cut), scalarOf(each.slice(cut + 1))] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function scalarOf(text: string): string | number | boolean | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value === null || typeof value !== 'object' ? (value as string | number | boolean | null) : text
+  } catch {
+    return text
+  }
+}
+
+function momentOf(text: string, option: string): number {
+  const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (Number.isFinite(at) && /^\d/.test(text)) return at
+  throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'For example: 2026-11-01 or 2026-11-01T08:00:00Z')
+}
+
+function cursorIn(text: string): NonNullable<RunFilter['after']> {
+  const cut = text.indexOf(':')
+  const createdAt = Number(text.slice(0, cut))
+  const run = text.slice(cut + 1)
+  if (cut > 0 && run !== '' && Number.isFinite(createdAt)) return { createdAt, run: run as RunId }
+  throw usage(`--after ${JSON.stringify(text)} is not a cursor`, 'Use the one that the page before has printed.')
 }

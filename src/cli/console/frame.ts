@@ -149,7 +149,7 @@ function requestLines(request: ListEntry, columns: number): readonly string[] {
   if (request.type === 'run') return []
   const { approval, question } = request
   if (approval !== undefined) return approvalLines(approval, columns)
-  const [said, how] = questionLines(question, question.run, '')
+  const [said, how] = questionLines(question, '')
   const keys = {
     interrupt: 'e answers it',
     'in-doubt': 'y: it happened; n: it did not, and is done now',
