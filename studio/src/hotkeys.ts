@@ -4,7 +4,8 @@ import { useEffect, useRef } from 'react'
 export type Hotkeys = Readonly<Record<string, (event: KeyboardEvent) => void>>
 
 const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.matches('textarea, select, input:not([type=checkbox])'))
 
 /** `mod+k` is with Ctrl or the command key. Keys are those of `KeyboardEvent.key`. */
 export function useHotkeys(keys: Hotkeys): void {

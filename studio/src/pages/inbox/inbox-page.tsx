@@ -68,7 +68,7 @@ export function InboxPage() {
     k: () => go(at - 1),
     Enter: () => document.querySelector<HTMLElement>('#question-detail')?.focus(),
     '/': () => search.current?.focus(),
-    Escape: () => setParams({ question: '', text: '' }),
+    Escape: () => setParams({ text: '', ...(window.innerWidth <= 720 ? { question: '' } : undefined) }),
   })
   // the address names what is open, so that it stays open when another one becomes more urgent
   useEffect(() => {

@@ -90,7 +90,7 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'run',
     head: 'Run',
-    width: 'minmax(160px, 1.2fr)',
+    width: 'minmax(152px, 1.2fr)',
     cell: ({ run }) => (
       <Link to={runPath(run)} tabIndex={-1}>
         <VisibleText>{run}</VisibleText>
@@ -107,31 +107,31 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'why',
     head: 'What it waits for, what went wrong',
-    width: 'minmax(220px, 2.5fr)',
+    width: 'minmax(176px, 2.5fr)',
     cell: (row) => <Why row={row} />,
   },
   {
     id: 'tokens',
     head: 'Tokens',
-    width: '72px',
+    width: '64px',
     align: 'right',
     cell: ({ usage }) => usage?.tokens !== undefined && <Tokens tokens={usage.tokens} />,
   },
   {
     id: 'cost',
     head: 'Cost',
-    width: '72px',
+    width: '64px',
     align: 'right',
     cell: ({ usage }) => usage?.usd !== undefined && <Money usd={usage.usd} />,
   },
   {
     id: 'took',
     head: 'Took',
-    width: '96px',
+    width: '80px',
     align: 'right',
     cell: ({ createdAt, endedAt }) => <Duration from={createdAt} to={endedAt} />,
   },
-  { id: 'begun', head: 'Begun', width: '88px', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: 'begun', head: 'Begun', width: '80px', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 const names = ['status', 'agent', 'user', 'session', 'metadata', 'span', 'usdFrom'] as const
