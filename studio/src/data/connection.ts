@@ -53,6 +53,8 @@ export function connect(): () => void {
     source.addEventListener('error', () => {
       source?.close()
       if (current.state !== 'reconnecting') set({ state: 'reconnecting', since: Date.now() })
+      // where a proxy lets no stream through, what is shown is at least read again at every try
+      else changed(['questions', 'runs'])
       timer = setTimeout(open, wait)
       wait = Math.min(longestWaitMs, wait * 2)
     })
