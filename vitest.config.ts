@@ -26,8 +26,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // test/restate and test/temporal need servers and minutes: npm run test:restate, npm run test:temporal
-    exclude: [...configDefaults.exclude, 'test/restate/**', 'test/temporal/**', ...onPostgres],
+    // they need servers, or a browser, and minutes: npm run test:restate, npm run test:temporal, npm run test:studio
+    exclude: [...configDefaults.exclude, 'test/restate/**', 'test/temporal/**', 'test/studio/**', ...onPostgres],
     environment: 'node',
     pool: 'forks',
     // vitest's default leaves a processor idle: on two that is half of the machine

@@ -1,0 +1,58 @@
+/**
+ * Pictures of the studio, of real runs on a real server in a real browser: `npm run studio:shots -- <folder>`. Those of
+ * the README are written by `npm run studio:shots -- docs/images readme`.
+ */
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { launchBrowser, StudioServer, visit, type View } from '../test/studio/browser.ts'
+import { setup } from '../test/studio/setup.ts'
+
+const [folder = 'studio-shots', which] = process.argv.slice(2)
+const out = resolve(folder)
+const views: Readonly<Record<string, View>> = {
+  light: { scheme: 'light', width: 1_360, height: 850 },
+  dark: { scheme: 'dark', width: 1_360, height: 850 },
+  phone: { scheme: 'light', width: 390, height: 844 },
+}
+
+setup()
+mkdirSync(out, { recursive: true })
+const server = new StudioServer()
+await server.start()
+const browser = await launchBrowser()
+const [done = ''] = await server.run('greeter')
+for (const agent of ['editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
+const paths: Readonly<Record<string, string>> =
+  which === 'readme'
+    ? { inbox: '/', runs: '/runs' }
+    : {
+        inbox: '/',
+        runs: '/runs',
+        run: `/runs/${done}`,
+        sessions: '/sessions',
+        agents: '/agents',
+        trust: '/trust',
+        versions: '/versions',
+        system: '/system',
+      }
+try {
+  for (const [view, options] of Object.entries(views)) {
+    if (which === 'readme' && view === 'phone') continue
+    for (const [name, path] of Object.entries(paths)) {
+      const { page, context } = await visit(browser, server, path, options)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await page.locator('.spinner').first().waitFor({ state: 'detached' })
+      if (name === 'inbox' && view !== 'phone') {
+        await page.locator('.question', { hasText: 'issue_refund' }).click()
+        await page.locator('#question-detail').getByRole('heading', { level: 1, name: 'issue_refund' }).waitFor()
+      }
+      const file = join(out, `studio-${name}-${view}.png`)
+      await page.screenshot({ path: file })
+      console.log(file)
+      await context.close()
+    }
+  }
+} finally {
+  await browser.close()
+  await server.close()
+}

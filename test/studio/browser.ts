@@ -1,0 +1,118 @@
+/** A real browser on a real server: both are started once for a file of tests, and ended after it. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { people } from './people.ts'
+
+/** `REEVE_CHROMIUM` names another browser than that of Debian. */
+const executablePath = process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium'
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const launchBrowser = (): Promise<Browser> => chromium.launch({ executablePath, args: flags })
+
+/** The process that serves, on a store that outlives it. */
+export class StudioServer {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-studio-'))
+  #child: ChildProcess | undefined
+  #port = 0
+  url = ''
+
+  /** Starts it, on the same port as before. */
+  async start(): Promise<void> {
+    const child = fork(
+      join(import.meta.dirname, 'server-child.ts'),
+      [join(this.#folder, 'reeve.db'), `${this.#port}`],
+      {
+        execArgv: ['--no-warnings'],
+      },
+    )
+    this.#child = child
+    const [{ url, port }] = (await Promise.race([once(child, 'message'), failedStart(child)])) as [
+      { readonly url: string; readonly port: number },
+    ]
+    this.url = url
+    this.#port = port
+  }
+
+  /** As a machine that loses its power: nothing is closed. */
+  async kill(): Promise<void> {
+    const child = this.#child!
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  /** Starts runs of an agent; their ids. */
+  async run(agent: string, count = 1): Promise<readonly string[]> {
+    const child = this.#child!
+    const told = once(child, 'message') as Promise<[{ readonly runs?: readonly string[]; readonly failed?: string }]>
+    child.send({ start: agent, count })
+    const [{ runs, failed }] = await told
+    if (runs === undefined) throw new Error(failed)
+    return runs
+  }
+
+  async close(): Promise<void> {
+    await this.kill()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+async function failedStart(child: ChildProcess): Promise<never> {
+  const [code] = (await once(child, 'exit')) as [number]
+  throw new Error(`the server ended with ${code} before it listened`)
+}
+
+export interface View {
+  readonly scheme?: 'light' | 'dark'
+  readonly width?: number
+  readonly height?: number
+}
+
+/** A browser of one person, signed in; `problems` are what its console said. */
+export interface Visit {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly problems: string[]
+}
+
+/** Opens a path as a person, as `reeve studio` would: by a link with a token in its fragment. */
+export async function visit(
+  browser: Browser,
+  server: StudioServer,
+  path = '/',
+  { name = 'ann', scheme = 'light', width = 1_280, height = 800 }: View & { readonly name?: string } = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
+  context.setDefaultTimeout(8_000)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  const { token } = people.find((person) => person.name === name)!
+  await page.goto(`${server.url}${path}#token=${token}`)
+  return { context, page, problems }
+}
+
+/** What axe finds wrong, a line each; empty if nothing. */
+export async function axeProblems(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
+  )
+}
