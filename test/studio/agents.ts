@@ -15,8 +15,8 @@ const callsOnce =
   }
 
 /** An agent with one tool, which it calls once. */
-const caller = (name: string, description: string, of: Agent['tools'], input: Json): Agent =>
-  agent({ name, description, tools: of, model: callsOnce(of![0]!.name, input) })
+const caller = (name: string, description: string, of: { readonly name: string }, input: Json): Agent =>
+  agent({ name, description, tools: [of] as never, model: callsOnce(of.name, input) })
 
 const policy = (days: number): string =>
   [
@@ -53,7 +53,7 @@ const issueRefund = tool({
   execute: ({ order, amount }: { order: string; amount: number }) => `refunded ${amount} for ${order}`,
 } as never)
 
-const billing = caller('billing', 'Refunds and charges.', [issueRefund] as never, {
+const billing = caller('billing', 'Refunds and charges.', issueRefund, {
   order: 'A-1042',
   amount: 240,
   reason: 'The parcel arrived damaged; the customer sent photographs.',
@@ -136,9 +136,9 @@ const chargeCard = tool({
 } as never)
 
 export const agents: readonly Agent[] = [
-  support as never,
-  caller('editor', 'Keeps the handbook.', [writeFile] as never, { path: 'policies/refunds.md', text: policy(30) }),
-  caller('mailer', 'Writes to customers.', [sendMail] as never, hostile),
+  support,
+  caller('editor', 'Keeps the handbook.', writeFile, { path: 'policies/refunds.md', text: policy(30) }),
+  caller('mailer', 'Writes to customers.', sendMail, hostile),
   agent({
     name: 'payer',
     description: 'Pays suppliers.',
@@ -146,8 +146,8 @@ export const agents: readonly Agent[] = [
     model: callsOnce('wire_money', { account: 'DE89 3704 0044 0532 0130 00', amount: 12_500 }),
     oversight: { approval: { fourEyes: 'critical' } },
   } as never),
-  caller('tagger', 'Sorts orders.', [tagOrder] as never, { tag: 'damaged' }),
-  caller('charger', 'Charges cards.', [chargeCard] as never, { amount: 12 }),
+  caller('tagger', 'Sorts orders.', tagOrder, { tag: 'damaged' }),
+  caller('charger', 'Charges cards.', chargeCard, { amount: 12 }),
   agent({
     name: 'planner',
     description: 'Plans deliveries.',
