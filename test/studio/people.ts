@@ -1,4 +1,4 @@
-/** Who uses the studio in its tests. */
+/** Who uses the studio in its tests: two who may do everything, and one who may only look. */
 import type { Role } from '../../src/server/index.ts'
 
 interface Person {
@@ -7,8 +7,8 @@ interface Person {
   readonly roles: readonly Role[]
 }
 
-export const ann: Person = { name: 'ann', token: 'token-of-ann-for-tests-0123456789', roles: ['admin'] }
-export const bob: Person = { name: 'bob', token: 'token-of-bob-for-tests-0123456789', roles: ['admin'] }
-export const vic: Person = { name: 'vic', token: 'token-of-vic-for-tests-0123456789', roles: ['viewer'] }
-
-export const people: readonly Person[] = [ann, bob, vic]
+export const people: readonly Person[] = [
+  { name: 'ann', token: 'token-of-ann-for-tests-0123456789', roles: ['admin'] },
+  { name: 'bob', token: 'token-of-bob-for-tests-0123456789', roles: ['admin'] },
+  { name: 'vic', token: 'token-of-vic-for-tests-0123456789', roles: ['viewer'] },
+]
