@@ -1,0 +1,83 @@
+/**
+ * Principals: who makes a request, and what their roles allow.
+ *
+ * Owns: the check of a principal, the table of what a role includes, what a tenant's principal may reach. Pure. Does
+ * not own: how a principal is found out (authentication.ts), which role a route asks for (routes/).
+ * Holds: a principal is read by its own members, and one with an unknown member is refused: a misspelt `tenant` would
+ * see every tenant's runs.
+ */
+import {
+  expects,
+  hasNames,
+  listOf,
+  optionProblems,
+  personName,
+  ReeveError,
+  required,
+  word,
+  type Checks,
+} from '../../core/index.ts'
+import type { Principal, Role } from '../wire.ts'
+
+/** What each role may do: the roles that it includes. */
+const included: Readonly<Record<Role, readonly Role[]>> = {
+  viewer: ['viewer'],
+  operator: ['viewer', 'operator'],
+  approver: ['viewer', 'approver'],
+  admin: ['viewer', 'operator', 'approver', 'admin'],
+}
+
+/** Whether a principal may do what asks for this role. */
+export const allows = ({ roles }: Pick<Principal, 'roles'>, needed: Role): boolean =>
+  roles.some((role) => included[role].includes(needed))
+
+/** How long a name may be, in characters. */
+const longestName = 256
+const tenant = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/u
+
+const principalChecks: Checks<Principal> = {
+  name: required(
+    expects(
+      (given) => typeof given === 'string' && given.length <= longestName && personName(given) !== '',
+      `a name of 1 to ${longestName} characters`,
+    ),
+  ),
+  roles: required(listOf(word(included), 'roles')),
+  tenant: expects(
+    (given) => typeof given === 'string' && tenant.test(given),
+    'a tenant: 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit',
+  ),
+}
+
+/** What is wrong with a principal, one sentence each. */
+export const principalProblems = (given: unknown, where: string): readonly string[] =>
+  optionProblems(principalChecks, ownMembers(given), where)
+
+/** The principal as it is recorded: its own members, the name in one form. For one without problems. */
+export function asPrincipal(given: unknown): Principal {
+  const { name, roles, tenant: of } = ownMembers(given) as unknown as Principal
+  return {
+    name: personName(name),
+    roles: [...new Set(roles)],
+    ...(of === undefined ? undefined : { tenant: of }),
+  }
+}
+
+const ownMembers = (given: unknown): unknown =>
+  hasNames(given) ? Object.assign(Object.create(null) as object, given) : given
+
+/** Throws `request.forbidden` for a principal whose roles do not allow this. */
+export function mustAllow(principal: Principal, needed: Role): void {
+  if (allows(principal, needed)) return
+  throw new ReeveError('request.forbidden', `${JSON.stringify(principal.name)} needs the role "${needed}"`, {
+    hint: `Their roles: ${principal.roles.length === 0 ? 'none' : principal.roles.join(', ')}. Nothing was done.`,
+  })
+}
+
+/** Throws `request.forbidden` for a principal of a tenant, where tenants share what is asked for. */
+export function mustBeOfNoTenant(principal: Principal): void {
+  if (principal.tenant === undefined) return
+  throw new ReeveError('request.forbidden', 'all tenants share this: a principal of one tenant may not use it', {
+    hint: 'Use a principal without a tenant. Nothing was done.',
+  })
+}
