@@ -27,6 +27,12 @@ export type {
   RunControl,
   RunTeam,
   RuntimeGrants,
+  IssuedLink,
+  LinkDecision,
+  LinkedApproval,
+  LinkedDecision,
+  LinkRequest,
+  RuntimeLinks,
   RuntimeTrust,
   RuntimeVersions,
 } from './runtime/index.ts'

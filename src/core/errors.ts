@@ -50,6 +50,8 @@ export const errorCodes = [
   'journal.hole',
   'journal.unknown-event',
   'limit.reached',
+  'link.expired',
+  'link.unknown',
   'middleware.failed',
   'model.answer-invalid',
   'model.bad-request',

@@ -5,6 +5,14 @@ export { createRuntime, type Runtime } from './runtime.ts'
 export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
 export type { CancelOptions, RunControl } from './operator/run-control.ts'
 export type { RunTeam } from './operator/run-team.ts'
+export type {
+  IssuedLink,
+  LinkDecision,
+  LinkedApproval,
+  LinkedDecision,
+  LinkRequest,
+  RuntimeLinks,
+} from './operator/approval-links.ts'
 export type { RuntimeGrants } from './operator/grants.ts'
 export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'

@@ -46,6 +46,7 @@ import {
 } from './operator/decisions.ts'
 import { forkRun, type ForkOptions } from './operator/fork.ts'
 import { retryAll, retryRun, type RetriedRuns, type RetryAllOptions, type RetryOptions } from './operator/retry.ts'
+import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
@@ -119,6 +120,8 @@ export interface Runtime extends AsyncDisposable {
   readonly versions: RuntimeVersions
   /** What was granted for a session or a run, and taking it back. */
   readonly grants: RuntimeGrants
+  /** Links by which people outside decide one approval once. */
+  readonly links: RuntimeLinks
   /** How much agents are trusted, and incidents. */
   readonly trust: RuntimeTrust
   /**
@@ -260,6 +263,7 @@ interface RuntimeParts {
 class EngineRuntime implements Runtime {
   readonly versions: RuntimeVersions
   readonly grants: RuntimeGrants
+  readonly links: RuntimeLinks
   readonly trust: RuntimeTrust
   readonly #parts: RuntimeParts
   /** What a start may name. */
@@ -274,6 +278,7 @@ class EngineRuntime implements Runtime {
       (agent) => registry.require(agent).name,
     )
     this.grants = runtimeGrants(engine, clock)
+    this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
 

@@ -266,6 +266,8 @@ class AuditFold {
         decision: decision?.['decision'],
         // edited arguments in full; unchanged ones are in the request
         input: decision?.['input'],
+        // by a link, and who issued it
+        link: decision?.['link'],
         human: by === 'human',
       }),
     }

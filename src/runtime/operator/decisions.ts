@@ -154,9 +154,13 @@ function decisionProblem(given: unknown): string | undefined {
 /**
  * Decides an approval. Resolves when the decision is durable and has won. Rejects, and records nothing, if the decision
  * is not allowed (`approval.forbidden`, `approval.invalid`), too late (`approval.expired`), not the first
- * (`approval.already-decided`), or names no approval (`approval.unknown`) (spec team R-16).
+ * (`approval.already-decided`), or names no approval (`approval.unknown`) (spec team R-16). `by`: recorded beside it.
  */
-export async function decide(access: DecisionAccess, decision: Decision): Promise<void> {
+export async function decide(
+  access: DecisionAccess,
+  decision: Decision,
+  by: { readonly link?: { readonly by?: string } } = {},
+): Promise<void> {
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
   const { approvalId, ...said } = decision
@@ -172,7 +176,7 @@ export async function decide(access: DecisionAccess, decision: Decision): Promis
     type: 'answer',
     activation: question.activation,
     address: question.address,
-    outcome: completed({ ...said, on: { tool, toolVersion, inputHash, fourEyes } } as Json),
+    outcome: completed({ ...said, ...by, on: { tool, toolVersion, inputHash, fourEyes } } as Json),
   })
   if (result === 'accepted') return
   throw await closedApproval({ ...access, run: question.run }, approvalId, result)
@@ -273,7 +277,7 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
   engine.now?.() ?? clock.now()
 
 /** Why an approval that is not open cannot be decided, from the journals of the runs. */
-async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
+export async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(access)) {
     const { approvals } = runView(await wholeFeed(access.engine, run))
     const known = approvals.find((each) => each.id === id)
@@ -402,7 +406,7 @@ const kinds: Readonly<
 }
 
 /** The open question of this kind. Throws for a question of another kind; the hint names the right call. */
-async function openQuestion(
+export async function openQuestion(
   { engine, run }: DecisionAccess,
   id: string,
   kind: Question['kind'],

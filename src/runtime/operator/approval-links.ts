@@ -1,0 +1,221 @@
+/**
+ * Approval links: one person outside decides one approval once.
+ *
+ * Owns: issuing a link, what it shows, deciding by it. Does not own: the address under which it is reached (server), the
+ * rules of the decision (decisions.ts): the approval's own and `mayDecide` hold here as everywhere.
+ * Holds: a link is 256 random bits, and the store has their hash alone: who reads the store can use none. (A signed link
+ * would need a key that all processes share over restarts, and a list of used links beside it.) It holds for its
+ * approval, the arguments that were asked about, its approver and its audience, until it expires. It decides once,
+ * because the first decision of an approval wins (K2): a crash in between neither loses nor doubles it.
+ */
+import {
+  choice,
+  digest,
+  expects,
+  isObject,
+  listOf,
+  mustBeOptions,
+  number,
+  optionProblems,
+  personName,
+  present,
+  ReeveError,
+  refuseProblems,
+  required,
+  string,
+  text,
+  toBase64url,
+  type Checks,
+  type Json,
+} from '../../core/index.ts'
+import type { Question } from '../../engine/index.ts'
+import type { ApprovalRequested } from '../../journal/index.ts'
+import { notPermitted } from '../../oversight/index.ts'
+import { closedApproval, decide, openQuestion, storeTime, type DecisionAccess } from './decisions.ts'
+import { approvalsAmong, type Approval } from './open-approvals.ts'
+
+/** What a link may decide. Arguments are edited by those who are signed in. */
+export type LinkDecision = 'approve' | 'reject'
+
+/** For whom a link is, and for what. */
+export interface LinkRequest {
+  readonly approvalId: string
+  /** Whose decision it is: recorded as the approver. */
+  readonly approver: string
+  /** Milliseconds, at most 7 days; never beyond the deadline of the approval. Default 24 hours. */
+  readonly expiresInMs?: number
+  /** Default: approve and reject. */
+  readonly decisions?: readonly LinkDecision[]
+  /** Where the link may be used, such as the host of its address. Default: everywhere. */
+  readonly audience?: string
+  /** Who issues it: recorded with the decision. */
+  readonly by?: string
+}
+
+/** A link that was issued. The token is in no store and no journal: it cannot be shown again. */
+export interface IssuedLink {
+  readonly token: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** What a link decides. */
+export interface LinkedApproval {
+  readonly approval: Approval
+  readonly approver: string
+  readonly decisions: readonly LinkDecision[]
+  readonly expiresAt: number
+}
+
+/** A decision by a link. */
+export interface LinkedDecision {
+  readonly token: string
+  readonly decision: LinkDecision
+  readonly comment?: string
+  /** Where it is used; must be that for which the link was issued. */
+  readonly audience?: string
+}
+
+/** Decisions by people outside. */
+export interface RuntimeLinks {
+  /**
+   * Issues a link. Rejects with `input.invalid`, `approval.unknown`, `approval.already-decided`, `approval.expired`, and
+   * with `approval.forbidden` if this approver may not decide it, or two people must: they sign in.
+   */
+  create(request: LinkRequest): Promise<IssuedLink>
+  /**
+   * What a link would decide. Changes nothing. Rejects with `link.unknown`, `link.expired`, or as `decide` does for an
+   * approval that is not open.
+   */
+  of(token: string, audience?: string): Promise<LinkedApproval>
+  /** Decides by a link, as `runtime.decide` does. Rejects as `of` and `runtime.decide` do. */
+  decide(decision: LinkedDecision): Promise<void>
+}
+
+const day = 86_400_000
+const longest = 7 * day
+
+const requestChecks: Checks<LinkRequest> = {
+  approvalId: required(text),
+  approver: required(expects((given) => typeof given === 'string' && personName(given) !== '', 'the name of a person')),
+  expiresInMs: number((given) => given > 0 && given <= longest, 'milliseconds above 0, at most 7 days'),
+  decisions: listOf(choice('approve', 'reject'), 'decisions'),
+  audience: text,
+  by: string,
+}
+const decisionChecks: Checks<LinkedDecision> = {
+  token: required(string),
+  decision: required(choice('approve', 'reject')),
+  comment: string,
+  audience: text,
+}
+
+/** What the store has of a link, under the hash of its token. */
+interface KeptLink {
+  readonly approval: string
+  readonly run: string
+  readonly inputHash: string
+  readonly approver: string
+  readonly decisions: readonly LinkDecision[]
+  readonly audience?: string
+  readonly by?: string
+  readonly expiresAt: number
+}
+
+/** Where links are kept. No run writes it. */
+const linkStream = 'reg_approval-links'
+
+/** The links of one runtime. */
+export function runtimeLinks(access: () => DecisionAccess): RuntimeLinks {
+  return {
+    create: (request) => createLink(access(), request),
+    of: async (token, audience) => (await linkOf(access(), token, audience)).shown,
+    decide: (decision) => decideByLink(access(), decision),
+  }
+}
+
+async function createLink(access: DecisionAccess, request: LinkRequest): Promise<IssuedLink> {
+  mustBeOptions(request, 'links.create', 'input.invalid')
+  const problems = optionProblems(requestChecks, request, 'links.create()', ({ decisions }) => [
+    Array.isArray(decisions) && decisions.length === 0 && 'links.create(): decisions is empty',
+  ])
+  refuseProblems('input.invalid', problems, 'No link was issued.')
+  const { approvalId, expiresInMs = day, decisions = ['approve', 'reject'], audience, by } = request
+  const approver = personName(request.approver)
+  const { run, until, body } = await openApproval(access, approvalId)
+  const asked = body as ApprovalRequested
+  const refused = decisions.map((each) => notPermitted(asked, each, approver)).find((each) => each !== undefined)
+  if (refused !== undefined) throw notIssued(approvalId, refused.problem)
+  // whoever issues a link could use it, and would be both of them
+  if (asked.fourEyes === true) throw notIssued(approvalId, 'two people must decide it, and each must be signed in')
+  const now = storeTime(access)
+  const expiresAt = Math.min(now + expiresInMs, until ?? Infinity)
+  const token = toBase64url(crypto.getRandomValues(new Uint8Array(32)))
+  const kept: KeptLink = {
+    approval: approvalId,
+    run,
+    inputHash: asked.inputHash,
+    approver,
+    decisions: [...new Set(decisions)],
+    expiresAt,
+    ...present({ audience, by: by === undefined ? undefined : personName(by) }),
+  }
+  await access.engine.stream(linkStream).update(digest(token), () => kept as unknown as Json)
+  return { token, expiresAt }
+}
+
+async function linkOf(
+  access: DecisionAccess,
+  token: string,
+  audience: string | undefined,
+): Promise<{ readonly link: KeptLink; readonly shown: LinkedApproval }> {
+  const link = /^[\w-]{43}$/.test(token)
+    ? readLink(await access.engine.stream(linkStream).get(digest(token)))
+    : undefined
+  if (link === undefined || (link.audience !== undefined && link.audience !== audience)) throw unknownLink()
+  if (link.expiresAt <= storeTime(access))
+    throw new ReeveError('link.expired', `this link expired at ${new Date(link.expiresAt).toISOString()}`, {
+      hint: 'Ask for a new one. Nothing was decided.',
+    })
+  const question = await openApproval(access, link.approval)
+  const [approval] = approvalsAmong([question])
+  if (approval === undefined || approval.inputHash !== link.inputHash || approval.run !== link.run) throw unknownLink()
+  const { approver, decisions, expiresAt } = link
+  return { link, shown: { approval, approver, decisions, expiresAt } }
+}
+
+async function decideByLink(access: DecisionAccess, given: LinkedDecision): Promise<void> {
+  mustBeOptions(given, 'links.decide', 'input.invalid')
+  refuseProblems('input.invalid', optionProblems(decisionChecks, given, 'links.decide()'), 'Nothing was decided.')
+  const { token, decision, comment, audience } = given
+  const { link } = await linkOf(access, token, audience)
+  if (!link.decisions.includes(decision))
+    throw new ReeveError('approval.forbidden', `this link may not ${decision}`, { hint: 'Nothing was decided.' })
+  const { approval: approvalId, approver, by } = link
+  await decide(access, { approvalId, decision, approver, ...present({ comment }) }, { link: present({ by }) })
+}
+
+async function openApproval(access: DecisionAccess, id: string): Promise<Question> {
+  const question = await openQuestion(access, id, 'approval')
+  if (question === undefined || question.answered === true) throw await closedApproval(access, id)
+  return question
+}
+
+/** What is kept of a link; undefined for what is none. */
+function readLink(given: Json): KeptLink | undefined {
+  if (!isObject(given)) return undefined
+  const { approval, run, inputHash, approver, decisions, expiresAt } = given
+  const areTexts = [approval, run, inputHash, approver].every((each) => typeof each === 'string')
+  return areTexts && Array.isArray(decisions) && typeof expiresAt === 'number'
+    ? (given as unknown as KeptLink)
+    : undefined
+}
+
+/** The same for a link that never was, one for another audience, and one whose approval is another one now. */
+const unknownLink = (): ReeveError =>
+  new ReeveError('link.unknown', 'this link is not known', {
+    hint: 'Open it exactly as it was sent, or ask for a new one. Nothing was decided.',
+  })
+
+const notIssued = (id: string, problem: string): ReeveError =>
+  new ReeveError('approval.forbidden', `approval "${id}": ${problem}`, { hint: 'No link was issued.' })
