@@ -24,6 +24,7 @@ import { retire } from './command/retire.ts'
 import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
 import { settle } from './command/settle.ts'
+import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
 import { watch } from './command/watch.ts'
 import { work } from './command/work.ts'
@@ -107,7 +108,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     )
     .option(
       '--config <file>',
-      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work and resume load ./reeve.config.ts by default',
+      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve and studio load ./reeve.config.ts by default',
     )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
@@ -178,6 +179,42 @@ function addExecution(program: Command, execute: Execute): void {
 Exit codes: 130 after Ctrl-C, 0 after SIGTERM. Several workers may share a store; one worker at a time drives each run.`,
     )
     .action(() => execute(work))
+  addServers(program, execute)
+}
+
+/** Loaded on first use: no other command needs the server. */
+function addServers(program: Command, execute: Execute): void {
+  const host = (): Option => new Option('--host <host>', 'where to listen').default('127.0.0.1')
+  const port = (): Option =>
+    new Option('--port <n>', 'the port (default: 4040, or the next free one)').argParser(portNumber)
+  const tokenFile = (): Option =>
+    new Option('--token-file <file>', 'keep the token in this file, so that a browser stays signed in over a restart')
+  program
+    .command('studio')
+    .description('open a page in which you watch every run and decide what waits')
+    .addOption(port())
+    .addOption(tokenFile())
+    .option('--no-open', 'print the address, open no browser')
+    .addHelpText('after', examples('reeve studio', 'reeve studio --store ./reeve.db --no-open'))
+    .action((options: ServeOptions) =>
+      execute(async (context) => (await import('./command/serve.ts')).studio(context, options)),
+    )
+  program
+    .command('serve')
+    .description('serve the runs over HTTP: start, watch, decide, control')
+    .addOption(port())
+    .addOption(host())
+    .addOption(tokenFile())
+    .addHelpText(
+      'after',
+      `${examples('reeve serve', 'reeve serve --config ./reeve.config.ts --host 0.0.0.0 --port 8080')}
+
+Another host than this machine needs authentication: export const server = { auth: …, hosts: […] } in the config.
+Exit codes: 130 after Ctrl-C, 0 after SIGTERM.`,
+    )
+    .action((options: ServeOptions) =>
+      execute(async (context) => (await import('./command/serve.ts')).serve(context, options)),
+    )
 }
 
 function addInspection(program: Command, execute: Execute): void {

@@ -3,7 +3,7 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `work` and `resume`, which run agents, load `reeve.config.ts` of the current folder by
+ * Holds: a config is code. Only `work`, `resume`, `serve` and `studio`, which run agents, load `reeve.config.ts` of the current folder by
  * default; every other command loads a config only if it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ReeveError } from '../core/index.ts'
 import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import type { ReeveServerOptions } from '../server/index.ts'
 import { usage } from './exit.ts'
 
 /** The options that every command has. */
@@ -37,12 +38,17 @@ export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 
 
 /**
  * What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config, or an
- * address) or `engine` (a function), and any other option of `createRuntime`.
+ * address) or `engine` (a function), any other option of `createRuntime`, and `server`: options of `createServer`.
  */
 export interface ReeveConfig {
   readonly place: RunLocation
   readonly agents: NonNullable<RuntimeOptions['agents']>
+  /** For `serve` and `studio`: who may use the server, under which names. */
+  readonly server?: ConfiguredServer
 }
+
+/** The options of `createServer`, without those that the command sets. */
+type ConfiguredServer = Omit<ReeveServerOptions, 'runtime' | 'assets'>
 
 /** The default store of a folder. */
 export const storeBelow = (folder: string): string => join(folder, '.reeve', 'reeve.db')
@@ -126,7 +132,14 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
     throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [ … ] with the agents that you start')
   if (channels !== undefined && !Array.isArray(channels))
     throw usage(`${file} exports \`channels\` that are not an array`, 'Write: export const channels = [terminal()]')
-  return { place: { ...place, options: optionsOf(given) }, agents: agents as ReeveConfig['agents'] }
+  const { server } = given
+  if (server !== undefined && (typeof server !== 'object' || server === null))
+    throw usage(`${file} exports a \`server\` that is not an object`, 'Write: export const server = { auth: { … } }')
+  return {
+    place: { ...place, options: optionsOf(given) },
+    agents: agents as ReeveConfig['agents'],
+    ...(server === undefined ? undefined : { server: server as ConfiguredServer }),
+  }
 }
 
 /** The other runtime options of a config; createRuntime checks them. LocatedRun exports are ignored. */

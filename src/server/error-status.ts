@@ -53,6 +53,8 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'journal.hole': 500,
   'journal.unknown-event': 500,
   'limit.reached': 409,
+  'link.expired': 409,
+  'link.unknown': 404,
   'middleware.failed': 500,
   'model.answer-invalid': 500,
   'model.bad-request': 500,
@@ -75,7 +77,10 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'plan.invalid': 400,
   'replay.diverged': 409,
   'request.failed': 500,
+  'request.forbidden': 403,
+  'request.not-authenticated': 401,
   'request.not-json': 415,
+  'request.too-many': 429,
   'request.unknown-path': 404,
   'request.wrong-method': 405,
   'run.conflict': 409,
@@ -134,8 +139,15 @@ export function errorResponse(thrown: unknown): Response {
   const code = error !== undefined && Object.hasOwn(errorStatuses, error.code) ? error.code : 'request.failed'
   const status = errorStatuses[code]
   const body: ErrorBody = { error: status < 500 && error !== undefined ? told(error) : untold(code, status, error) }
-  return Response.json(body, { status, headers: status === 503 ? { 'Retry-After': retryAfter } : {} })
+  return Response.json(body, { status, headers: headersOf(status) })
 }
+
+const headersOf = (status: number): Record<string, string> =>
+  status === 503 || status === 429
+    ? { 'Retry-After': retryAfter }
+    : status === 401
+      ? { 'WWW-Authenticate': 'Bearer realm="reeve"' }
+      : {}
 
 const told = ({ code, message, hint, retryable }: ReeveError): ErrorBody['error'] => ({
   code,

@@ -1,6 +1,10 @@
 /** The server: HTTP and SSE over a runtime. Owns: what `reeve/server` exports. */
 export { createServer, type ReeveServer, type ReeveServerOptions } from './server.ts'
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
+export { oidc, type OidcOptions } from './access/oidc.ts'
+export type { AccessOptions, RequestLimits } from './access/access.ts'
+export type { Auth, BearerTokens, VerifyRequest } from './access/authentication.ts'
+export type { BrowserSessionOptions } from './access/session.ts'
 export type {
   AgentDocument,
   AnswerBody,
@@ -15,6 +19,7 @@ export type {
   FeedMessage,
   JournalPage,
   JournalRow,
+  LinkBody,
   LiveActivation,
   LiveDoubt,
   LiveMessage,
@@ -29,6 +34,7 @@ export type {
   RunDocument,
   RunHead,
   RunRow,
+  SessionBody,
   SessionRow,
   SettleBody,
   Span,

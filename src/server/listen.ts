@@ -32,8 +32,6 @@ export interface ListeningServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost']
-
 /** How long answers in flight may take when the server closes. Milliseconds. */
 const patience = 5_000
 
@@ -42,11 +40,10 @@ export async function listen(
   server: ReeveServer,
   { port = 7333, host = '127.0.0.1' }: ListenOptions = {},
 ): Promise<ListeningServer> {
-  if (!loopback.includes(host))
-    throw new ReeveError('config.invalid', `listen(): the host ${JSON.stringify(host)} is not this machine alone`, {
-      hint: 'Without authentication a server listens on 127.0.0.1 only.',
-    })
-  const node = createAdaptorServer({ fetch: (request) => server.fetch(request) }) as Server
+  server.bind(host)
+  const node = createAdaptorServer({
+    fetch: (request, { incoming }) => server.fetch(request, incoming.socket.remoteAddress),
+  }) as Server
   node.listen(port, host)
   try {
     await once(node, 'listening')

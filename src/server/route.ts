@@ -6,16 +6,23 @@
 import type { JsonObject } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
 import type { LiveRuns } from './live/live-runs.ts'
+import type { Access } from './access/access.ts'
+import { runOf } from './access/tenant-runtime.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal, Role } from './wire.ts'
 
 /** What a handler knows of its request. */
 export interface RequestContext {
+  /** Of a principal of a tenant: what is the tenant's alone. */
   readonly runtime: Runtime
   /** Runs as the studio shows them, folded once for all who look. */
   readonly live: LiveRuns
+  readonly access: Access
+  /** The address of the caller, where it is known. */
+  readonly peer?: string
   readonly principal: Principal
-  readonly via: Me['via']
+  /** Absent: an open route, and nobody has asked who calls it. */
+  readonly via?: Me['via']
   readonly request: Request
   /** Aborts when the caller is gone, or the server closes. */
   readonly signal: AbortSignal
@@ -44,6 +51,10 @@ interface RouteShape<Path extends string, Query, Body, Answer> {
   /** Who may; `open`: everyone. */
   readonly role: Role | 'open'
   readonly summary: string
+  /** Tenants share what it reads or changes: a principal of one tenant may not. */
+  readonly isShared?: true
+  /** A page for people: any link may open it, and its body is a form, which the handler reads. */
+  readonly isPage?: true
   readonly query?: WireSchema<Query>
   readonly body?: WireSchema<Body>
   /** What a 2xx answers; `stream`: server-sent events. */
@@ -66,9 +77,6 @@ export const route = <const Path extends string, Answer, Query = object, Body = 
 export const answered = (status: 201 | 202 | 204, body?: unknown): Response =>
   body === undefined ? new Response(null, { status }) : Response.json(body, { status })
 
-/** The run of this id, if the caller may see it. Rejects with `run.unknown`. */
-export async function ownRun({ runtime }: RequestContext, id: string): Promise<Run> {
-  const run = runtime.handle(id)
-  await run.summary()
-  return run
-}
+/** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
+export const ownRun = ({ runtime, principal }: RequestContext, id: string): Promise<Run> =>
+  runOf(runtime, principal, id)

@@ -8,9 +8,9 @@
 import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import {
-  jsonIn,
   messageOf,
   mustBeOptions,
+  present,
   ReeveError,
   refuseProblems,
   type Json,
@@ -18,12 +18,16 @@ import {
 } from '../core/index.ts'
 import { optionProblems, duration, functionCheck, text, unchecked, required, type Checks } from '../core/index.ts'
 import type { Runtime } from '../runtime/index.ts'
+import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
+import { runtimeOf, runOf } from './access/tenant-runtime.ts'
 import { errorResponse } from './error-status.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
+import { staticFiles } from './static.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
+import type { Principal } from './wire.ts'
 
 /** The version of the package. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -31,9 +35,11 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 /** The options of a server. */
-export interface ReeveServerOptions {
+export interface ReeveServerOptions extends AccessOptions {
   /** What it serves. The server does not close it. */
   readonly runtime: Runtime
+  /** The folder of the studio as it is built: served beside the API. Default: none. */
+  readonly assets?: string
   /** What all paths begin with. Default `/api`. */
   readonly base?: string
   /** A stream sends a comment after so many milliseconds without a message. Default 15,000. */
@@ -46,14 +52,20 @@ export interface ReeveServerOptions {
 
 /** HTTP and SSE over a runtime, for any host that speaks `Request` and `Response`. */
 export interface ReeveServer {
-  /** Answers a request. Never rejects. */
-  fetch(request: Request): Promise<Response>
+  /** The token that lets a caller in, drawn when the server was made; absent where `auth` is given. */
+  readonly token?: string
+  /** Answers a request. Never rejects. `peer`: the address of the connection, by which guesses are counted. */
+  fetch(request: Request, peer?: string): Promise<Response>
+  /** Permits it to be reached under a host. Throws `config.invalid` for another than loopback without `auth`. */
+  bind(host: string): void
   /** Ends all streams, and refuses new requests. The runtime stays open. Idempotent. */
   close(): void
 }
 
 const serverChecks: Checks<ReeveServerOptions> = {
+  ...accessChecks,
   runtime: required(unchecked),
+  assets: text,
   base: text,
   heartbeatMs: duration,
   readerTimeoutMs: duration,
@@ -75,40 +87,62 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   }
   let made: JsonObject | undefined
   const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
-  const app = new Hono()
+  const access = createAccess(options)
+  const files = options.assets === undefined ? undefined : staticFiles(options.assets)
+  const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
   for (const route of routes) {
-    app.on(route.method, patternOf(base, route.path), async ({ req }) => {
+    app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
+      const { peer } = env
+      const { principal, leave, ...known } = await access.enter(req.raw, ruleOf(route), peer)
       const context: RequestContext = {
-        runtime,
+        runtime: runtimeOf(runtime, principal),
         live,
-        principal: { name: 'operator', roles: ['admin'] },
-        via: 'local',
+        access,
+        principal,
         request: req.raw,
         signal: AbortSignal.any([req.raw.signal, closed.signal]),
         document,
         heartbeatMs,
         readerTimeoutMs,
+        ...known,
+        ...present({ peer }),
       }
-      const input = await inputOf(route, req.raw, req.param())
-      const answer = await route.handle(context, input)
-      return answer instanceof Response ? answer : Response.json(answer)
+      try {
+        const path: Readonly<Record<string, string>> = req.param()
+        await mustBeOwn(runtime, principal, path)
+        const input = await inputOf(route, req.raw, path, access)
+        const answer = await route.handle(context, input)
+        const response = answer instanceof Response ? answer : Response.json(answer)
+        return route.answer === 'stream' ? untilRead(response, leave) : response
+      } catch (thrown) {
+        leave()
+        throw thrown
+      }
     })
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
     app.all(patternOf(base, path), ({ req }) => wrongMethod(req.method, req.path, allow))
   }
-  app.notFound(({ req }) => errorResponse(unknownPath(req.method, req.path, base)))
+  app.notFound(async ({ req }) => {
+    const file = req.path.startsWith(`${base}/`) ? undefined : await files?.(req.raw)
+    return file ?? errorResponse(unknownPath(req.method, req.path, base))
+  })
   app.onError((thrown, { req }) => failed(thrown, req.raw))
+  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
+    try {
+      const preflight = access.admit(request, isPage(new URL(request.url).pathname, base))
+      if (preflight !== undefined) return preflight
+      if (closed.signal.aborted) throw new ReeveError('engine.closed', 'the server is closed', { retryable: true })
+      return await app.fetch(request, { peer })
+    } catch (thrown) {
+      return failed(thrown, request)
+    }
+  }
   return {
-    async fetch(request) {
-      try {
-        if (closed.signal.aborted) throw new ReeveError('engine.closed', 'the server is closed', { retryable: true })
-        return await app.fetch(request)
-      } catch (thrown) {
-        return failed(thrown, request)
-      }
-    },
+    ...present({ token: access.token }),
+    fetch: async (request, peer) => access.finish(request, await answer(request, peer)),
+    bind: (host) => access.bind(host),
     close: () => {
       closed.abort()
       live.close()
@@ -129,6 +163,57 @@ function wrongMethod(method: string, path: string, allow: readonly string[]): Re
   return response
 }
 
+/** Each run that a path names is the tenant's own, before a handler is called. Rejects with `run.unknown`. */
+async function mustBeOwn(
+  runtime: Runtime,
+  principal: Principal,
+  { run, other }: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (principal.tenant === undefined) return
+  for (const id of [run, other]) if (id !== undefined) await runOf(runtime, principal, id)
+}
+
+const ruleOf = ({ role, isShared, answer }: Route): AccessRule => ({
+  role,
+  isShared: isShared === true,
+  isStream: answer === 'stream',
+})
+
+/** Whether a path is a page, which a link may open: one of the table, or none of the server's own. */
+const isPage = (path: string, base: string): boolean =>
+  !path.startsWith(`${base}/`) ||
+  routes.some((route) => route.isPage === true && path.startsWith(base + route.path.replace(/\{.*/, '')))
+
+/** The response; `left` is called when its body has been read to the end, or no one reads it any more. */
+function untilRead(response: Response, left: () => void): Response {
+  if (response.body === null) {
+    left()
+    return response
+  }
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          left()
+          controller.close()
+        } catch (thrown) {
+          left()
+          controller.error(thrown)
+        }
+      },
+      cancel(reason) {
+        left()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, response)
+}
+
 function unknownPath(method: string, path: string, base: string): ReeveError {
   return new ReeveError('request.unknown-path', `there is no ${method} ${JSON.stringify(path)}`, {
     hint: `GET ${base}/openapi.json lists all paths.`,
@@ -140,9 +225,10 @@ async function inputOf(
   route: Route,
   request: Request,
   path: Readonly<Record<string, string>>,
+  access: Access,
 ): Promise<RouteInput<string, unknown, unknown>> {
   const query = queryOf(new URL(request.url).searchParams, route.query)
-  const body = route.body === undefined ? undefined : await bodyOf(request, route.body)
+  const body = route.body === undefined ? undefined : await bodyOf(request, route.body, access)
   return { path, query, body }
 }
 
@@ -179,15 +265,8 @@ const fromText = (value: string, type: Json | undefined): Json => {
   return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value
 }
 
-async function bodyOf(request: Request, schema: WireSchema<unknown>): Promise<Json> {
-  const said = await request.text()
-  const type = request.headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/json' && (said !== '' || type !== undefined))
-    throw new ReeveError('request.not-json', 'the body is not declared as JSON', {
-      hint: 'Send it with Content-Type: application/json. Nothing was done.',
-    })
-  const value = said === '' ? {} : jsonIn(said)
-  if (value === undefined) throw invalid('the body', 'it is not valid JSON')
+async function bodyOf(request: Request, schema: WireSchema<unknown>, access: Access): Promise<Json> {
+  const value = (await access.body(request)) ?? {}
   const problem = wireProblem(value, schema)
   if (problem !== undefined) throw invalid('the body', problem)
   return value

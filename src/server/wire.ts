@@ -50,6 +50,12 @@ export interface Me extends Principal {
   readonly version: string
 }
 
+/** The body of `POST /api/session`. */
+export interface SessionBody {
+  /** Absent: the bearer token of the request itself. */
+  readonly token?: string
+}
+
 // ---- errors
 // -----------------------------------------------------------------------------------------------------------------------
 
@@ -326,6 +332,15 @@ export interface AnswerBody {
 export type SettleBody =
   | { readonly happened: boolean; readonly value?: Json }
   | { readonly action: 'map' | 'execute' | 'drop'; readonly to?: string }
+
+/** The body of `POST /api/approvals/{id}/link`. */
+export interface LinkBody {
+  /** Whose decision it is: recorded as the approver. */
+  readonly approver: string
+  /** At most 7 days, and never beyond the deadline of the approval. Default 24 hours. */
+  readonly expiresInMs?: number
+  readonly decisions?: readonly ('approve' | 'reject')[]
+}
 
 /** A link by which one person outside decides one approval once: `POST /api/approvals/{id}/link`. */
 export interface ApprovalLink {

@@ -4,7 +4,7 @@ import { asker, echo, payer } from '../runtime/hand.ts'
 import { itemsOf, sentEvents, serving, type Sent } from './serving.ts'
 
 test('a run is started, decided over HTTP, and read to its end', async () => {
-  const { get, post, server, runtime } = await serving({ agents: [payer] })
+  const { token, get, post, server, runtime } = await serving({ agents: [payer] })
   expect(await get('/health')).toMatchObject({ status: 200, body: { ok: true } })
   const started = await post('/runs', { agent: 'payer', input: 'pay', runId: 'r1' })
   expect(started).toMatchObject({ status: 201, body: { run: 'r1' } })
@@ -37,7 +37,7 @@ test('a run is started, decided over HTTP, and read to its end', async () => {
     after = (page.body as { readonly next?: string }).next
   }
   expect(pages).toEqual(events)
-  const feed = await fetch(`${server.url}/api/runs/r1/feed`)
+  const feed = await fetch(`${server.url}/api/runs/r1/feed`, { headers: { Authorization: `Bearer ${token}` } })
   expect(feed.headers.get('Content-Type')).toBe('text/event-stream; charset=utf-8')
   const sent: Sent[] = []
   for await (const each of sentEvents(feed)) sent.push(each)

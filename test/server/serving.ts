@@ -18,6 +18,8 @@ import {
 export interface Serving {
   readonly runtime: Runtime
   readonly server: ListeningServer
+  /** Lets in as an admin, where no `auth` is given. */
+  readonly token: string
   /** Errors that were the server's. */
   readonly errors: unknown[]
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Answer>
@@ -107,12 +109,17 @@ export async function serving(
   const handler = createServer({ runtime, onError: (error) => errors.push(error), ...serverOptions })
   const server = await listen(handler, { port: 0 })
   open.push(() => server.close())
+  const token = handler.token ?? ''
   let known: Promise<JsonObject> | undefined
   const document = (): Promise<JsonObject> => (known ??= documentOf(handler))
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(`${server.url}/api${path}`, {
       method,
-      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const said = await response.text()
@@ -129,6 +136,7 @@ export async function serving(
   return {
     runtime,
     server,
+    token,
     errors,
     get: (path, headers) => ask('GET', path, undefined, headers),
     post: (path, body = {}, headers) => ask('POST', path, body, headers),
@@ -138,7 +146,9 @@ export async function serving(
 
 /** The OpenAPI document of a server. */
 export async function documentOf(handler: ReeveServer): Promise<JsonObject> {
-  const response = await handler.fetch(new Request('http://127.0.0.1/api/openapi.json'))
+  const response = await handler.fetch(
+    new Request('http://127.0.0.1/api/openapi.json', { headers: { Authorization: `Bearer ${handler.token ?? ''}` } }),
+  )
   return (await response.json()) as JsonObject
 }
 

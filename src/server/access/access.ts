@@ -15,6 +15,7 @@ import {
   present,
   ReeveError,
   systemClock,
+  text,
   wholeNumber,
   type Checks,
   type Clock,
@@ -66,6 +67,8 @@ export interface AccessOptions {
    * machine alone.
    */
   readonly auth?: Auth
+  /** The name of who comes with the token that is drawn. Default `operator`. */
+  readonly user?: string
   /**
    * Names under which the server is reached: `reeve.example.com`. Those of loopback and the host that it listens on are
    * always right. A request to any other name is refused.
@@ -89,6 +92,7 @@ const limit = wholeNumber(1)
 /** The checks of the options of access. */
 export const accessChecks: Checks<AccessOptions> = {
   auth: authCheck,
+  user: text,
   hosts: listOf(hostCheck, 'hosts'),
   origins: listOf(originCheck, 'origins'),
   session: browserSessionCheck,
@@ -156,7 +160,7 @@ const guesses = 20
 const nobody: Principal = { name: '', roles: [] }
 
 /** Who may do what, by options that were checked. */
-export function createAccess(options: AccessOptions & { readonly user?: string }, clock: Clock = systemClock): Access {
+export function createAccess(options: AccessOptions, clock: Clock = systemClock): Access {
   const { auth, origins = [], session = {}, limits = {}, clientAddress, user = 'operator' } = options
   const { bodyBytes = 1_048_576, bodyDepth = 100, requestsPerSecond = 200, burst = 2_000, streams = 100 } = limits
   const hosts = [...(options.hosts ?? [])]

@@ -1,10 +1,12 @@
 /** The table of routes. Owns: which lists of routes it is made of; each path stands in one of them. */
 import type { Route } from '../route.ts'
+import { accessRoutes } from './access.ts'
 import { controlRoutes } from './control.ts'
 import { forkRoutes } from './forks.ts'
 import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
 import { liveRoutes } from './live.ts'
+import { linkRoutes } from './links.ts'
 import { questionRoutes } from './questions.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -15,6 +17,7 @@ import { versionRoutes } from './versions.ts'
 /** All routes of the server. */
 export const routes: readonly Route[] = [
   ...installationRoutes,
+  ...accessRoutes,
   ...runRoutes,
   ...controlRoutes,
   ...teamRoutes,
@@ -25,4 +28,5 @@ export const routes: readonly Route[] = [
   ...trustRoutes,
   ...versionRoutes,
   ...liveRoutes,
+  ...linkRoutes,
 ]

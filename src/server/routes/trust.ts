@@ -16,6 +16,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'GET',
     path: '/trust',
     role: 'viewer',
+    isShared: true,
     summary: 'All trust records.',
     answer: list(trust),
     handle: ({ runtime }) => runtime.trust.all(),
@@ -24,6 +25,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'GET',
     path: '/trust/{name}',
     role: 'viewer',
+    isShared: true,
     summary: 'One trust record; a name without one is a novice.',
     answer: trust,
     handle: ({ runtime }, { path }) => runtime.trust.of(path.name),
@@ -32,6 +34,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'POST',
     path: '/trust/{name}/level',
     role: 'admin',
+    isShared: true,
     summary: 'Set a level, with a reason.',
     body: object<LevelBody>('TrustLevelBody', {
       level: choice(['novice', 'proficient', 'expert']),
@@ -47,6 +50,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'POST',
     path: '/trust/{name}/incidents',
     role: 'admin',
+    isShared: true,
     summary: 'Record an incident.',
     body: object<IncidentBody>('IncidentBody', {
       severity: choice(['minor', 'serious']),

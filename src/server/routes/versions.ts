@@ -22,6 +22,7 @@ export const versionRoutes: readonly Route[] = [
     method: 'GET',
     path: '/versions',
     role: 'viewer',
+    isShared: true,
     summary: 'All versions that are kept, drafts and earlier ones too.',
     query: object<VersionsQuery>('VersionsQuery', { agent: optional(name()) }),
     answer: list(
@@ -38,6 +39,7 @@ export const versionRoutes: readonly Route[] = [
     method: 'POST',
     path: '/versions/{agent}',
     role: 'admin',
+    isShared: true,
     summary: 'Publish a version or keep a draft: as data, or by the name of one that is kept.',
     body: object<VersionBody>('VersionBody', {
       status: choice(['draft', 'published']),

@@ -1,0 +1,139 @@
+/**
+ * `reeve serve` and `reeve studio`: a server over the runs of a store, until it is stopped.
+ *
+ * Owns: what is served with which token, the lines that say so, the order in which all of it ends. Does not own: the
+ * server, who may do what (server/), driving (the engine).
+ * Holds: runs are driven if a config with agents is named or stands in this folder, as `reeve work` does; else they are
+ * watched and decided only.
+ */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ReeveError } from '../../core/index.ts'
+import {
+  createServer,
+  listen,
+  type ListeningServer,
+  type ReeveServer,
+  type ReeveServerOptions,
+} from '../../server/index.ts'
+import { aborted, currentUser, shownStore, type CommandContext } from '../context.ts'
+import { exits, usage, type Exit } from '../exit.ts'
+import { configName, findRuns, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
+
+/** The options of `serve` and `studio`. */
+export interface ServeOptions {
+  readonly port?: number
+  readonly host?: string
+  readonly tokenFile?: string
+  /** Of `studio`: open a browser. */
+  readonly open?: boolean
+}
+
+/** What a server is made of, besides its runtime. */
+type ServerSettings = Omit<ReeveServerOptions, 'runtime'>
+
+const defaultPort = 4040
+/** How many ports after the default one are tried, where none is named. */
+const otherPorts = 20
+
+/** The studio as it is built. */
+const builtStudio = fileURLToPath(new URL('../../../dist/studio', import.meta.url))
+
+/** Serves the API until Ctrl-C or SIGTERM. */
+export const serve = (context: CommandContext, options: ServeOptions): Promise<Exit> =>
+  served(context, options, undefined)
+
+/** Serves the API and the studio, and opens the studio. */
+export async function studio(context: CommandContext, options: ServeOptions): Promise<Exit> {
+  if (!existsSync(join(builtStudio, 'index.html')))
+    throw usage('the studio is not built: dist/studio/index.html is missing', 'In a checkout, run: npm run build')
+  return served(context, options, builtStudio)
+}
+
+async function served(context: CommandContext, options: ServeOptions, assets: string | undefined): Promise<Exit> {
+  const { terminal, cwd, interrupted } = context
+  const { store, config: named = existsSync(join(cwd, configName)) ? configName : undefined } = context.options
+  const config = named === undefined ? undefined : await loadConfig(named, cwd)
+  const place =
+    store === undefined
+      ? (config?.place ?? (await findRuns(context.options, cwd)))
+      : namedStore(store, cwd, config?.place.options)
+  await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
+  const settings: ServerSettings = {
+    ...config?.server,
+    ...(assets === undefined ? undefined : { assets }),
+    user: currentUser(),
+  }
+  const token =
+    settings.auth === undefined && options.tokenFile !== undefined ? tokenIn(options.tokenFile, cwd) : undefined
+  const server = createServer({ ...settings, ...(token === undefined ? undefined : ofToken(token)), runtime })
+  await using listening = await listenNear(server, options)
+  const secret = token ?? server.token
+  const address = secret === undefined ? listening.url : `${listening.url}/#token=${secret}`
+  terminal.line(`${terminal.style('bold', assets === undefined ? 'reeve serve' : 'reeve studio')}  ${nameOf(place)}`)
+  if (config !== undefined)
+    for (const { name, version } of config.agents) terminal.line(`  drives ${name}  ${terminal.style('dim', version)}`)
+  else terminal.line('  drives no runs, as no config with agents is named (--config): they can be watched and decided')
+  terminal.line(`  API    ${listening.url}/api`)
+  if (assets !== undefined) terminal.line(`  studio ${terminal.style('cyan', address)}`)
+  else if (secret !== undefined) terminal.line(`  token  ${secret}`)
+  if (secret !== undefined) terminal.line('  Whoever has the token may do everything here. Do not share it.')
+  terminal.line('Ctrl-C stops the server; its runs are parked and continue with the next worker.')
+  if (assets !== undefined && options.open !== false && terminal.isLive) openBrowser(address)
+  await aborted(interrupted)
+  const isToldByProcess = interrupted.reason === 'SIGTERM'
+  terminal.note(
+    `${isToldByProcess ? '' : '\n'}The server stops: answers in flight are given, then its runs are parked.`,
+  )
+  await listening.close()
+  return isToldByProcess ? exits.done : exits.interrupted
+}
+
+/** One token for an admin; a browser stays signed in over a restart. */
+const ofToken = (token: string): Pick<ServerSettings, 'auth' | 'session'> => ({
+  auth: { tokens: { [token]: { name: currentUser(), roles: ['admin'] } } },
+  session: { secret: `session ${token}` },
+})
+
+/** The token of a file, which is written if it is not there: readable by its owner alone. */
+function tokenIn(name: string, cwd: string): string {
+  const file = resolve(cwd, name)
+  if (!existsSync(file)) {
+    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+    chmodSync(file, 0o600)
+  }
+  const token = readFileSync(file, 'utf8').trim()
+  if (/^[\x21-\x7e]{24,}$/.test(token)) return token
+  throw usage(
+    `${file} holds no token`,
+    'A token is one line of at least 24 characters. Remove the file, and a new one is written.',
+  )
+}
+
+/** Listens on the port that is named, or else on the first free one from the default on, or on any. */
+async function listenNear(server: ReeveServer, { port, host = '127.0.0.1' }: ServeOptions): Promise<ListeningServer> {
+  if (port !== undefined) return listen(server, { port, host })
+  for (let next = defaultPort; next < defaultPort + otherPorts; next++) {
+    try {
+      return await listen(server, { port: next, host })
+    } catch (thrown) {
+      const cause = ReeveError.is(thrown) ? thrown.cause : undefined
+      if ((cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw thrown
+    }
+  }
+  return listen(server, { port: 0, host })
+}
+
+/** Opens the address in a browser. What becomes of it is of no consequence: the address is printed. */
+function openBrowser(address: string): void {
+  const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open'
+  const child = spawn(command, [address], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}
+
+const nameOf = (place: RunLocation): string =>
+  'engine' in place ? `the engine of ${place.config}` : shownStore(place.store)

@@ -1,0 +1,109 @@
+/**
+ * Tenants: the runtime as a principal of one tenant has it.
+ *
+ * Owns: which runs and questions are a tenant's own, and that nothing else is there for it. Every member of the runtime
+ * stands here, or the compiler refuses it: a new one is thought about. Does not own: what a principal's role allows.
+ * Holds: what is another tenant's is answered as what is not there, by the same words.
+ */
+import { ReeveError, type RunId } from '../../core/index.ts'
+import { unknownRun, type Question, type Run, type Runtime, type StartOptions } from '../../runtime/index.ts'
+import type { Principal } from '../wire.ts'
+
+/** The runtime for a principal: the same one, or that of their tenant. */
+export const runtimeOf = (runtime: Runtime, { tenant }: Principal): Runtime =>
+  tenant === undefined ? runtime : tenantRuntime(runtime, tenant)
+
+/** The run of this id, if it is there for the principal. Rejects with `run.unknown`. */
+export async function runOf(runtime: Runtime, { tenant }: Principal, id: string): Promise<Run> {
+  const run = runtime.handle(id)
+  const { caller } = await run.summary()
+  if (tenant === undefined || caller.tenant === tenant) return run
+  throw unknownRun(run.id)
+}
+
+function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
+  const principal = { name: '', roles: [], tenant }
+  const own = (id: string): Promise<Run> => runOf(runtime, principal, id)
+  const isOwn = async (id: string): Promise<boolean> => {
+    try {
+      return (await runtime.handle(id).summary()).caller.tenant === tenant
+    } catch (thrown) {
+      if (ReeveError.is(thrown, 'run.unknown')) return false
+      throw thrown
+    }
+  }
+  const questions = async (filter: { readonly run?: string } = {}): Promise<readonly Question[]> => {
+    if (filter.run !== undefined && !(await isOwn(filter.run))) return []
+    const open = await runtime.questions(filter)
+    const runs = [...new Set(open.map(({ run }) => run))]
+    const owned = new Set<RunId>()
+    for (const run of runs) if (await isOwn(run)) owned.add(run)
+    return open.filter(({ run }) => owned.has(run))
+  }
+  const mustAsk = async (id: string, code: 'approval.unknown' | 'interrupt.unknown'): Promise<void> => {
+    if ((await questions()).some((each) => each.id === id)) return
+    throw new ReeveError(code, `no open question has the id ${JSON.stringify(id)}`, {
+      hint: 'GET /api/questions lists what is open.',
+    })
+  }
+  const startOptions = (options: StartOptions | undefined): StartOptions => ({ ...options, tenant })
+  return {
+    run: (agent: never, input: never, options?: StartOptions) => runtime.run(agent, input, startOptions(options)),
+    start: (agent: never, input: never, options?: StartOptions) => runtime.start(agent, input, startOptions(options)),
+    stream: (agent: never, input: never, options?: StartOptions) => runtime.stream(agent, input, startOptions(options)),
+    handle: (id) => runtime.handle(id),
+    runs: async (filter) => (await runtime.runs(filter)).filter(({ caller }) => caller.tenant === tenant),
+    async approvals(filter = {}) {
+      const open = new Set((await questions(filter)).map(({ id }) => id))
+      return (await runtime.approvals(filter)).filter(({ id }) => open.has(id))
+    },
+    questions,
+    async decide(decision) {
+      await mustAsk(decision.approvalId, 'approval.unknown')
+      await runtime.decide(decision)
+    },
+    async answer(answer) {
+      await mustAsk(answer.interruptId, 'interrupt.unknown')
+      await runtime.answer(answer)
+    },
+    async settleDoubt(settlement) {
+      await mustAsk(settlement.id, 'interrupt.unknown')
+      await runtime.settleDoubt(settlement)
+    },
+    async settleDivergence(settlement) {
+      await mustAsk(settlement.id, 'interrupt.unknown')
+      await runtime.settleDivergence(settlement)
+    },
+    links: {
+      async create(request) {
+        await mustAsk(request.approvalId, 'approval.unknown')
+        return runtime.links.create(request)
+      },
+      of: (token, audience) => runtime.links.of(token, audience),
+      decide: (decision) => runtime.links.decide(decision),
+    },
+    async audit(run, options) {
+      await own(run)
+      return runtime.audit(run, options)
+    },
+    async fork(options) {
+      await own(options.run)
+      return runtime.fork(options)
+    },
+    async remove(run) {
+      await own(run)
+      await runtime.remove(run)
+    },
+    get versions() {
+      return runtime.versions
+    },
+    get grants() {
+      return runtime.grants
+    },
+    get trust() {
+      return runtime.trust
+    },
+    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Routes of approval links: issuing one, and the page behind it.
+ *
+ * The page needs no cookie and no header: the token in its address is the authority, and a forged request would have to
+ * know it, so there is nothing that a form of another site could borrow (CSRF). An `Origin` that is sent is checked all
+ * the same. GET and HEAD change nothing: mail scanners open links.
+ */
+import { ReeveError } from '../../core/index.ts'
+import type { LinkDecision } from '../../runtime/index.ts'
+import { linkPage, linkPageHeaders, longestComment, messagePage } from '../access/link-page.ts'
+import { formBody } from '../access/request-body.ts'
+import { errorStatuses } from '../error-status.ts'
+import { answered, route, type RequestContext, type Route } from '../route.ts'
+import { choice, list, name, object, optional, text, whole } from '../wire-schema.ts'
+import type { ApprovalLink, LinkBody } from '../wire.ts'
+
+/** A form is its fields: a decision and a comment, each character as up to 12 bytes of `%XX`. */
+const largestForm = longestComment * 12 + 1_000
+
+/** Where the link was opened: it was issued for this host alone. */
+const audienceOf = (url: string): string => new URL(url).host
+
+const html = (status: number, content: string): Response => new Response(content, { status, headers: linkPageHeaders })
+
+/** What is said to a person whose link does not decide. */
+const titles: Readonly<Record<string, string>> = {
+  'link.unknown': 'This link is not known',
+  'link.expired': 'This link has expired',
+  'approval.already-decided': 'This was decided already',
+  'approval.expired': 'This is over',
+  'approval.unknown': 'This is over',
+  'approval.forbidden': 'This was not decided',
+  'input.invalid': 'This was not decided',
+  'input.too-large': 'This was not decided',
+}
+
+/** The page for an error that a person can do something about; anything else is thrown on. */
+function errorPage(thrown: unknown): Response {
+  if (!ReeveError.is(thrown) || !Object.hasOwn(titles, thrown.code)) throw thrown
+  const said = `${thrown.message}.${thrown.hint === undefined ? '' : `\n${thrown.hint}`}`
+  return html(errorStatuses[thrown.code], messagePage(titles[thrown.code]!, said))
+}
+
+async function decided({ runtime, request }: RequestContext, token: string): Promise<Response> {
+  const fields = await formBody(request, largestForm)
+  const comment = fields.get('comment')?.slice(0, longestComment)
+  const decision = fields.get('decision') as LinkDecision
+  const audience = audienceOf(request.url)
+  await runtime.links.decide({
+    token,
+    audience,
+    decision,
+    ...(comment === undefined || comment.trim() === '' ? undefined : { comment }),
+  })
+  const what = decision === 'approve' ? 'You have approved it' : 'You have rejected it'
+  return html(200, messagePage(what, 'The decision is recorded. You can close this page.'))
+}
+
+export const linkRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/approvals/{id}/link',
+    role: 'approver',
+    summary: 'A link by which one person outside decides this approval once. It is shown once.',
+    body: object<LinkBody>('LinkBody', {
+      approver: name({ description: 'Whose decision it is.' }),
+      expiresInMs: optional(whole({ minimum: 1, maximum: 604_800_000, description: 'Default 24 hours.' })),
+      decisions: optional(list(choice<LinkDecision>(['approve', 'reject']), { maxItems: 2 })),
+    }),
+    answer: object<ApprovalLink>('ApprovalLink', { url: text(), expiresAt: whole() }),
+    statuses: [201],
+    async handle({ runtime, principal, request }, { path, body }) {
+      const audience = audienceOf(request.url)
+      const { token, expiresAt } = await runtime.links.create({
+        ...body,
+        approvalId: path.id,
+        by: principal.name,
+        audience,
+      })
+      const url = new URL(request.url)
+      // a proxy may have ended TLS: the page that asks knows how it was reached
+      const origin = URL.parse(request.headers.get('Origin') ?? '')
+      if (origin?.host === url.host) url.protocol = origin.protocol
+      url.pathname = url.pathname.replace(/\/approvals\/[^/]*\/link$/, `/links/${token}`)
+      url.search = ''
+      return answered(201, { url: url.href, expiresAt } satisfies ApprovalLink)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/links/{token}',
+    role: 'open',
+    isPage: true,
+    summary: 'The page of a link: what is asked. Decides nothing.',
+    answer: text({ description: 'A page (text/html): what is asked, with a form for each decision.' }),
+    async handle({ runtime, request }, { path }) {
+      try {
+        return html(200, linkPage(await runtime.links.of(path.token, audienceOf(request.url))))
+      } catch (thrown) {
+        return errorPage(thrown)
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/links/{token}',
+    role: 'open',
+    isPage: true,
+    summary: 'Decide by a link: a form with decision and comment.',
+    answer: text({ description: 'A page (text/html): what became of it.' }),
+    async handle(context, { path }) {
+      try {
+        return await decided(context, path.token)
+      } catch (thrown) {
+        return errorPage(thrown)
+      }
+    },
+  }),
+]
