@@ -138,7 +138,7 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
   return {
     place: { ...place, options: optionsOf(given) },
     agents: agents as ReeveConfig['agents'],
-    ...(server === undefined ? undefined : { server: server as ConfiguredServer }),
+    ...(server === undefined ? undefined : { server }),
   }
 }
 

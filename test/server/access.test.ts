@@ -335,7 +335,7 @@ describe('limits', () => {
       body: endless,
       headers: { 'content-type': 'application/json' },
       duplex: 'half',
-    } as RequestInit)
+    })
     expect(await codeOf(() => jsonBody(request, { bytes: 10_000, depth: 10 }))).toBe('input.too-large')
     expect(pulled).toBeLessThan(15)
   })

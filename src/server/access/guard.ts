@@ -80,10 +80,10 @@ const isOwnOrigin = (origin: string, host: string): boolean =>
   origin === `http://${host}` || origin === `https://${host}`
 
 /** Whether a method changes nothing. */
-export const isRead = ({ method }: Pick<Request, 'method'>): boolean => method === 'GET' || method === 'HEAD'
+const isRead = ({ method }: Pick<Request, 'method'>): boolean => method === 'GET' || method === 'HEAD'
 
 /** The header that every change by a cookie must carry: a form of another site cannot set one. */
-export const changeHeader = 'x-reeve'
+const changeHeader = 'x-reeve'
 
 /**
  * Refuses a change that a form could have sent: one that a cookie authenticates needs the header. Throws

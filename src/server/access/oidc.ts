@@ -6,6 +6,7 @@
  * Holds: a token is taken only with a signature by a key of the issuer, by an asymmetric algorithm that is allowed, with
  * `iss`, `aud` and `exp` as they must be. The key of a token is never taken from the token.
  */
+import type * as JoseModule from 'jose'
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose'
 import {
   choice,
@@ -108,7 +109,8 @@ export function oidc(options: OidcOptions): VerifyRequest {
   return Object.assign(verify, { via: 'oidc' as const, until: endOf })
 }
 
-type Jose = typeof import('jose')
+/** What is used of the package. */
+type Jose = Pick<typeof JoseModule, 'createLocalJWKSet' | 'createRemoteJWKSet' | 'jwtVerify' | 'errors'>
 
 async function loadJose(): Promise<Jose> {
   try {

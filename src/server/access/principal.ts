@@ -55,7 +55,7 @@ export const principalProblems = (given: unknown, where: string): readonly strin
 
 /** The principal as it is recorded: its own members, the name in one form. For one without problems. */
 export function asPrincipal(given: unknown): Principal {
-  const { name, roles, tenant: of } = ownMembers(given) as unknown as Principal
+  const { name, roles, tenant: of } = ownMembers(given) as Principal
   return {
     name: personName(name),
     roles: [...new Set(roles)],
