@@ -52,12 +52,16 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
     start: (agent: never, input: never, options?: StartOptions) => runtime.start(agent, input, startOptions(options)),
     stream: (agent: never, input: never, options?: StartOptions) => runtime.stream(agent, input, startOptions(options)),
     handle: (id) => runtime.handle(id),
+    agents: () => runtime.agents(),
     runs: async (filter) => (await runtime.runs(filter)).filter(({ caller }) => caller.tenant === tenant),
     async approvals(filter = {}) {
       const open = new Set((await questions(filter)).map(({ id }) => id))
       return (await runtime.approvals(filter)).filter(({ id }) => open.has(id))
     },
     questions,
+    feed() {
+      throw notForTenants('the feed of all runs')
+    },
     async decide(decision) {
       await mustAsk(decision.approvalId, 'approval.unknown')
       await runtime.decide(decision)
@@ -90,6 +94,12 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
       await own(options.run)
       return runtime.fork(options)
     },
+    async retry(run, options) {
+      await own(run)
+      return runtime.retry(run, options)
+    },
+    // its filter names no tenant: those of others would go on, too
+    retryAll: () => Promise.reject(notForTenants('retrying many runs')),
     async remove(run) {
       await own(run)
       await runtime.remove(run)
@@ -107,3 +117,6 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }
+
+const notForTenants = (what: string): ReeveError =>
+  new ReeveError('request.forbidden', `${what} is not for a principal of one tenant`, { hint: 'Nothing was done.' })
