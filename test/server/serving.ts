@@ -111,7 +111,7 @@ export async function serving(
   open.push(() => server.close())
   const token = handler.token ?? ''
   let known: Promise<JsonObject> | undefined
-  const document = (): Promise<JsonObject> => (known ??= documentOf(handler))
+  const document = (): Promise<JsonObject> => (known ??= documentOf(createServer({ runtime })))
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(`${server.url}/api${path}`, {
       method,
@@ -144,10 +144,10 @@ export async function serving(
   }
 }
 
-/** The OpenAPI document of a server. */
+/** The OpenAPI document of a server without `auth`. */
 export async function documentOf(handler: ReeveServer): Promise<JsonObject> {
   const response = await handler.fetch(
-    new Request('http://127.0.0.1/api/openapi.json', { headers: { Authorization: `Bearer ${handler.token ?? ''}` } }),
+    new Request('http://127.0.0.1/api/openapi.json', { headers: { Authorization: `Bearer ${handler.token}` } }),
   )
   return (await response.json()) as JsonObject
 }
