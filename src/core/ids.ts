@@ -3,6 +3,7 @@
  *
  * Owns: the id types, how new ones are made, how an activation's id is derived from its place in the run.
  */
+import { toBase64url } from './base64url.ts'
 import { digest } from './hash.ts'
 import { ReeveError } from './errors.ts'
 
@@ -44,6 +45,9 @@ export function newId(prefix: string): string {
   for (let i = 0; i < 16; i++) text += alphabet[pool[taken++]! & 31]
   return `${prefix}_${text}`
 }
+
+/** A new secret with 256 random bits, as 43 characters of base64url. */
+export const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)))
 
 /** An id that is the same every time it is derived from the same parts: used wherever replay must meet it again. */
 export function derivedId(prefix: string, ...parts: string[]): string {

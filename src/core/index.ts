@@ -21,6 +21,7 @@ export {
   derivedId,
   isChildRun,
   newId,
+  newSecret,
   parentOf,
   rootActivation,
   runId,

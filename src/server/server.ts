@@ -193,16 +193,17 @@ function untilRead(response: Response, left: () => void): Response {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const body = new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
-          left()
-          controller.close()
-        } catch (thrown) {
+      // also where no one reads: a reader that takes nothing is dropped
+      start(controller) {
+        reader.closed.then(left, (thrown: unknown) => {
           left()
           controller.error(thrown)
-        }
+        })
+      },
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
       },
       cancel(reason) {
         left()

@@ -10,7 +10,7 @@ import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer } from '../../src/server/index.ts'
 import { asker } from '../runtime/hand.ts'
 import { sentEvents, serving, type Sent } from './serving.ts'
-import { stepper } from './stepper.ts'
+import { childToken, stepper } from './stepper.ts'
 
 let store = ''
 const children: ChildProcess[] = []
@@ -40,16 +40,19 @@ async function child(role: 'serve' | 'drive'): Promise<{ readonly said: string; 
   }
 }
 
+const bearer = (token: string): { readonly Authorization: string } => ({ Authorization: `Bearer ${token}` })
+
 /** Reads so many events of a feed after a position, then leaves; all of them to the end if the number is large. */
 async function read(
   url: string,
   from: number,
   most: number,
+  token = childToken,
 ): Promise<{ readonly sent: readonly Sent[]; readonly ended: boolean }> {
   const left = new AbortController()
   const response = await fetch(url, {
     signal: left.signal,
-    headers: from === 0 ? {} : { 'Last-Event-ID': String(from) },
+    headers: { ...bearer(token), ...(from === 0 ? {} : { 'Last-Event-ID': String(from) }) },
   })
   const sent: Sent[] = []
   try {
@@ -66,10 +69,10 @@ async function read(
 }
 
 /** Reads a feed in pieces, each a connection of its own. */
-async function inPieces(url: string): Promise<readonly (number | undefined)[]> {
+async function inPieces(url: string, token: string): Promise<readonly (number | undefined)[]> {
   const ids: (number | undefined)[] = []
   for (;;) {
-    const { sent, ended } = await read(url, ids.at(-1) ?? 0, 7)
+    const { sent, ended } = await read(url, ids.at(-1) ?? 0, 7, token)
     ids.push(...sent.map(({ id }) => id))
     if (ended) return ids
   }
@@ -77,9 +80,9 @@ async function inPieces(url: string): Promise<readonly (number | undefined)[]> {
 
 test('K9: a feed that is read in pieces while another process drives has every event once, in order', async () => {
   await child('drive')
-  const { server, runtime, post } = await serving({ store, agents: [stepper], drive: false })
+  const { server, runtime, post, token } = await serving({ store, agents: [stepper], drive: false })
   await post('/runs', { agent: 'stepper', input: 'go', runId: 'r1' })
-  const ids = await inPieces(`${server.url}/api/runs/r1/feed`)
+  const ids = await inPieces(`${server.url}/api/runs/r1/feed`, token)
   expect(ids).toEqual((await runtime.handle('r1').journal()).map(({ position }) => position))
   expect(ids.length).toBeGreaterThan(60)
 }, 60_000)
@@ -88,7 +91,7 @@ test('K1: after kill -9 of the server, the next one goes on where Last-Event-ID 
   const first = await child('serve')
   await fetch(`${first.said}/api/runs`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
+    headers: { ...bearer(childToken), 'Content-Type': 'application/json' },
     body: JSON.stringify({ agent: 'stepper', input: 'go', runId: 'r1' }),
   })
   const before = await read(`${first.said}/api/runs/r1/feed`, 0, 12)
@@ -105,10 +108,10 @@ test('K1: after kill -9 of the server, the next one goes on where Last-Event-ID 
 }, 60_000)
 
 test('parts come between the events of their step, with their agent', async () => {
-  const { server, post } = await serving({ agents: [stepper] })
+  const { server, post, token } = await serving({ agents: [stepper] })
   await post('/runs', { agent: 'stepper', input: 'go', runId: 'r1' })
   const items: string[] = []
-  for await (const { data } of sentEvents(await fetch(`${server.url}/api/runs/r1/feed`))) {
+  for await (const { data } of sentEvents(await fetch(`${server.url}/api/runs/r1/feed`, { headers: bearer(token) }))) {
     const { type, part, event } = data as {
       readonly type: string
       readonly part?: { readonly address: string; readonly agent: string; readonly epoch?: number }
@@ -125,9 +128,9 @@ test('parts come between the events of their step, with their agent', async () =
 }, 30_000)
 
 test('a stream that has nothing to say sends comments, and ends without "end" when the server closes', async () => {
-  const { server, post } = await serving({ agents: [asker] }, { heartbeatMs: 20 })
+  const { server, post, token } = await serving({ agents: [asker] }, { heartbeatMs: 20 })
   await post('/runs', { agent: 'asker', input: 'ask', runId: 'r1' })
-  const response = await fetch(`${server.url}/api/runs/r1/feed`)
+  const response = await fetch(`${server.url}/api/runs/r1/feed`, { headers: bearer(token) })
   let comments = 0
   let closed: Promise<void> | undefined
   const types: string[] = []
@@ -143,14 +146,17 @@ test('a stream that has nothing to say sends comments, and ends without "end" wh
 test('K9: a reader that takes nothing is dropped, and one that leaves changes nothing', async () => {
   await using runtime = await createRuntime({ agents: [asker] })
   const handler = createServer({ runtime, heartbeatMs: 5, readerTimeoutMs: 30 })
+  const headers = bearer(handler.token!)
   const run = await runtime.start(asker, 'ask', { runId: 'r1' })
   await run.until('waiting')
-  const response = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed'))
+  const response = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed', { headers }))
   const reader = response.body!.getReader()
   expect(await reader.closed.catch(String)).toContain('the reader took nothing')
-  const second = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed'))
+  const second = await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed', { headers }))
   await second.body!.cancel()
-  expect(await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed', { method: 'HEAD' }))).toMatchObject({
+  expect(
+    await handler.fetch(new Request('http://127.0.0.1/api/runs/r1/feed', { method: 'HEAD', headers })),
+  ).toMatchObject({
     status: 200,
     body: null,
   })

@@ -4,10 +4,12 @@
  */
 import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer, listen } from '../../src/server/index.ts'
-import { stepper } from './stepper.ts'
+import { childToken, stepper } from './stepper.ts'
 
 const [, , role, store] = process.argv
 const runtime = await createRuntime({ store: store!, agents: [stepper], leaseMs: 500 })
-const said = role === 'serve' ? (await listen(createServer({ runtime }), { port: 0 })).url : 'driving'
-process.stdout.write(`${said}\n`)
+const auth = { tokens: { [childToken]: { name: 'operator', roles: ['admin'] } } } as const
+const said = role === 'serve' ? (await listen(createServer({ runtime, auth }), { port: 0 })).url : 'driving'
+process.stdout.write(`${said}
+`)
 setInterval(() => {}, 60_000)

@@ -12,3 +12,6 @@ export const stepper = hand('stepper', async (ctx) => {
     })
   return completed('done')
 })
+
+/** Lets in as an admin at a server in a process of its own. */
+export const childToken = 'the-token-of-the-processes-of-a-test'

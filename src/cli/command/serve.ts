@@ -7,11 +7,10 @@
  * watched and decided only.
  */
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ReeveError } from '../../core/index.ts'
+import { newSecret, ReeveError } from '../../core/index.ts'
 import {
   createServer,
   listen,
@@ -102,7 +101,7 @@ const ofToken = (token: string): Pick<ServerSettings, 'auth' | 'session'> => ({
 function tokenIn(name: string, cwd: string): string {
   const file = resolve(cwd, name)
   if (!existsSync(file)) {
-    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+    writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
     chmodSync(file, 0o600)
   }
   const token = readFileSync(file, 'utf8').trim()

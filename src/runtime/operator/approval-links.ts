@@ -15,6 +15,7 @@ import {
   isObject,
   listOf,
   mustBeOptions,
+  newSecret,
   number,
   optionProblems,
   personName,
@@ -24,7 +25,6 @@ import {
   required,
   string,
   text,
-  toBase64url,
   type Checks,
   type Json,
 } from '../../core/index.ts'
@@ -150,7 +150,7 @@ async function createLink(access: DecisionAccess, request: LinkRequest): Promise
   if (asked.fourEyes === true) throw notIssued(approvalId, 'two people must decide it, and each must be signed in')
   const now = storeTime(access)
   const expiresAt = Math.min(now + expiresInMs, until ?? Infinity)
-  const token = toBase64url(crypto.getRandomValues(new Uint8Array(32)))
+  const token = newSecret()
   const kept: KeptLink = {
     approval: approvalId,
     run,

@@ -6,10 +6,10 @@
  * Holds: nothing of a request is read before its Host and Origin are known to be right. Without `auth`, one token that
  * is drawn at the start, and nothing else, lets a caller in.
  */
-import { randomBytes } from 'node:crypto'
 import {
   expects,
   listOf,
+  newSecret,
   number,
   object,
   present,
@@ -165,7 +165,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
   const { bodyBytes = 1_048_576, bodyDepth = 100, requestsPerSecond = 200, burst = 2_000, streams = 100 } = limits
   const hosts = [...(options.hosts ?? [])]
   const rules: GuardRules = { hosts, origins }
-  const token = auth === undefined ? randomBytes(32).toString('base64url') : undefined
+  const token = auth === undefined ? newSecret() : undefined
   const verify: VerifyRequest =
     auth === undefined
       ? bearerTokens({ tokens: { [token!]: { name: user, roles: ['admin'] } } }, 'local')
