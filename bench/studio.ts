@@ -78,7 +78,12 @@ export const run = (): Promise<Row[]> =>
     again.live.close()
     const side = { what: 'reading the journal alone', value: reading }
     return [
-      { figure: `a run of ${watched.rows.size.toLocaleString('en')} events opened, first`, value: cold.ms, unit: 'ms', side },
+      {
+        figure: `a run of ${watched.rows.size.toLocaleString('en')} events opened, first`,
+        value: cold.ms,
+        unit: 'ms',
+        side,
+      },
       { figure: '… again, by a new watcher', value: again.ms, unit: 'ms', side, budget: { atMost: 1_000 } },
       { figure: '… its CPU time', value: again.cpuMs, unit: 'ms' },
       { figure: '… longest block of the event loop', value: again.blockMs, unit: 'ms', budget: { atMost: 50 } },

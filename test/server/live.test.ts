@@ -434,4 +434,3 @@ test('changes over all runs: each reader hears of the runs of its tenant alone',
   await Promise.all(readers)
   live.close()
 })
-

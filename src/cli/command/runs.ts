@@ -137,7 +137,7 @@ function scalarOf(text: string): string | number | boolean | null {
 function momentOf(text: string, option: string): number {
   const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
   if (Number.isFinite(at) && /^\d/.test(text)) return at
-  throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'For example: 2026-11-01 or 2026-11-01T08:00:00Z')
+  throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'Write it as 2026-11-01T08:00:00Z.')
 }
 
 function cursorIn(text: string): NonNullable<RunFilter['after']> {
