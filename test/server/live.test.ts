@@ -1,4 +1,7 @@
 /** A run, live: a snapshot and patches by key, folded once for all who look; its rows, bars and conversations. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { agent, createRuntime, supervisor, tool, type Runtime } from 'reeve'
@@ -70,9 +73,10 @@ class Screen {
 /** A reader of a run. `signal`: when it leaves. */
 async function reads(live: LiveRuns, run: string, signal: AbortSignal, screen = new Screen()): Promise<Screen> {
   const watched = await live.look(runId(run))
-  void (async () => {
+  const reading = async (): Promise<void> => {
     for await (const json of watched.messages(signal)) screen.take(JSON.parse(json) as LiveMessage)
-  })()
+  }
+  reading().catch(() => {})
   return screen
 }
 
@@ -102,7 +106,10 @@ describe('K1: patches in order, laid over a snapshot, are the snapshot of the en
     const screen = await reads(live, run.id, left.signal)
     const end = run.outcome()
     let ended = false
-    void end.finally(() => (ended = true))
+    end.then(
+      () => (ended = true),
+      () => (ended = true),
+    )
     while (!ended) {
       for (const question of await runtime.questions({ run: run.id }))
         if (question.kind === 'interrupt')
@@ -144,13 +151,11 @@ test('over HTTP: two readers, a decision, a reconnect; a snapshot comes first, a
   const watch = async (): Promise<Screen> => {
     const screen = new Screen()
     const response = await fetch(`${server.url}/api/runs/r1/live`, { signal: left.signal })
-    void (async () => {
-      try {
-        for await (const { data } of sentEvents(response)) screen.take(data as LiveMessage)
-      } catch {
-        // the reader has left
-      }
-    })()
+    const reading = async (): Promise<void> => {
+      for await (const { data } of sentEvents(response)) screen.take(data as LiveMessage)
+    }
+    // it ends with an error when it leaves
+    reading().catch(() => {})
     return screen
   }
   const [one, two] = [await watch(), await watch()]
@@ -174,9 +179,6 @@ test('over HTTP: two readers, a decision, a reconnect; a snapshot comes first, a
 })
 
 test('a run that another process drives is followed', async () => {
-  const { mkdtempSync, rmSync } = await import('node:fs')
-  const { tmpdir } = await import('node:os')
-  const { join } = await import('node:path')
   const folder = mkdtempSync(join(tmpdir(), 'reeve-live-'))
   const store = join(folder, 'reeve.db')
   let go = (): void => {}
@@ -287,7 +289,9 @@ test('what is reserved is what calls in flight may use, at their agent and above
     },
   })
   const boss = supervisor({
-    ...{ name: 'boss', workers: [held], limits: { tokens: 500_000 } },
+    name: 'boss',
+    workers: [held],
+    limits: { tokens: 500_000 },
     model: ({ messages }) =>
       messages.some(({ role }) => role === 'tool')
         ? 'done'

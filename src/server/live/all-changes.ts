@@ -110,7 +110,7 @@ export class AllChanges {
 
   #follow(): AbortController {
     const left = new AbortController()
-    void this.#read(left.signal)
+    this.#read(left.signal).catch(() => left.abort())
     return left
   }
 

@@ -101,7 +101,7 @@ function entriesOf(said: Spoken): readonly Said[] {
         },
       ]
     case 'action':
-      return [{ type: 'outcome', name: said.action.type, ...idOf(said), value: said.action as unknown as Json }]
+      return [{ type: 'outcome', name: said.action.type, ...idOf(said), value: said.action }]
     case 'interrupt':
       return [{ type: 'question', ...asContent(said.question) }]
     case 'approval':

@@ -24,11 +24,10 @@ function isWithin(value: Json, left: TextRoom): boolean {
   if (left.characters < 0) return false
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return (value as readonly Json[]).every((each) => isWithin(each, left))
-  for (const name in value) {
+  return Object.entries(value as { readonly [name: string]: Json }).every(([name, each]) => {
     left.characters -= name.length
-    if (!isWithin((value as { readonly [name: string]: Json })[name]!, left)) return false
-  }
-  return true
+    return isWithin(each, left)
+  })
 }
 
 function cutTo(value: Json, left: TextRoom): Json {

@@ -90,12 +90,12 @@ export class WatchedRun {
 
   async #open(): Promise<void> {
     this.#status = await this.#source.run.summary()
-    void this.#hear(this.#source)
+    this.#listen(this.#source)
     await this.#catchUp(this.#source)
     await this.#catchUpChildren()
     await this.#show()
     this.#isOpen = true
-    for (const source of [this.#source, ...this.#children.values()]) void this.#follow(source)
+    for (const source of [this.#source, ...this.#children.values()]) this.#goOn(source)
     this.#lookLater()
   }
 
@@ -155,8 +155,20 @@ export class WatchedRun {
     const child: JournalSource = { run: this.#runtime.handle(id), position: 0, isOver: false }
     this.#children.set(id, child)
     if (!this.#isOpen) return
-    void this.#follow(child)
-    void this.#hear(child)
+    this.#goOn(child)
+    this.#listen(child)
+  }
+
+  #goOn(source: JournalSource): void {
+    this.#follow(source).catch(() => this.close())
+  }
+
+  #listen(source: JournalSource): void {
+    this.#hear(source).catch(() => this.close())
+  }
+
+  #showNow(): void {
+    this.#show().catch(() => this.close())
   }
 
   /** Goes on reading until the run has ended, or nobody looks any more. */
@@ -186,14 +198,14 @@ export class WatchedRun {
     this.#isStale = true
     const wait = Math.max(patchEveryMs, share * this.#cost) - (performance.now() - this.#lastShown)
     this.#callOff()
-    this.#callOff = systemClock.timer(systemClock.now() + Math.max(5, wait), () => void this.#show())
+    this.#callOff = systemClock.timer(systemClock.now() + Math.max(5, wait), () => this.#showNow())
   }
 
   /** A run may be parked, stuck or queued without an event that says so. */
   #lookLater(): void {
     if (this.#source.isOver || this.#left.signal.aborted || this.#isStale) return
     this.#callOff()
-    this.#callOff = systemClock.timer(systemClock.now() + lookEveryMs, () => void this.#show())
+    this.#callOff = systemClock.timer(systemClock.now() + lookEveryMs, () => this.#showNow())
   }
 
   #show(): Promise<void> {
