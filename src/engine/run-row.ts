@@ -99,7 +99,7 @@ export function runUsage(usage: Usage): RunUsage {
  * What an activation that has not ended has used, by its log: its own calls, and those of its workers that have ended.
  * Nothing of one that has ended: its leader has it.
  */
-export function spentIn(events: Iterable<JournalEvent>): Usage {
+function spentIn(events: Iterable<JournalEvent>): Usage {
   let spent: Usage = []
   for (const event of events) {
     if (event.type === 'activation.settled') return []

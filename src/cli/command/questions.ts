@@ -40,12 +40,12 @@ export function questions(
 
 /** Who asks, what, until when and what happens then, and the command that answers. */
 function linesOf({ id, kind, run, address, askedAt, until, body }: Question, where: string): readonly string[] {
-  const content = isObject(body as Json) ? (body as { readonly [name: string]: Json }) : {}
-  const { path, tool, question, reason, onTimeout } = content
+  const content: { readonly [name: string]: Json } = isObject(body) ? body : {}
+  const { path, tool, input, question, reason, onTimeout } = content
   const who = Array.isArray(path) ? ` ${visible(path.join('/'))}` : ''
   const what =
     kind === 'approval'
-      ? `${visible(String(tool))}${reason === undefined ? '' : `: ${preview(reason)}`}`
+      ? `${preview(tool ?? null)} ${preview(input ?? null)}${reason === undefined ? '' : `: ${preview(reason)}`}`
       : kind === 'interrupt'
         ? preview(question ?? null)
         : visible(address)

@@ -46,6 +46,8 @@ export function usePages<Item>(
     (limit: number, after: string | undefined) => {
       if (list.loading !== undefined) return
       const controller = new AbortController()
+      // the list is a store of this hook's own, and what is drawn of it follows `draw`
+      // oxlint-disable-next-line react/immutability
       list.loading = controller
       const end = (change: Partial<List>): void => {
         if (list.loading !== controller) return
