@@ -44,7 +44,7 @@ test(
     const { child: first, url } = await served(store, 0)
     let child = first
     const { port } = new URL(url)
-    const client = createClient({ baseUrl: url })
+    const client = createClient({ baseUrl: url, token: 'a-token-of-the-test-of-the-client' })
     const run = await client.runs.start('author', 'a book', { runId: 'book' })
     const outcome = run.outcome()
     const states: StreamState[] = []

@@ -21,5 +21,11 @@ const author = agent({
 })
 
 const runtime = await createRuntime({ store: store!, agents: [author] })
-const { url } = await listen(createServer({ runtime }), { port: Number(port) })
+const { url } = await listen(
+  createServer({
+    runtime,
+    auth: { tokens: { 'a-token-of-the-test-of-the-client': { name: 'operator', roles: ['admin'] } } },
+  }),
+  { port: Number(port) },
+)
 process.send?.(url)

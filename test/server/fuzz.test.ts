@@ -142,6 +142,12 @@ test(`every route takes ${requests} requests that are wrong, says so in JSON, an
     const request = requestFor(server.url, operation, document, roll, token)
     const where = `${i}: ${request.method} ${request.url}`
     const response = await fetch(request)
+    // a stream that was opened goes on: it is left
+    const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
+    if (isStream) {
+      await response.body?.cancel()
+      continue
+    }
     const text = await response.text()
     expect(response.status, where).toBeLessThan(500)
     if (response.status < 400) continue

@@ -144,13 +144,16 @@ const sorted = (run: LiveRun): unknown =>
   )
 
 test('over HTTP: two readers, a decision, a reconnect; a snapshot comes first, and nothing after the end', async () => {
-  const { server, runtime, post, errors } = await serving({ agents: [payer] })
+  const { server, runtime, post, errors, token } = await serving({ agents: [payer] })
   await post('/runs', { agent: 'payer', input: 'pay', runId: 'r1' })
   await runtime.handle('r1').until('waiting')
   const left = new AbortController()
   const watch = async (): Promise<Screen> => {
     const screen = new Screen()
-    const response = await fetch(`${server.url}/api/runs/r1/live`, { signal: left.signal })
+    const response = await fetch(`${server.url}/api/runs/r1/live`, {
+      signal: left.signal,
+      headers: { Authorization: `Bearer ${token}` },
+    })
     const reading = async (): Promise<void> => {
       for await (const { data } of sentEvents(response)) screen.take(data as LiveMessage)
     }

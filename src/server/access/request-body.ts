@@ -70,7 +70,7 @@ async function textBody(request: Request, most: number): Promise<string> {
 
 const tooLarge = (most: number): ReeveError =>
   new ReeveError('input.too-large', `the body is larger than ${most} bytes`, {
-    hint: 'Send less, or raise `limits.bodyBytes` of createServer. Nothing was done.',
+    hint: 'Send less, or let the server take larger bodies. Nothing was done.',
   })
 
 function nestsDeeper(value: Json, most: number): boolean {
