@@ -45,6 +45,8 @@ interface Origin {
 
 const emitted = mkdtempSync(join(tmpdir(), 'reeve-api-'))
 const loaded = new Map<string, Declarations>()
+/** What each module exports, once it is known: doors pass on what other doors pass on. */
+const exported = new Map<string, ReadonlyMap<string, Origin>>()
 try {
   const { due, undocumented } = report()
   const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
@@ -153,7 +155,13 @@ function declaredBy(statement: Statement): string[] {
   return 'id' in node && node.id && 'name' in node.id ? [node.id.name] : []
 }
 
-function exportsOf(path: string): Map<string, Origin> {
+function exportsOf(path: string): ReadonlyMap<string, Origin> {
+  const known = exported.get(path) ?? readExports(path)
+  exported.set(path, known)
+  return known
+}
+
+function readExports(path: string): ReadonlyMap<string, Origin> {
   const module = load(path)
   const found = new Map<string, Origin>()
   for (const statement of module.body) {
@@ -178,7 +186,7 @@ function exportsOf(path: string): Map<string, Origin> {
   return found
 }
 
-function exportsFrom(module: Declarations, specifier: string): Map<string, Origin> {
+function exportsFrom(module: Declarations, specifier: string): ReadonlyMap<string, Origin> {
   if (!specifier.startsWith('.')) return new Map()
   return exportsOf(posix.join(posix.dirname(module.path), specifier).replace(/\.(ts|js)$/, '.d.ts'))
 }
@@ -234,9 +242,9 @@ function keyOf(origin: Origin): string {
  * Types of ours that exported declarations name, though no door exports them: a user can receive one but not write it
  * down.
  */
-function silentTypes(exported: Origin[], known: ReadonlySet<string>): string[] {
+function silentTypes(origins: Origin[], known: ReadonlySet<string>): string[] {
   const silent = new Map<string, string>()
-  for (const { name, in: module } of exported) {
+  for (const { name, in: module } of origins) {
     for (const statement of module?.declared.get(name) ?? []) {
       for (const used of typesNamedIn(statement)) {
         const origin = module && originOf(module, used)
