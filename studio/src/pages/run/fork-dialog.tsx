@@ -6,7 +6,6 @@ import { navigate, runPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select, TextArea } from '../../ui/field.tsx'
-import { Notice } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { said } from './control-bar.tsx'
 import { forkEdits, journalLine } from './journal-lines.ts'
@@ -14,6 +13,7 @@ import { parsedJson } from './json-input.ts'
 import type { ForkBody } from './run-api.ts'
 import { useRun } from './run-context.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { ReasonField } from './reason-field.tsx'
 
 type EditType = 'none' | 'outcome' | 'input' | 'message'
 
@@ -137,12 +137,7 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
             )}
           </Field>
         )}
-        <Field label="Reason">
-          {(field) => (
-            <TextArea {...field} rows={2} value={reason} onChange={({ target }) => setReason(target.value)} />
-          )}
-        </Field>
-        {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        <ReasonField reason={reason} onChange={setReason} problem={problem} />
       </div>
     </Dialog>
   )

@@ -5,13 +5,16 @@ import type {
   JournalPage,
   QuestionView,
   Page,
+  RunDiff,
   SettleBody,
   SpanPage,
   StartedRun,
+  TakenOver,
+  TakeoverContext,
 } from '../../../../src/server/wire.ts'
 import type { Json } from '../../data/json.ts'
 import { query, request } from '../../data/request.ts'
-import type { TaskGates, PlanEdit } from './plan-draft.ts'
+import type { PlanEdit } from './plan-draft.ts'
 
 /** What is asked for of the journal. */
 export interface JournalQuery {
@@ -23,63 +26,6 @@ export interface JournalQuery {
   readonly find?: string | undefined
 }
 
-/** A step of a takeover context. */
-export interface TakeoverStep {
-  readonly id: string
-  readonly description: string
-  readonly status: string
-  readonly worker: string
-  readonly activation?: string
-  readonly waitsFor?: readonly string[]
-  readonly partial?: string
-  readonly failure?: { readonly message: string }
-  readonly reason?: string
-  readonly by?: string
-}
-
-/** The document of a takeover, as far as it is shown here. */
-export interface TakeoverContext {
-  readonly owner?: string
-  readonly takenOver?: boolean
-  readonly reason?: string
-  readonly since?: number
-  readonly currentStep: number
-  readonly totalSteps: number
-  readonly completed: readonly TakeoverStep[]
-  readonly inFlight: readonly TakeoverStep[]
-  readonly pending: readonly TakeoverStep[]
-  readonly failed: readonly TakeoverStep[]
-  readonly skipped: readonly TakeoverStep[]
-  readonly results: Readonly<Record<string, Json>>
-  readonly suggestedNextAction:
-    | { readonly type: 'task'; readonly task: string; readonly description: string }
-    | { readonly type: 'approval'; readonly approval: string; readonly tool: string }
-    | { readonly type: 'wait'; readonly for: readonly string[] }
-    | { readonly type: 'synthesise' }
-  readonly failureReason?: string
-  readonly unreadMail: number
-  readonly teams: readonly { readonly activation: string; readonly plan: { readonly tasks: readonly GatedTask[] } }[]
-  readonly plan?: {
-    readonly team: string
-    readonly subtasks: readonly {
-      readonly id: string
-      readonly description: string
-      readonly role: string
-      readonly status: string
-      readonly dependencies: readonly string[]
-      readonly produces: readonly string[]
-      readonly consumes: readonly string[]
-      readonly critical: boolean
-    }[]
-    readonly concurrency: number
-    readonly maxFailures: number
-  }
-}
-interface GatedTask extends Omit<TaskGates, 'required'> {
-  readonly task: string
-  readonly optional?: true
-}
-
 export interface ForkBody {
   readonly at?: number
   readonly edit?:
@@ -87,25 +33,6 @@ export interface ForkBody {
     | { readonly type: 'input'; readonly input: Json }
     | { readonly type: 'message'; readonly to: string; readonly body: Json }
   readonly reason?: string
-}
-
-/** An entry that differs between two runs. */
-export interface RunDifference {
-  readonly path: string
-  readonly agent: string
-  readonly address?: string
-  readonly one?: RecordedEvent
-  readonly other?: RecordedEvent
-}
-interface RecordedEvent {
-  readonly position: number
-  readonly at: number
-  readonly event: { readonly type: string } & Readonly<Record<string, Json>>
-}
-export interface RunDiff {
-  readonly same: number
-  readonly first?: RunDifference
-  readonly differences: readonly RunDifference[]
 }
 
 const id = encodeURIComponent
@@ -144,7 +71,7 @@ export function runApi(run: string) {
     pause: (body: object) => post('/pause', body),
     resume: (body: object) => post('/resume', body),
     cancel: (body: object) => post('/cancel', body),
-    takeOver: (body: object): Promise<TakeoverContext | undefined> => post('/take-over', body),
+    takeOver: (body: object): Promise<TakenOver | undefined> => post('/take-over', body),
     handBack: (body: { readonly plan?: PlanEdit; readonly team?: string; readonly reason?: string }) =>
       post('/hand-back', body),
     complete: (body: {

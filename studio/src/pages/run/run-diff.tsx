@@ -1,5 +1,6 @@
 /** Two runs side by side: what they did the same, and where they went different ways. */
 import { useState } from 'react'
+import type { RunDiff } from '../../../../src/server/wire.ts'
 import { Link, runPath } from '../../router.tsx'
 import type { Json } from '../../data/json.ts'
 import { countText } from '../../ui/amounts.tsx'
@@ -10,10 +11,11 @@ import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { journalLine } from './journal-lines.ts'
 import { usePolled } from './polled.ts'
-import type { RunDifference } from './run-api.ts'
 import { useRun } from './run-context.tsx'
 
 const shownAtFirst = 200
+
+type RunDifference = RunDiff['differences'][number]
 
 export function RunDiffView({ other }: { readonly other: string }) {
   const { api, live, go } = useRun()
@@ -99,14 +101,15 @@ function Side({ recorded }: { readonly recorded: RunDifference['one'] }) {
       ) : (
         <>
           <span className="run-type">{recorded.event.type}</span>{' '}
-          <VisibleText>{journalLine(recorded.event as never, 200)}</VisibleText>
+          <VisibleText>{journalLine(recorded.event, 200)}</VisibleText>
         </>
       )}
     </span>
   )
 }
 
-const eventOf = (recorded: RunDifference['one']): Json => (recorded === undefined ? '' : recorded.event)
+const eventOf = (recorded: RunDifference['one']): Json =>
+  recorded === undefined ? '' : (recorded.event as unknown as Json)
 
 function Both({ difference: { one, other } }: { readonly difference: RunDifference }) {
   return <ValueDiff before={eventOf(one)} after={eventOf(other)} label="The event of this run and that of the other" />

@@ -1,5 +1,6 @@
 /** Take over: where the run stands, for a person who has it; completing steps, changing the plan, finishing, handing back. */
 import { useState, type ReactNode } from 'react'
+import type { TakeoverContext } from '../../../../src/server/wire.ts'
 import type { Json } from '../../data/json.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -17,8 +18,10 @@ import { ValueView } from './overview.tsx'
 import { PlanEditor } from './plan-editor.tsx'
 import { changesOf, draftOf, editOf, type PlanAsIs, type PlanDraft } from './plan-draft.ts'
 import { usePolled } from './polled.ts'
-import type { TakeoverContext, TakeoverStep } from './run-api.ts'
 import { useRun } from './run-context.tsx'
+import { ReasonField } from './reason-field.tsx'
+
+type TakeoverStep = TakeoverContext['completed'][number]
 
 export function TakeOver() {
   const { api, live } = useRun()
@@ -305,12 +308,7 @@ function OutputForm(props: {
             />
           )}
         </Field>
-        <Field label="Reason">
-          {(field) => (
-            <TextArea {...field} rows={2} value={reason} onChange={({ target }) => setReason(target.value)} />
-          )}
-        </Field>
-        {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        <ReasonField reason={reason} onChange={setReason} problem={problem} />
       </div>
     </Dialog>
   )
@@ -419,12 +417,7 @@ function HandBackDialog(props: {
             <p className="muted">All of it is done, or nothing: the server checks the plan as a whole.</p>
           </section>
         )}
-        <Field label="Reason">
-          {(field) => (
-            <TextArea {...field} rows={2} value={reason} onChange={({ target }) => setReason(target.value)} />
-          )}
-        </Field>
-        {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        <ReasonField reason={reason} onChange={setReason} problem={problem} />
       </div>
     </Dialog>
   )

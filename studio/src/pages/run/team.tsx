@@ -19,6 +19,7 @@ import { usePolled } from './polled.ts'
 import { journalLine } from './journal-lines.ts'
 import { useRun } from './run-context.tsx'
 import { budgetsOf } from './spend.ts'
+import { ReasonField } from './reason-field.tsx'
 
 type Team = LiveRun['teams'][string]
 type Member = Team['members'][number]
@@ -402,12 +403,7 @@ function RetireDialog(props: { readonly team: Team; readonly member: Member; rea
         <Checkbox checked={now} onChange={({ target }) => setNow(target.checked)}>
           At once: what it works on is stopped
         </Checkbox>
-        <Field label="Reason">
-          {(field) => (
-            <TextArea {...field} rows={2} value={reason} onChange={({ target }) => setReason(target.value)} />
-          )}
-        </Field>
-        {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+        <ReasonField reason={reason} onChange={setReason} problem={problem} />
       </div>
     </Dialog>
   )
