@@ -121,6 +121,9 @@ const statuses: Readonly<Record<RunStatus, true>> = {
   bailed: true,
 }
 
+/** Every status of a run. */
+export const runStatuses = Object.keys(statuses) as readonly RunStatus[]
+
 /** One line about a run. */
 export interface RunSummary {
   readonly run: RunId

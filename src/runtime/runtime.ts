@@ -70,7 +70,7 @@ import {
 } from './versions.ts'
 
 /** Which open questions to list. A question of the list can be given as `after`. */
-export interface OpenFilter extends Pick<QuestionFilter, 'kind' | 'tenant' | 'limit' | 'after'> {
+export interface OpenFilter extends Pick<QuestionFilter, 'id' | 'kind' | 'tenant' | 'limit' | 'after'> {
   /** Of this run and its child runs. */
   readonly run?: string
 }
@@ -102,7 +102,7 @@ export interface Runtime extends AsyncDisposable {
    */
   feed(options?: FeedOptions): AsyncIterableIterator<FeedEvent, undefined>
   /** Open approvals, of all runs or of one. */
-  approvals(filter?: { readonly run?: string }): Promise<readonly Approval[]>
+  approvals(filter?: Omit<OpenFilter, 'kind'>): Promise<readonly Approval[]>
   /**
    * Open questions, approvals among them, of all runs or of one, oldest first; by an index, in pages with `limit` and
    * `after`. Throws `input.invalid`.
@@ -370,7 +370,7 @@ class EngineRuntime implements Runtime {
     return followAll(this.#parts.engine, options)
   }
 
-  async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {
+  async approvals(filter: Omit<OpenFilter, 'kind'> = {}): Promise<readonly Approval[]> {
     return approvalsAmong(await this.questions({ ...filter, kind: 'approval' }))
   }
 

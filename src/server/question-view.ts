@@ -38,9 +38,22 @@ export function questionView(
     agent: summary.agent,
     mayAnswer: mayAnswer(question, approval, principal),
     same: approval === undefined ? id : digestJson(shownOf(approval)),
-    ...present({ until, user, session, approval, interrupt, doubt, inputSchema: schemaFor(approval, runtime) }),
+    ...present({
+      until,
+      user,
+      session,
+      usage: usedBy(summary),
+      approval,
+      interrupt,
+      doubt,
+      inputSchema: schemaFor(approval, runtime),
+    }),
   }
 }
+
+/** What the whole run has used so far; undefined: not known. */
+const usedBy = ({ usage }: RunSummary): QuestionView['usage'] =>
+  usage?.tokens === undefined ? undefined : { tokens: usage.tokens, ...present({ usd: usage.usd }) }
 
 /** The schema of the tool's arguments, where the agent that asks is registered here. */
 function schemaFor(approval: Approval | undefined, runtime: Runtime): JsonObject | undefined {

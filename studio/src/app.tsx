@@ -74,7 +74,7 @@ function Shell({ me }: { readonly me: Me }) {
       <a className="skip-link" href="#main">
         Skip to the page
       </a>
-      <div className="rail">
+      <header className="rail">
         <Link to="/" className="brand">
           <img src="/icon.svg" alt="" />
           Reeve
@@ -113,7 +113,7 @@ function Shell({ me }: { readonly me: Me }) {
             <IconButton icon="doubt" label="Keys (?)" onClick={() => setOpen('keys')} />
           </div>
         </div>
-      </div>
+      </header>
       <main id="main" tabIndex={-1}>
         <CurrentPage path={path} />
       </main>

@@ -208,3 +208,20 @@ test('a method that a path does not take is 405 with what it takes; a query is c
   const sent = await post('/runs', 'agent=echo', { 'Content-Type': 'text/plain' })
   expect(sent).toMatchObject(refused(415, 'request.not-json'))
 })
+
+test('runs are found by what they are, page by page; a cursor that is none is refused', async () => {
+  const { runtime, get } = await serving({ agents: [echo] })
+  for (const n of [1, 2, 3, 4, 5])
+    await runtime.run(echo, 'hi', { runId: `r${n}`, user: n < 4 ? 'ann' : 'bob', metadata: { order: n } })
+  const listed = async (query: string): Promise<readonly string[]> =>
+    itemsOf<{ readonly run: string }>(await get(`/runs?${query}`)).map(({ run }) => run)
+  expect(await listed('user=ann')).toEqual(['r3', 'r2', 'r1'])
+  expect(await listed('user=ann&metadata.order=2')).toEqual(['r2'])
+  expect(await listed('metadata.order="2"')).toEqual([])
+  expect(await listed('status=failed')).toEqual([])
+  const first = await get('/runs?limit=3')
+  const { next } = first.body as { readonly next: string }
+  expect(await listed(`limit=3&after=${encodeURIComponent(next)}`)).toEqual(['r2', 'r1'])
+  expect((await get('/runs?limit=5')).body).not.toHaveProperty('next')
+  expect(await get('/runs?after=nonsense')).toMatchObject({ status: 400, body: { error: { code: 'input.invalid' } } })
+})

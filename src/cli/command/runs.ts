@@ -1,10 +1,17 @@
 /**
  * `reeve runs`: the runs of a store that fit a filter, newest first.
  *
- * Owns: the table, the cursor of its pages, what a filter is called here. Does not own: the search (runtime).
+ * Owns: the table, what a filter is called here. Does not own: the search (runtime).
  */
-import { shellWord, visible, visibleLine, type RunId } from '../../core/index.ts'
-import type { RunFilter, RunStatus, RunSummary } from '../../runtime/index.ts'
+import { shellWord, visible, visibleLine } from '../../core/index.ts'
+import {
+  cursorIn,
+  cursorOf,
+  metadataValue,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+} from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
@@ -76,8 +83,6 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
   })
 }
 
-const cursorOf = ({ createdAt, run }: RunSummary): string => `${createdAt}:${run}`
-
 /** What it waits for: whom it has asked, since when, until when. */
 function waitLines({ waitsFor }: RunSummary): readonly string[] {
   if (waitsFor === undefined) return []
@@ -111,7 +116,7 @@ function filterOf(given: RunsOptions): RunFilter {
     ...(since === undefined ? {} : { since: momentOf(since, '--since') }),
     ...(before === undefined ? {} : { before: momentOf(before, '--before') }),
     ...(minUsd === undefined ? {} : { usdFrom: minUsd }),
-    ...(after === undefined ? {} : { after: cursorIn(after) }),
+    ...(after === undefined ? {} : { after: placeOf(after) }),
   }
 }
 
@@ -120,18 +125,9 @@ function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']
   const entries = given.map((each) => {
     const cut = each.indexOf('=')
     if (cut < 1) throw usage(`--meta ${JSON.stringify(each)} is not key=value`, 'For example: --meta customer=acme')
-    return [each.slice(0, cut), scalarOf(each.slice(cut + 1))] as const
+    return [each.slice(0, cut), metadataValue(each.slice(cut + 1))] as const
   })
   return Object.fromEntries(entries)
-}
-
-function scalarOf(text: string): string | number | boolean | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value === null || typeof value !== 'object' ? (value as string | number | boolean | null) : text
-  } catch {
-    return text
-  }
 }
 
 function momentOf(text: string, option: string): number {
@@ -140,10 +136,8 @@ function momentOf(text: string, option: string): number {
   throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'Write it as 2026-11-01T08:00:00Z.')
 }
 
-function cursorIn(text: string): NonNullable<RunFilter['after']> {
-  const cut = text.indexOf(':')
-  const createdAt = Number(text.slice(0, cut))
-  const run = text.slice(cut + 1)
-  if (cut > 0 && run !== '' && Number.isFinite(createdAt)) return { createdAt, run: run as RunId }
-  throw usage(`--after ${JSON.stringify(text)} is not a cursor`, 'Use the one that the page before has printed.')
+function placeOf(cursor: string): NonNullable<RunFilter['after']> {
+  const place = cursorIn(cursor)
+  if (place !== undefined) return place
+  throw usage(`--after ${JSON.stringify(cursor)} is not a cursor`, 'Use the one that the page before has printed.')
 }

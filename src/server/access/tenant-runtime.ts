@@ -5,8 +5,8 @@
  * stands here, or the compiler refuses it: a new one is thought about. Does not own: what a principal's role allows.
  * Holds: what is another tenant's is answered as what is not there, by the same words.
  */
-import { ReeveError, type RunId } from '../../core/index.ts'
-import { unknownRun, type Question, type Run, type Runtime, type StartOptions } from '../../runtime/index.ts'
+import { ReeveError } from '../../core/index.ts'
+import { unknownRun, type Run, type Runtime, type StartOptions } from '../../runtime/index.ts'
 import type { Principal } from '../wire.ts'
 
 /** The runtime for a principal: the same one, or that of their tenant. */
@@ -24,24 +24,8 @@ export async function runOf(runtime: Runtime, { tenant }: Principal, id: string)
 function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
   const principal = { name: '', roles: [], tenant }
   const own = (id: string): Promise<Run> => runOf(runtime, principal, id)
-  const isOwn = async (id: string): Promise<boolean> => {
-    try {
-      return (await runtime.handle(id).summary()).caller.tenant === tenant
-    } catch (thrown) {
-      if (ReeveError.is(thrown, 'run.unknown')) return false
-      throw thrown
-    }
-  }
-  const questions = async (filter: { readonly run?: string } = {}): Promise<readonly Question[]> => {
-    if (filter.run !== undefined && !(await isOwn(filter.run))) return []
-    const open = await runtime.questions(filter)
-    const runs = [...new Set(open.map(({ run }) => run))]
-    const owned = new Set<RunId>()
-    for (const run of runs) if (await isOwn(run)) owned.add(run)
-    return open.filter(({ run }) => owned.has(run))
-  }
   const mustAsk = async (id: string, code: 'approval.unknown' | 'interrupt.unknown'): Promise<void> => {
-    if ((await questions()).some((each) => each.id === id)) return
+    if ((await runtime.questions({ id, tenant })).length > 0) return
     throw new ReeveError(code, `no open question has the id ${JSON.stringify(id)}`, {
       hint: 'GET /api/questions lists what is open.',
     })
@@ -53,12 +37,9 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
     stream: (agent: never, input: never, options?: StartOptions) => runtime.stream(agent, input, startOptions(options)),
     handle: (id) => runtime.handle(id),
     agents: () => runtime.agents(),
-    runs: async (filter) => (await runtime.runs(filter)).filter(({ caller }) => caller.tenant === tenant),
-    async approvals(filter = {}) {
-      const open = new Set((await questions(filter)).map(({ id }) => id))
-      return (await runtime.approvals(filter)).filter(({ id }) => open.has(id))
-    },
-    questions,
+    runs: (filter) => runtime.runs({ ...filter, tenant }),
+    approvals: (filter) => runtime.approvals({ ...filter, tenant }),
+    questions: (filter) => runtime.questions({ ...filter, tenant }),
     feed() {
       throw notForTenants('the feed of all runs')
     },

@@ -65,7 +65,7 @@ const decisionBody = object<DecisionBody>('DecisionBody', {
 /** The open questions that the caller may see, oldest first. */
 async function openQuestions(
   context: RequestContext,
-  filter: { readonly run?: string },
+  filter: { readonly run?: string; readonly id?: string },
 ): Promise<readonly { readonly question: Question; readonly summary: RunSummary }[]> {
   const summaries = new Map<RunId, RunSummary | undefined>()
   const found: { question: Question; summary: RunSummary }[] = []
@@ -89,7 +89,7 @@ async function summaryOf(context: RequestContext, id: RunId): Promise<RunSummary
 
 /** The open question of this id; undefined if there is none that the caller may see. */
 async function openQuestion(context: RequestContext, id: string): Promise<QuestionView | undefined> {
-  const found = (await openQuestions(context, {})).find((each) => each.question.id === id)
+  const [found] = await openQuestions(context, { id })
   return found && questionView(found.question, found.summary, context)
 }
 

@@ -1,34 +1,28 @@
 /** Routes of runs: start, list, view, outcome, journal, feed. */
-import type { RunId } from '../../core/index.ts'
+import type { JsonObject, RunId } from '../../core/index.ts'
 import { derivedId, present, ReeveError } from '../../core/index.ts'
 import type { Recorded } from '../../journal/index.ts'
-import { hasEnded, type RunStatus, type RunSummary, type StreamItem } from '../../runtime/index.ts'
+import {
+  cursorIn,
+  cursorOf,
+  hasEnded,
+  metadataValue,
+  runStatuses,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+  type StreamItem,
+} from '../../runtime/index.ts'
 import { eventStream, type StreamMessage } from '../event-stream.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
-import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+import { amount, choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
-
-export const statuses: readonly RunStatus[] = [
-  'running',
-  'waiting',
-  'queued',
-  'pausing',
-  'paused',
-  'human_control',
-  'stuck',
-  'completed',
-  'failed',
-  'limited',
-  'timed-out',
-  'cancelled',
-  'bailed',
-]
 
 export const runRow = view<RunRow>('RunRow', {
   run: name(),
   agent: name(),
   version: name(),
-  status: choice(statuses),
+  status: choice(runStatuses),
   caller: jsonObject<RunSummary['caller']>(),
   createdAt: whole(),
   endedAt: optional(whole()),
@@ -51,7 +45,14 @@ const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
 interface RunsQuery {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
+  readonly user?: string
+  readonly session?: string
+  readonly metadata?: JsonObject
+  readonly since?: number
+  readonly before?: number
+  readonly usdFrom?: number
   readonly limit?: number
+  readonly after?: string
 }
 
 interface EventsQuery {
@@ -69,6 +70,18 @@ interface OutcomeQuery {
 
 const recorded = view<Recorded>('Recorded', { position: whole(), at: whole() })
 
+function placeOf(cursor: string | undefined): RunFilter['after'] {
+  const place = cursor === undefined ? undefined : cursorIn(cursor)
+  if (cursor === undefined || place !== undefined) return place
+  throw new ReeveError('input.invalid', `the query: after ${JSON.stringify(cursor)} is not a cursor`, {
+    hint: 'Give back `next` of the page before.',
+  })
+}
+
+/** Values of a query are texts. */
+const equalTo = (metadata: JsonObject | undefined): RunFilter['metadata'] =>
+  metadata && Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, metadataValue(value as string)]))
+
 export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -76,13 +89,27 @@ export const runRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'Runs, newest first.',
     query: object<RunsQuery>('RunsQuery', {
-      status: optional(list(choice(statuses))),
+      status: optional(list(choice(runStatuses))),
       agent: optional(name()),
+      user: optional(name()),
+      session: optional(name()),
+      metadata: optional(jsonObject({ description: 'metadata.<key>=<value>: equal to this value, read as JSON.' })),
+      since: optional(amount({ description: 'Begun at this time or later, in milliseconds since 1970.' })),
+      before: optional(amount({ description: 'Begun before this time.' })),
+      usdFrom: optional(amount({ minimum: 0, description: 'Has cost so many US dollars or more.' })),
       limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+      after: optional(name({ description: '`next` of the page before.' })),
     }),
     answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
-    async handle({ runtime }, { query: { limit = 100, ...filter } }) {
-      return { items: await runtime.runs({ ...filter, limit }) }
+    async handle({ runtime }, { query: { limit = 100, after, metadata, ...filter } }) {
+      // one more than is asked for says whether there is another page
+      const found = await runtime.runs({
+        ...filter,
+        ...present({ after: placeOf(after), metadata: equalTo(metadata) }),
+        limit: limit + 1,
+      })
+      const items = found.slice(0, limit)
+      return { items, ...(found.length > limit ? { next: cursorOf(items.at(-1)!) } : undefined) }
     },
   }),
   route({
@@ -104,7 +131,7 @@ export const runRoutes: readonly Route[] = [
     path: '/runs/{run}',
     role: 'viewer',
     summary: 'The whole view of a run.',
-    answer: view<RunDocument>('RunDocument', { run: name<RunId>(), status: choice(statuses), agent: name() }),
+    answer: view<RunDocument>('RunDocument', { run: name<RunId>(), status: choice(runStatuses), agent: name() }),
     handle: async (context, { path }) => (await ownRun(context, path.run)).view(),
   }),
   route({
@@ -126,7 +153,7 @@ export const runRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'How a run ended: 202 and no outcome while it goes on. Waits for the end for waitMs milliseconds.',
     query: object<OutcomeQuery>('OutcomeQuery', { waitMs: optional(whole({ maximum: 60_000 })) }),
-    answer: view<Ended>('Ended', { run: name<RunId>(), status: choice(statuses) }),
+    answer: view<Ended>('Ended', { run: name<RunId>(), status: choice(runStatuses) }),
     statuses: [202],
     async handle(context, { path, query: { waitMs = 0 } }) {
       const run = await ownRun(context, path.run)

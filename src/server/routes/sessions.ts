@@ -5,11 +5,11 @@
  */
 import type { RunId } from '../../core/index.ts'
 import { present } from '../../core/index.ts'
-import type { RunSummary } from '../../runtime/index.ts'
+import { runStatuses, type RunSummary } from '../../runtime/index.ts'
 import { route, type RequestContext, type Route } from '../route.ts'
 import { choice, list, name, object, optional, whole } from '../wire-schema.ts'
 import type { Page, RunRow, SessionRow } from '../wire.ts'
-import { runRow, statuses } from './runs.ts'
+import { runRow } from './runs.ts'
 
 interface SessionsQuery {
   readonly user?: string
@@ -23,7 +23,7 @@ const sessionRow = object<SessionRow>('SessionRow', {
   runs: whole(),
   lastRun: name<RunId>(),
   lastAt: whole(),
-  status: choice(statuses),
+  status: choice(runStatuses),
 })
 
 /** The newest runs with a session that the caller may see. */

@@ -1,0 +1,28 @@
+/**
+ * A filter of runs as text: how the command line and the server write and read what is in it.
+ *
+ * Owns: cursors and values of metadata as text. Does not own: the filter and its checks (engine).
+ */
+import type { RunId } from '../core/index.ts'
+import type { RunFilter, RunSummary } from '../engine/index.ts'
+
+/** The place of a run in a list, for `RunFilter.after` of the next page. */
+export const cursorOf = ({ createdAt, run }: Pick<RunSummary, 'createdAt' | 'run'>): string => `${createdAt}:${run}`
+
+/** The place that a text names; undefined if it names none. */
+export function cursorIn(text: string): RunFilter['after'] {
+  const cut = text.indexOf(':')
+  const createdAt = Number(text.slice(0, cut))
+  const run = text.slice(cut + 1)
+  return cut > 0 && run !== '' && Number.isFinite(createdAt) ? { createdAt, run: run as RunId } : undefined
+}
+
+/** A value that is JSON is that value, so that `1` is a number and `"1"` a text; any other text is itself. */
+export function metadataValue(text: string): string | number | boolean | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value === null || typeof value !== 'object' ? (value as string | number | boolean | null) : text
+  } catch {
+    return text
+  }
+}
