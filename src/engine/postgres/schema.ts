@@ -18,6 +18,8 @@ import { describeOldRuns } from './old-runs.ts'
 const schemaVersion = 3
 
 const id = 'TEXT COLLATE "C"'
+/** Commits and readers look at the last number; a user to whom only the tables were granted may, too. */
+const numbersShown = (s: string): string => `GRANT SELECT ON SEQUENCE ${s}.entry_num_seq TO PUBLIC`
 /** Room on the page for the next version of a row. */
 const busy = (percent: number): string => ` WITH (fillfactor = ${percent})`
 
@@ -58,6 +60,7 @@ CREATE TABLE ${s}.entry(
   run ${id} NOT NULL, position BIGINT NOT NULL, act ${id} NOT NULL, seq INTEGER NOT NULL, at BIGINT NOT NULL, flags SMALLINT NOT NULL, body TEXT NOT NULL,
   num BIGINT GENERATED ALWAYS AS IDENTITY, PRIMARY KEY(run, position));
 CREATE UNIQUE INDEX entry_num ON ${s}.entry(num);
+${numbersShown(s)};
 CREATE UNIQUE INDEX entry_ends ON ${s}.entry(act, seq) WHERE seq = 0 OR flags > 1;
 CREATE TABLE ${s}.blob(run ${id} NOT NULL, hash ${id} NOT NULL, body TEXT NOT NULL, PRIMARY KEY(run, hash));
 CREATE TABLE ${s}.inbox(
@@ -92,7 +95,7 @@ const upgrades: Readonly<Record<number, (client: ClientBase, s: string) => Promi
     WHERE e.run = x.run AND e.position = x.position;
     ALTER TABLE ${s}.entry ALTER num SET NOT NULL, ALTER num ADD GENERATED ALWAYS AS IDENTITY;
     SELECT setval('${s}.entry_num_seq', max(num)) FROM ${s}.entry HAVING max(num) IS NOT NULL;
-    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num)`),
+    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num); ${numbersShown(s)}`),
   async 3(client, s) {
     const columns = described.map((column) => `ADD COLUMN ${column}`)
     await client.query(
