@@ -29,11 +29,6 @@ const paths: Readonly<Record<string, string>> =
         inbox: '/',
         runs: '/runs',
         run: `/runs/${done}`,
-        sessions: '/sessions',
-        agents: '/agents',
-        trust: '/trust',
-        versions: '/versions',
-        system: '/system',
       }
 try {
   for (const [view, options] of Object.entries(views)) {

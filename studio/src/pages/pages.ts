@@ -10,9 +10,4 @@ export interface PageEntry {
 export const pages: readonly PageEntry[] = [
   { path: '/', title: 'Inbox', icon: 'inbox' },
   { path: '/runs', title: 'Runs', icon: 'runs' },
-  { path: '/sessions', title: 'Sessions', icon: 'sessions' },
-  { path: '/agents', title: 'Agents', icon: 'agents' },
-  { path: '/trust', title: 'Trust', icon: 'trust' },
-  { path: '/versions', title: 'Versions', icon: 'versions' },
-  { path: '/system', title: 'System', icon: 'system' },
 ]

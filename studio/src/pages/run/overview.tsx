@@ -19,7 +19,7 @@ import { said } from './control-bar.tsx'
 import { parsedJson } from './json-input.ts'
 import { RunQuestions } from './questions.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
-import { budgetsOf, spendOf, unknownText } from './spend.ts'
+import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
 
 export function Overview() {
@@ -86,7 +86,7 @@ function AgentDetail({ view }: { readonly view: LiveActivation }) {
             [
               'Used',
               <span key="u">
-                <Money usd={spend.usd} /> · <Tokens tokens={spend.tokens} /> tokens
+                <Money usd={knownUsd(spend)} /> · <Tokens tokens={spend.tokens} /> tokens
                 {unknown !== undefined && <span className="muted"> · {unknown}</span>}
               </span>,
             ],

@@ -23,7 +23,7 @@ import { OutcomeView, Overview } from './overview.tsx'
 import { runApi } from './run-api.ts'
 import { RunContext, useRun, type RunContextValue, type Selection } from './run-context.tsx'
 import { useRunStore } from './run-stream.ts'
-import { budgetsOf, spendOf, unknownText } from './spend.ts'
+import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
 import { TakeOver } from './take-over.tsx'
 import { TeamTab } from './team.tsx'
 import { TimelineTab } from './timeline.tsx'
@@ -191,7 +191,7 @@ function Head() {
           )}
         </span>
         <span>
-          <Money usd={spend.usd} /> · <Tokens tokens={spend.tokens} /> tokens
+          <Money usd={knownUsd(spend)} /> · <Tokens tokens={spend.tokens} /> tokens
           {unknown !== undefined && `, ${unknown}`}
         </span>
         {head.origin !== undefined && (

@@ -83,6 +83,9 @@ function budgetOf(of: Budget['of'], limit: number, spent: number, reserved: numb
   }
 }
 
+/** US dollars; undefined: no call has a known price. */
+export const knownUsd = ({ usd, unpriced }: Spend): number | undefined => (usd === 0 && unpriced > 0 ? undefined : usd)
+
 /** What is not known, in words; undefined if all is known. */
 export function unknownText({ unknown, unpriced }: Pick<Spend, 'unknown' | 'unpriced'>): string | undefined {
   const calls = (count: number): string => `${count} ${count === 1 ? 'call' : 'calls'}`
