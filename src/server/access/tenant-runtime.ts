@@ -79,8 +79,7 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
       await own(run)
       return runtime.retry(run, options)
     },
-    // its filter names no tenant: those of others would go on, too
-    retryAll: () => Promise.reject(notForTenants('retrying many runs')),
+    retryAll: (filter, options) => runtime.retryAll({ ...filter, tenant }, options),
     async remove(run) {
       await own(run)
       await runtime.remove(run)
