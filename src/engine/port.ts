@@ -295,7 +295,7 @@ const runFilterChecks: Checks<RunFilter> = {
 export const mustBeRunFilter = (filter: RunFilter, where: string): void =>
   refuseProblems('input.invalid', optionProblems(runFilterChecks, filter, where))
 
-/** Which questions to list; oldest first, by `askedAt` and then by id. Found by an index. */
+/** Which questions to list; oldest first, those of one millisecond as they were asked. Found by an index. */
 export interface QuestionFilter {
   /** Of this run and its child runs. */
   readonly run?: RunId

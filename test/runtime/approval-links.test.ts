@@ -3,9 +3,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { agent, createRuntime, type Json, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import { agent, type Json, type Runtime, type RuntimeOptions } from '../../src/index.ts'
 import type { Oversight } from '../../src/public/oversight.ts'
 import { manualClock } from '../../src/testing/index.ts'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 
 const hour = 3_600_000
 const pays = agent({
@@ -21,7 +22,7 @@ let folder = ''
 const clock = manualClock()
 let runtime: Runtime
 const open = (more: RuntimeOptions = {}): Promise<Runtime> =>
-  createRuntime({ agents: [pays], store: join(folder, 'links.db'), clock, ...more })
+  runtimeUnderTest({ agents: [pays], store: join(folder, 'links.db'), clock, ...more })
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reeve-links-'))
   runtime = await open()

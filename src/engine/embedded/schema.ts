@@ -30,9 +30,9 @@ CREATE INDEX run_usd ON run(usd) WHERE usd IS NOT NULL;
 CREATE INDEX run_apart ON run(state) WHERE instr(id, '>') > 0 AND ended IS NULL;
 CREATE TABLE tag(name TEXT NOT NULL, value TEXT NOT NULL, created INTEGER NOT NULL, run TEXT NOT NULL, PRIMARY KEY(name, value, created, run)) WITHOUT ROWID;
 CREATE INDEX inbox_pause ON inbox(act) WHERE taken = 0 AND key GLOB '!pause*';
-CREATE INDEX question_asked ON question(at, id) WHERE kind <> 'timer';
-CREATE INDEX question_kind ON question(kind, at, id) WHERE kind <> 'timer';
-CREATE INDEX question_tenant ON question(tenant, at, id) WHERE kind <> 'timer' AND tenant IS NOT NULL;
+CREATE INDEX question_asked ON question(at) WHERE kind <> 'timer';
+CREATE INDEX question_kind ON question(kind, at) WHERE kind <> 'timer';
+CREATE INDEX question_tenant ON question(tenant, at) WHERE kind <> 'timer' AND tenant IS NOT NULL;
 `
 
 const tables = `

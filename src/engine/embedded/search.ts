@@ -76,17 +76,20 @@ export class SqliteSearch {
         ...(kind === undefined ? [] : [sql('kind = ?', kind)]),
         ...(tenant === undefined ? [] : [sql('tenant = ?', tenantKey(tenant))]),
         ...(unanswered === true ? [sql(`NOT ${isAnswered}`)] : []),
-        ...(after === undefined ? [] : [sql('(at, id) > (?, ?)', after.askedAt, after.id)]),
+        ...(after === undefined ? [] : [sql(`(at, rowid) > (?, ${numberOf})`, after.askedAt, after.id)]),
       ],
       ' AND ',
     )
     return this.#db
       .prepare(
-        `SELECT id, act, address, kind, until, at, body, ${isAnswered} AS answered FROM question WHERE ${where.text} ORDER BY at, id LIMIT ?`,
+        `SELECT id, act, address, kind, until, at, body, ${isAnswered} AS answered FROM question WHERE ${where.text} ORDER BY at, rowid LIMIT ?`,
       )
       .all(...where.values, limit) as unknown as QuestionRow[]
   }
 }
+
+/** Of one moment, the place of a question; of one that is gone the first, so that none is left out. */
+const numberOf = 'COALESCE((SELECT rowid FROM question WHERE id = ?), -1)'
 
 /** Where ids of runs are found by one option, so that they can be counted. */
 function sources(filter: RunFilter): readonly Sql[] {

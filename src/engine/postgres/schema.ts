@@ -43,9 +43,9 @@ CREATE INDEX run_usd ON ${s}.run(usd) WHERE usd IS NOT NULL;
 CREATE INDEX run_apart ON ${s}.run(state, id) WHERE strpos(id, '>') > 0 AND ended IS NULL;
 CREATE TABLE ${s}.tag(name ${id} NOT NULL, value ${id} NOT NULL, created BIGINT NOT NULL, run ${id} NOT NULL, PRIMARY KEY(name, value, created, run));
 CREATE INDEX inbox_pause ON ${s}.inbox(run) WHERE NOT taken AND starts_with(key, '!pause');
-CREATE INDEX question_asked ON ${s}.question(at, id) WHERE kind <> 'timer';
-CREATE INDEX question_kind ON ${s}.question(kind, at, id) WHERE kind <> 'timer';
-CREATE INDEX question_tenant ON ${s}.question(tenant, at, id) WHERE kind <> 'timer' AND tenant IS NOT NULL;`
+CREATE INDEX question_asked ON ${s}.question(at, num) WHERE kind <> 'timer';
+CREATE INDEX question_kind ON ${s}.question(kind, at, num) WHERE kind <> 'timer';
+CREATE INDEX question_tenant ON ${s}.question(tenant, at, num) WHERE kind <> 'timer' AND tenant IS NOT NULL;`
 
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(

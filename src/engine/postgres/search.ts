@@ -44,8 +44,8 @@ const summaries = (
   of: string,
 ): string => `SELECT ${runColumns('r')}, r.usage, r.why, ${shownStatus(s)} AS shown,
   COALESCE(w.questions, 0) AS questions, w.asked[1] AS asked, w.kinds[1] AS kind, w.moments[1] AS "askedAt", w.untils[1] AS until
-  FROM ${of} LEFT JOIN LATERAL (SELECT count(*) AS questions, array_agg(q.id ORDER BY q.at, q.id) AS asked, array_agg(q.kind ORDER BY q.at, q.id) AS kinds,
-      array_agg(q.at ORDER BY q.at, q.id) AS moments, array_agg(q.until ORDER BY q.at, q.id) AS untils
+  FROM ${of} LEFT JOIN LATERAL (SELECT count(*) AS questions, array_agg(q.id ORDER BY q.at, q.num) AS asked, array_agg(q.kind ORDER BY q.at, q.num) AS kinds,
+      array_agg(q.at ORDER BY q.at, q.num) AS moments, array_agg(q.until ORDER BY q.at, q.num) AS untils
     FROM ${s}.question q WHERE (q.run = r.id OR ${isChildOf('q.run', 'r.id')}) AND q.kind <> 'timer' AND NOT ${isAnswered(s)}) w ON r.ended IS NULL`
 
 export const summaryStatement = (s: string, run: string): Statement => ({
@@ -207,11 +207,15 @@ export function questionStatement(s: string, filter: QuestionFilter): Statement 
     ...(kind === undefined ? [] : [`q.kind = ${param(kind)}`]),
     ...(tenant === undefined ? [] : [`q.tenant = ${param(tenantKey(tenant))}`]),
     ...(unanswered === true ? [`NOT ${isAnswered(s)}`] : []),
-    ...(after === undefined ? [] : [`(q.at, q.id) > (${param(after.askedAt)}::bigint, ${param(after.id)}::text)`]),
+    ...(after === undefined
+      ? []
+      : [
+          `(q.at, q.num) > (${param(after.askedAt)}::bigint, COALESCE((SELECT p.num FROM ${s}.question p WHERE p.id = ${param(after.id)}), -1))`,
+        ]),
   ]
   const bound = limit === undefined ? '' : ` LIMIT ${param(limit)}`
   return {
-    text: `SELECT q.id, q.act, q.address, q.kind, q.until, q.at, q.body, ${isAnswered(s)} AS answered FROM ${s}.question q WHERE ${where.join(' AND ')} ORDER BY q.at, q.id${bound}`,
+    text: `SELECT q.id, q.act, q.address, q.kind, q.until, q.at, q.body, ${isAnswered(s)} AS answered FROM ${s}.question q WHERE ${where.join(' AND ')} ORDER BY q.at, q.num${bound}`,
     values: draft.values,
   }
 }
