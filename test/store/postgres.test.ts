@@ -889,4 +889,24 @@ describe('the feed of all runs', () => {
     await held.end()
     await expect.poll(async () => (await a.store.reader.page(upTo, 10)).events.map((event) => event.run)).toEqual([two])
   })
+
+  test('K1: the very first entry of a store is not passed over either', async () => {
+    await using world = await World.fresh()
+    const a = await world.process()
+    const held = new Client(world.place.server)
+    await held.connect()
+    try {
+      // the first commit of all stands still once it has its number
+      await held.query('begin')
+      await held.query(announce(`"${world.schema}"`))
+      await held.query(`select nextval('${world.schema}.entry_num_seq')`)
+      await a.begin(two)
+      expect(await a.store.reader.page(0, 10)).toEqual({ events: [], upTo: 0 })
+      await held.query('commit')
+      const { events } = await a.store.reader.page(0, 10)
+      expect(events.map(({ id, run }) => [id, run])).toEqual([[2, two]])
+    } finally {
+      await held.end()
+    }
+  })
 })

@@ -47,7 +47,7 @@ import {
   summaryStatement,
   type Statement,
 } from './search.ts'
-import { firstWriter } from './writers.ts'
+import { firstWriter, lastGiven } from './writers.ts'
 
 interface ShownRow extends SummaryRow, Omit<OpenQuestions, 'id'> {
   readonly shown: RunStatus
@@ -313,10 +313,7 @@ function statements(s: string) {
       'feed',
       `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`,
     ),
-    lastNumber: named(
-      'last_number',
-      `SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS last FROM ${s}.entry_num_seq`,
-    ),
+    lastNumber: named('last_number', `SELECT ${lastGiven} AS last FROM ${s}.entry_num_seq`),
     firstWriter: named('first_writer', firstWriter(s)),
     page: named(
       'page',

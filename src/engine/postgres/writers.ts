@@ -14,9 +14,12 @@ const half = (s: string): string => `hashtext('reeve feed ${s}')`
 /** The second half has 31 bits of the number: the rest is known, since no commit lasts for 2^30 entries. */
 const bits = 2_147_483_648
 
+/** The last number that was given: a sequence that was never asked has its first one as `last_value`, to be given yet. */
+export const lastGiven = 'CASE WHEN is_called THEN last_value ELSE last_value - 1 END'
+
 /** Sent by a commit before its first entry. */
 export const announce = (s: string): string =>
-  `SELECT pg_advisory_xact_lock_shared(${half(s)}, (last_value % ${bits})::int) FROM ${s}.entry_num_seq`
+  `SELECT pg_advisory_xact_lock_shared(${half(s)}, ((${lastGiven}) % ${bits})::int) FROM ${s}.entry_num_seq`
 
 /** `before`: no commit under way has a number up to it; null: no commit is under way. `$1`: the last number now. */
 export const firstWriter = (s: string): string =>
