@@ -133,16 +133,27 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
 /** How long a caller should wait before it asks again, in seconds. */
 const retryAfter = '1'
 
-/** The response for anything that was thrown. */
-export function errorResponse(thrown: unknown): Response {
+/** An error as it may be shown to the caller, with its status. */
+export interface ShownError extends Readonly<ErrorBody['error']> {
+  readonly status: number
+}
+
+/** What the caller is told of anything that was thrown. */
+export function shownError(thrown: unknown): ShownError {
   const error = ReeveError.is(thrown) ? thrown : undefined
   const code = error !== undefined && Object.hasOwn(errorStatuses, error.code) ? error.code : 'request.failed'
   const status = errorStatuses[code]
-  const body: ErrorBody = { error: status < 500 && error !== undefined ? told(error) : untold(code, status, error) }
-  return Response.json(body, { status, headers: headersOf(status) })
+  return { ...(status < 500 && error !== undefined ? told(error) : untold(code, status, error)), status }
 }
 
-const headersOf = (status: number): Record<string, string> =>
+/** The response for anything that was thrown. */
+export function errorResponse(thrown: unknown): Response {
+  const { status, ...error } = shownError(thrown)
+  return Response.json({ error } satisfies ErrorBody, { status, headers: errorHeaders(status) })
+}
+
+/** The headers that belong to the status of an error. */
+export const errorHeaders = (status: number): Record<string, string> =>
   status === 503 || status === 429
     ? { 'Retry-After': retryAfter }
     : status === 401

@@ -16,13 +16,23 @@ import {
   type Json,
   type JsonObject,
 } from '../core/index.ts'
-import { optionProblems, duration, functionCheck, text, unchecked, required, type Checks } from '../core/index.ts'
+import {
+  duration,
+  functionCheck,
+  listOf,
+  optionProblems,
+  required,
+  text,
+  unchecked,
+  type Checks,
+} from '../core/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
-import { errorResponse } from './error-status.ts'
+import { errorHeaders, errorResponse, shownError } from './error-status.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
+import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
@@ -42,6 +52,8 @@ export interface ReeveServerOptions extends AccessOptions {
   readonly assets?: string
   /** What all paths begin with. Default `/api`. */
   readonly base?: string
+  /** Other protocols that it speaks, beside its own routes and behind the same access: `openai()`, `mcp()`, … Default: none. */
+  readonly protocols?: readonly Protocol[]
   /** A stream sends a comment after so many milliseconds without a message. Default 15,000. */
   readonly heartbeatMs?: number
   /** A reader of a stream that takes nothing for so many milliseconds is dropped. Default 30,000. */
@@ -67,6 +79,7 @@ const serverChecks: Checks<ReeveServerOptions> = {
   runtime: required(unchecked),
   assets: text,
   base: text,
+  protocols: listOf(protocolCheck, 'protocols'),
   heartbeatMs: duration,
   readerTimeoutMs: duration,
   onError: functionCheck,
@@ -76,7 +89,7 @@ const serverChecks: Checks<ReeveServerOptions> = {
 export function createServer(options: ReeveServerOptions): ReeveServer {
   mustBeOptions(options, 'createServer', 'config.invalid')
   refuseProblems('config.invalid', optionProblems(serverChecks, options, 'createServer'))
-  const { base = '/api', runtime, heartbeatMs = 15_000, readerTimeoutMs = 30_000 } = options
+  const { base = '/api', runtime, protocols = [], heartbeatMs = 15_000, readerTimeoutMs = 30_000 } = options
   const { onError = (error) => process.emitWarning(error instanceof Error ? error : messageOf(error)) } = options
   const closed = new AbortController()
   const live = new LiveRuns(runtime)
@@ -124,14 +137,36 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
     app.all(patternOf(base, path), ({ req }) => wrongMethod(req.method, req.path, allow))
   }
-  app.notFound(async ({ req }) => {
+  const speak = async (protocol: Protocol, request: Request, peer: string | undefined): Promise<Response> => {
+    let leave: (() => void) | undefined
+    try {
+      const isOpen = protocol.open?.includes(new URL(request.url).pathname) === true
+      const entrance = await access.enter(request, { role: isOpen ? 'open' : 'viewer', isStream: true }, peer)
+      leave = entrance.leave
+      const signal = AbortSignal.any([request.signal, closed.signal])
+      const own = runtimeOf(runtime, entrance.principal)
+      const body = (): Promise<Json | undefined> => access.body(request)
+      const context = protocolContext(runtime, entrance.principal, { own, signal, heartbeatMs, body })
+      return untilRead(await protocol.handle(request, context), leave)
+    } catch (thrown) {
+      leave?.()
+      const error = shownError(thrown)
+      if (error.status >= 500) onError(thrown, request)
+      const response = protocol.refuse(error, request)
+      for (const [name, value] of Object.entries(errorHeaders(error.status))) response.headers.set(name, value)
+      return response
+    }
+  }
+  app.notFound(async ({ req, env }) => {
+    const protocol = protocolFor(protocols, req.path)
+    if (protocol !== undefined) return speak(protocol, req.raw, env.peer)
     const file = req.path.startsWith(`${base}/`) ? undefined : await files?.(req.raw)
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
   app.onError((thrown, { req }) => failed(thrown, req.raw))
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
-      const preflight = access.admit(request, isPage(new URL(request.url).pathname, base))
+      const preflight = access.admit(request, isPage(new URL(request.url).pathname, base, protocols))
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw new ReeveError('engine.closed', 'the server is closed', { retryable: true })
       return await app.fetch(request, { peer })
@@ -180,8 +215,8 @@ const ruleOf = ({ role, isShared, answer }: Route): AccessRule => ({
 })
 
 /** Whether a path is a page, which a link may open: one of the table, or none of the server's own. */
-const isPage = (path: string, base: string): boolean =>
-  !path.startsWith(`${base}/`) ||
+const isPage = (path: string, base: string, protocols: readonly Protocol[]): boolean =>
+  (!path.startsWith(`${base}/`) && protocolFor(protocols, path) === undefined) ||
   routes.some((route) => route.isPage === true && path.startsWith(base + route.path.replace(/\{.*/, '')))
 
 /** The response; `left` is called when its body has been read to the end, or no one reads it any more. */

@@ -1,0 +1,76 @@
+/**
+ * Protocols: other languages that a server speaks beside its own routes.
+ *
+ * Owns: what a protocol is and what it is given: the runtime of the caller's tenant, their runs, their body. Does not
+ * own: any protocol (`src/adapters/`), who may call (access/).
+ * Holds: a protocol is reached through the same guard, credentials, limits and tenants as every route.
+ */
+import { expects, hasNames, type Json } from '../core/index.ts'
+import type { Run, Runtime } from '../runtime/index.ts'
+import { mustAllow } from './access/principal.ts'
+import { runOf } from './access/tenant-runtime.ts'
+import type { ShownError } from './error-status.ts'
+import type { Principal, Role } from './wire.ts'
+
+/** What a protocol knows of a request that was let in. */
+export interface ProtocolContext {
+  /** What it serves: for a principal of a tenant, the tenant's alone. */
+  readonly runtime: Runtime
+  /** Who calls. Starts, decisions and commands are theirs; names in bodies do not count. */
+  readonly principal: Principal
+  /** Aborts when the caller is gone, or the server closes. */
+  readonly signal: AbortSignal
+  /** A stream says something after this many milliseconds of silence, where the protocol has a word for that. */
+  readonly heartbeatMs: number
+  /** Throws `request.forbidden` for a caller without this role. */
+  mustAllow(role: Role): void
+  /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
+  run(id: string): Promise<Run>
+  /** The JSON of the body, within the server's limits. Rejects with `input.too-large`, `request.not-json`, `input.invalid`. */
+  body(): Promise<Json | undefined>
+}
+
+/**
+ * A protocol of `createServer({ protocols: [...] })`. Callers are let in as viewers; what asks for more says so by
+ * `mustAllow`.
+ */
+export interface Protocol {
+  /** Whole paths at and below which it answers: `/v1`. Not below the server's base. */
+  readonly paths: readonly string[]
+  /** Those of its paths that anyone may read without a credential, such as a card that describes the service. */
+  readonly open?: readonly string[]
+  /** Answers a request. What it throws is answered by `refuse`. */
+  handle(request: Request, context: ProtocolContext): Promise<Response>
+  /** An error as the protocol says it. The server adds the headers that belong to its status. */
+  refuse(error: ShownError, request: Request): Response
+}
+
+const isPath = (given: unknown): boolean => typeof given === 'string' && /^(\/[\w.~-]+)+$/u.test(given)
+
+/** The check of one protocol of the option `protocols`. */
+export const protocolCheck = expects((given) => {
+  if (!hasNames(given)) return false
+  const { handle, refuse, paths, open = [] } = given as { readonly [Name in keyof Protocol]?: unknown }
+  const lists = [paths, open].every((list) => Array.isArray(list) && list.every(isPath))
+  return lists && typeof handle === 'function' && typeof refuse === 'function'
+}, 'a protocol, as those of reeve/openai, reeve/mcp and others')
+
+/** The protocol that answers a path, if there is one. */
+export const protocolFor = (protocols: readonly Protocol[], path: string): Protocol | undefined =>
+  protocols.find(({ paths }) => paths.some((own) => path === own || path.startsWith(`${own}/`)))
+
+/** What a protocol is given of one request. */
+export function protocolContext(
+  runtime: Runtime,
+  principal: Principal,
+  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body'> & { readonly own: Runtime },
+): ProtocolContext {
+  const { own, ...rest } = given
+  return {
+    ...rest,
+    runtime: own,
+    principal,
+    mustAllow: (role) => mustAllow(principal, role),
+    run: (id) => runOf(runtime, principal, id),
+  }
+}
