@@ -23,11 +23,11 @@ export interface ProtocolContext {
   /** A stream says something after this many milliseconds of silence, where the protocol has a word for that. */
   readonly heartbeatMs: number
   /** Throws `request.forbidden` for a caller without this role. */
-  mustAllow(role: Role): void
+  readonly mustAllow: (role: Role) => void
   /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
-  run(id: string): Promise<Run>
+  readonly run: (id: string) => Promise<Run>
   /** The JSON of the body, within the server's limits. Rejects with `input.too-large`, `request.not-json`, `input.invalid`. */
-  body(): Promise<Json | undefined>
+  readonly body: () => Promise<Json | undefined>
 }
 
 /**
