@@ -82,3 +82,4 @@ export {
   type StandardSchema,
 } from './schema.ts'
 export { schemaProblem, type JsonSchema } from './json-schema.ts'
+export { schemaMisfit } from './schema-misfit.ts'

@@ -9,6 +9,7 @@
  * refused when it is used.
  */
 import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { isValibot, isZod3, valibotJson, zod3Json } from './foreign-schema.ts'
 import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
 
 /**
@@ -21,7 +22,10 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
+    readonly jsonSchema?: {
+      readonly input: (options: { readonly target: string }) => Record<string, unknown>
+      readonly output?: (options: { readonly target: string }) => Record<string, unknown>
+    }
   }
 }
 type StandardResult<Output> =
@@ -57,6 +61,8 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 export interface Schema<T = unknown> {
   /** The same as JSON Schema: what a model is shown. Converted once. */
   readonly json: JsonSchema
+  /** What a value looks like after its check, with defaults and transforms; absent where its library cannot say. */
+  readonly outputJson?: JsonSchema | undefined
   /**
    * Pure and synchronous. Never throws for a bad value; throws `input.invalid` if the schema itself cannot be used
    * (asynchronous).
@@ -65,20 +71,29 @@ export interface Schema<T = unknown> {
 }
 
 /**
- * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one (valibot without
- * its converter). Throws `input.invalid` if nothing usable was given.
+ * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one. Throws
+ * `input.invalid` if nothing usable was given.
  */
 export function compileSchema<T = unknown>(given: SchemaLike, where: string, json?: JsonSchema): Schema<T> {
-  if (isStandard(given))
-    return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
+  if (isStandard(given)) {
+    const check = (value: Json): Checked<T> => standardCheck(given, value, where) as Checked<T>
+    return compiled(json ?? standardJson(given, where), check, () => standardOutputJson(given))
+  }
   if (isAiSdk(given))
     return compiled(
       json ?? asJsonSchema(given.jsonSchema, where),
       (value) => aiSdkCheck(given, value, where) as Checked<T>,
     )
-  if (isZod3(given)) throw zod3(where)
+  if (isZod3(given))
+    throw new ReeveError('input.invalid', `${where}: that is a schema of zod before 3.24, without Standard Schema`, {
+      hint: 'Update zod: npm install zod@3.25, or zod 4.',
+    })
   const schema = asJsonSchema(given, where)
-  return compiled(json ?? schema, (value) => plainCheck(schema, value) as Checked<T>)
+  return compiled(
+    json ?? schema,
+    (value) => plainCheck(schema, value) as Checked<T>,
+    () => schema,
+  )
 }
 
 /** Checks a value that comes from outside. Pure; never throws for a bad value. */
@@ -95,9 +110,16 @@ function isStandard(given: unknown): given is StandardSchema {
 const isAiSdk = (given: unknown): given is AiSdkSchema =>
   typeof given === 'object' && given !== null && 'jsonSchema' in given && !('type' in given)
 
-function compiled<T>(json: JsonSchema, check: (value: Json) => Checked<T>): Schema<T> {
+function compiled<T>(
+  json: JsonSchema,
+  check: (value: Json) => Checked<T>,
+  outputJson: () => JsonSchema | undefined = () => undefined,
+): Schema<T> {
   return {
     json,
+    get outputJson() {
+      return outputJson()
+    },
     check(value) {
       const first = check(value)
       if (first.ok) return first
@@ -115,34 +137,31 @@ function standardJson(given: StandardSchema, where: string): JsonSchema {
     const made =
       given['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.()
     if (made !== undefined) return asJsonSchema(made, where)
+    if (isZod3(given)) return zod3Json(given)
+    if (isValibot(given)) return valibotJson(given)
   } catch (thrown) {
     throw cannot(
       where,
       `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`,
     )
   }
-  if (isZod3(given)) throw zod3(where)
   throw cannot(where, `${given['~standard'].vendor} schemas do not say what they look like as JSON Schema`)
 }
 
-/** What zod made before version 4; it cannot be written as JSON Schema. */
-const isZod3 = (given: object): boolean => {
-  const { _def: made } = given as { readonly _def?: { readonly typeName?: unknown } }
-  return typeof made?.typeName === 'string' && made.typeName.startsWith('Zod')
+/** What a checked value looks like, where the library can say so. */
+function standardOutputJson(given: StandardSchema): JsonSchema | undefined {
+  try {
+    const made = given['~standard'].jsonSchema?.output?.({ target: 'draft-07' })
+    return isObject(made) && jsonProblem(made, 'schema') === undefined ? made : undefined
+  } catch {
+    // its values have a form that JSON Schema has no words for, such as that of a transform
+    return undefined
+  }
 }
-
-const zod3 = (where: string): ReeveError =>
-  new ReeveError(
-    'input.invalid',
-    `${where}: that is a schema of zod 3, which does not say what it looks like as JSON Schema`,
-    {
-      hint: "Install zod 4 (npm install zod@4). Where zod 3.25 or newer has to stay: import { z } from 'zod/v4'.",
-    },
-  )
 
 const cannot = (where: string, problem: string): ReeveError =>
   new ReeveError('input.invalid', `${where}: ${problem}`, {
-    hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of a library with Standard JSON Schema (zod 4, arktype).',
+    hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of zod, valibot or arktype.',
   })
 
 function asJsonSchema(given: unknown, where: string): JsonSchema {

@@ -7,11 +7,16 @@
  * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest
  * loop; both are read when a member has ended.
  */
-import type { Context } from '../engine/index.ts'
+import type { Context, StepIO } from '../engine/index.ts'
 import {
   completed,
+  copy,
+  described,
   either,
   expects,
+  failed,
+  failure,
+  functionCheck,
   handoffOf,
   isFunction,
   mustBeOptions,
@@ -21,11 +26,13 @@ import {
   withHandoff,
   withoutHandoff,
   type Checks,
+  type Failure,
   type Json,
   type Outcome,
 } from '../core/index.ts'
 import {
   agentsCheck,
+  callHook,
   composedChecks,
   dataIn,
   dataOf,
@@ -37,9 +44,21 @@ import {
   versionOf,
   type Agent,
   type Assess,
+  type InputOf,
+  type NameOf,
+  type OutputOf,
   type UsdCap,
 } from '../agent/index.ts'
-import { leavesHandoff, type Edge, type Limits, type Oversight } from '../edge/index.ts'
+import {
+  leavesHandoff,
+  schemaMisfit,
+  type Brief,
+  type Edge,
+  type JsonSchema,
+  type Limits,
+  type Oversight,
+  type Schema,
+} from '../edge/index.ts'
 import { FlowConversation } from './conversation.ts'
 import {
   edgeOf,
@@ -86,9 +105,70 @@ const flowChecks = (members: readonly Agent[]): Checks<FlowOptions<string, reado
 
 /** How a loop is told. */
 export interface LoopOptions<Name extends string, Agents extends readonly Agent[]> extends FlowOptions<Name, Agents> {
-  /** How often at most. `Infinity` must be said; then only a break, an exit, a failure or a limit ends it. */
+  /** How often at most. `Infinity` must be said; then only `until`, a break, an exit, a failure or a limit ends it. */
   readonly maxIterations: number
+  /**
+   * Asked after each iteration with its output, that of the last agent: `true` ends the loop with this output. Its
+   * reply is recorded, so it may be asynchronous and read the world; it has a deadline (`deadlines.functionMs`). If it
+   * throws, the loop fails with `hook.failed`. Default: no such question.
+   */
+  readonly until?: Until<LastOutput<Agents>>
 }
+
+/** Whether a loop has done enough. `iteration`: which one has just ended, from 0. */
+export type Until<Output = Json> = (
+  output: Output,
+  about: { readonly iteration: number; readonly signal: AbortSignal },
+) => boolean | Promise<boolean>
+
+/** The input of a chain is that of its first agent. */
+type FirstInput<Agents extends readonly Agent[]> = Agents extends readonly [infer First, ...unknown[]]
+  ? InputOf<First>
+  : string
+/** The output of a chain is that of its last agent. */
+type LastOutput<Agents extends readonly Agent[]> = Agents extends readonly [...unknown[], infer Last]
+  ? OutputOf<Last>
+  : Json
+/** The input of agents that work at once: what all those take that have an input of their own. */
+type SharedInput<Agents extends readonly Agent[]> = Agents extends readonly [infer First, ...infer Rest extends Agent[]]
+  ? string extends InputOf<First>
+    ? SharedInput<Rest>
+    : Rest extends readonly []
+      ? InputOf<First>
+      : string extends SharedInput<Rest>
+        ? InputOf<First>
+        : InputOf<First> & SharedInput<Rest>
+  : string
+/** The outputs of agents that work at once, in their order. */
+type AllOutputs<Agents extends readonly Agent[]> = number extends Agents['length']
+  ? Json[]
+  : { -readonly [Index in keyof Agents]: OutputOf<Agents[Index]> }
+
+/** Stands in the place of an agent that does not take what the agent before it gives. */
+interface Misfit<Name extends string> {
+  readonly misfit: `"${Name}" does not take what the agent before it gives`
+}
+/** An agent after one with this output. One without an `input` takes everything: it reads what was said. */
+type After<Before, Next> =
+  string extends InputOf<Next>
+    ? Next
+    : unknown extends Before
+      ? Next
+      : Json extends Before
+        ? Next
+        : [Before] extends [InputOf<Next>]
+          ? Next
+          : Misfit<NameOf<Next>>
+/** A chain as the compiler checks it: each agent with an `input` takes what the one before it gives. */
+type Chain<Agents extends readonly unknown[], Before = unknown> = Agents extends readonly [infer Next, ...infer Rest]
+  ? readonly [After<Before, Next>, ...Chain<Rest, OutputOf<Next>>]
+  : readonly []
+/** What a list of agents that fit together adds to the options: nothing. Of a list without a fixed length nothing is known. */
+type Fitting<Agents extends readonly Agent[], Before = unknown> = number extends Agents['length']
+  ? unknown
+  : Agents extends Chain<Agents, Before>
+    ? unknown
+    : { readonly agents: Chain<Agents, Before> }
 
 const loopChecks = (members: readonly Agent[]): Checks<LoopOptions<string, readonly Agent[]>> => ({
   ...flowChecks(members),
@@ -98,43 +178,58 @@ const loopChecks = (members: readonly Agent[]): Checks<LoopOptions<string, reado
       'a whole number of at least 1, or Infinity',
     ),
   ),
+  until: functionCheck,
 })
 
 /**
- * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not
- * complete ends it in the same way. Throws `team.invalid` with everything that is wrong.
+ * One after another. An agent with an `input` of its own takes the output of the one before it as its input; one
+ * without is shown what was said. Its own input is that of the first agent, its output that of the last. An agent that
+ * does not complete ends it in the same way. Throws `team.invalid` with everything that is wrong, an agent that cannot
+ * take what the one before it gives among it.
  */
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
-  options: FlowOptions<Name, Agents>,
-): Agent<Name, string, Json> {
-  const flow = new FixedOrderAgent('sequential', options, (run) => run.line('pass'))
-  return renamable(flow, (name) => sequential({ ...options, name })) as unknown as Agent<Name, string, Json>
+  options: FlowOptions<Name, Agents> & Fitting<Agents>,
+): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
+  const order: FixedOrder = { word: 'sequential', run: (run) => run.line('pass') }
+  return fixedOrder(options, order) as never
 }
 
 /**
- * Again and again in the same order, until an agent breaks it or `maxIterations` are done. Its output is that of the
+ * Again and again in the same order, until `until` says so, an agent breaks it, or `maxIterations` are done. From one
+ * agent to the next as in `sequential`, and from the last to the first of the next iteration. Its output is that of the
  * last agent. Throws `team.invalid`.
  */
 export function loop<const Name extends string, const Agents extends readonly Agent[]>(
-  options: LoopOptions<Name, Agents>,
-): Agent<Name, string, Json> {
+  options: LoopOptions<Name, Agents> & Fitting<Agents, LastOutput<Agents>>,
+): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
   mustBeOptions(options, 'loop', 'team.invalid')
-  const { maxIterations } = options
-  const flow = new FixedOrderAgent('loop', options, (run) => again(run, maxIterations), String(maxIterations))
-  return renamable(flow, (name) => loop({ ...options, name })) as unknown as Agent<Name, string, Json>
+  const { maxIterations, until } = options
+  const bound = String(maxIterations)
+  const order: FixedOrder = { word: 'loop', bound, run: (run) => again(run, maxIterations, until as Until | undefined) }
+  return fixedOrder(options, order) as never
 }
 
 /**
- * All at once, blind to each other. It waits for all of them; its output is the list of theirs in the order of
- * declaration, and what they said is joined in that order. If one does not complete, neither does it. Throws
- * `team.invalid`.
+ * All at once, blind to each other; those with an `input` of their own take that of the whole. It waits for all of
+ * them; its output is the list of theirs in the order of declaration, and what they said is joined in that order. If one
+ * does not complete, neither does it. Throws `team.invalid`.
  */
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
-): Agent<Name, string, Json[]> {
-  const flow = new FixedOrderAgent('parallel', options, (run) => run.branches())
-  return renamable(flow, (name) => parallel({ ...options, name })) as unknown as Agent<Name, string, Json[]>
+): Agent<Name, SharedInput<Agents>, AllOutputs<Agents>> {
+  return fixedOrder(options, { word: 'parallel', run: (run) => run.branches() }) as never
 }
+
+/** One of the three orders. */
+interface FixedOrder {
+  readonly word: 'sequential' | 'loop' | 'parallel'
+  readonly run: (run: FixedOrderRun) => Promise<OrderEnd>
+  /** What its version holds besides. */
+  readonly bound?: string
+}
+
+const fixedOrder = (options: FlowOptions<string, readonly Agent[]>, order: FixedOrder): Agent =>
+  renamable(new FixedOrderAgent(options, order), (name) => fixedOrder({ ...options, name }, order))
 
 /** How a piece of the order has ended: with an output so far, or for the whole order (`ends`). */
 interface OrderEnd {
@@ -147,7 +242,7 @@ interface OrderEnd {
 
 const completedSoFar = (output: Json): OrderEnd => ({ outcome: completed(output), ends: false })
 
-async function again(run: FixedOrderRun, maxIterations: number): Promise<OrderEnd> {
+async function again(run: FixedOrderRun, maxIterations: number, until: Until | undefined): Promise<OrderEnd> {
   let last = completedSoFar(null)
   if (run.agents.length === 0) return last
   for (let iteration = 0; iteration < maxIterations; iteration++) {
@@ -158,6 +253,9 @@ async function again(run: FixedOrderRun, maxIterations: number): Promise<OrderEn
       run.ctx.emit({ type: 'loop.broken', from: breaks, iteration })
       return last
     }
+    const enough = until === undefined ? false : await run.isEnough(until, last.outcome, iteration)
+    if (enough === true) return last
+    if (enough !== false) return { outcome: failed(enough), ends: true }
   }
   return last
 }
@@ -173,6 +271,8 @@ class FixedOrderRun {
   #path: readonly string[]
   #hops: number
   #did = false
+  /** The output of the agent that worked last, if one has. */
+  #before: { readonly agent: string; readonly output: Json } | undefined
 
   constructor(ctx: Context, edge: Edge, agents: readonly Agent[], options: EdgeOptions) {
     this.ctx = ctx
@@ -193,8 +293,9 @@ class FixedOrderRun {
     let breaks: string | undefined
     for (const agent of this.agents) {
       this.#path = [...this.#path, agent.name]
-      const outcome = await this.#work(this.ctx.scope('step'), agent, this.#path)
+      const outcome = await this.#step(agent)
       this.#take(agent, outcome)
+      if (outcome.status === 'completed') this.#before = { agent: agent.name, output: outcome.output }
       const { answeredBy = agent.name, action, breaks: broken } = handoffOf(outcome)
       breaks ??= broken
       last = {
@@ -205,6 +306,38 @@ class FixedOrderRun {
       if (last.ends || (breaks !== undefined && onBreak === 'stop')) break
     }
     return { ...last, breaks }
+  }
+
+  /** The next agent of a chain: one with an input of its own takes what the one before it gave. */
+  async #step(agent: Agent): Promise<Outcome> {
+    const ctx = this.ctx.scope('step')
+    const { inputSchema } = agent
+    if (inputSchema === undefined || this.#before === undefined) return this.#work(ctx, agent, this.#path)
+    const { agent: before, output } = this.#before
+    const checked = inputSchema.check(output)
+    if (checked.ok) return this.#work(ctx, agent, this.#path, { input: output })
+    return failed(
+      failure(
+        'input.invalid',
+        `"${agent.name}" does not take what "${before}" gave: ${checked.problem}`,
+        'validation',
+        {
+          details: { agent: agent.name, before, path: [...this.#path] },
+          hint: `Give "${before}" an \`output\` that fits the \`input\` of "${agent.name}".`,
+        },
+      ),
+    )
+  }
+
+  /** Whether a loop has done enough; a failure if that could not be found out. */
+  async isEnough(until: Until, outcome: Outcome, iteration: number): Promise<boolean | Failure> {
+    if (outcome.status !== 'completed') return false
+    const { output } = outcome
+    const ask = ({ signal }: StepIO): unknown => until(copy(output), { iteration, signal })
+    const read = (word: Json): string | undefined =>
+      typeof word === 'boolean' ? undefined : `it returned ${described(word)}; expected true or false`
+    const reply = await callHook<boolean>(this.ctx.scope('until'), 'until', ask, read)
+    return reply.failure ?? reply.word ?? false
   }
 
   /** All at once. */
@@ -237,9 +370,10 @@ class FixedOrderRun {
     })
   }
 
-  #work(ctx: Context, agent: Agent, path: readonly string[]): Promise<Outcome> {
+  #work(ctx: Context, agent: Agent, path: readonly string[], brief?: Brief): Promise<Outcome> {
     const policy = edgeOf(this.#options, agent.name)
-    return runMember(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
+    const turn = { path, policy, conversation: this.#conversation, hops: this.#hops, ...present({ brief }) }
+    return runMember(ctx, this.#edge, agent, turn)
   }
 
   #take(agent: Agent, outcome: Outcome): void {
@@ -250,24 +384,21 @@ class FixedOrderRun {
   }
 }
 
-type Order = (run: FixedOrderRun) => Promise<OrderEnd>
-
 class FixedOrderAgent extends DefinedAgent {
   readonly #given: FlowOptions<string, readonly Agent[]>
-  readonly #order: Order
-  readonly #word: string
-  readonly #bound: string | undefined
+  readonly #order: FixedOrder
   readonly #members: MemberList
 
-  constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, bound?: string) {
-    mustBeOptions(given, word, 'team.invalid')
+  constructor(given: FlowOptions<string, readonly Agent[]>, order: FixedOrder) {
+    mustBeOptions(given, order.word, 'team.invalid')
     const members = new MemberList(given.agents)
-    super({ ...given, team: () => members.names, reaches: given.agents })
+    const known = members.known ? members.agents : []
+    const inputSchema = order.word === 'parallel' ? sharedInput(known) : known[0]?.inputSchema
+    const outputSchema = order.word === 'parallel' ? undefined : known.at(-1)?.outputSchema
+    super({ ...given, inputSchema, outputSchema, team: () => members.names, reaches: given.agents })
     this.#members = members
     this.#given = given
     this.#order = order
-    this.#word = word
-    this.#bound = bound
     if (members.known) checkTree(this)
   }
 
@@ -279,15 +410,14 @@ class FixedOrderAgent extends DefinedAgent {
     const { limits, oversight, outputKey } = this
     return versionOf(this.#given.version, {
       ...(dataOf({ limits, oversight, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
-      order: this.#word,
-      ...present({ edge: dataIn(this.#given.edge) }),
-      ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
+      order: this.#order.word,
+      ...present({ edge: dataIn(this.#given.edge), bound: this.#order.bound }),
     })
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const run = new FixedOrderRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
-    const ended = run.end(await this.#order(run))
+    const ended = run.end(await this.#order.run(run))
     return leavesHandoff(edge) ? ended : withoutHandoff(ended)
   }
 
@@ -300,8 +430,45 @@ class FixedOrderAgent extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const checks: Checks<object> = (this.#word === 'loop' ? loopChecks : flowChecks)(this.members())
+    const { word } = this.#order
+    const members = this.members()
+    const checks: Checks<object> = (word === 'loop' ? loopChecks : flowChecks)(members)
     const options = { ...this.#given, agents: this.#members.given }
-    return optionProblems(checks, options, `${this.#word} "${this.name}"`, factRule)
+    const what = `${word} "${this.name}"`
+    const problems = optionProblems(checks, options, what, factRule)
+    if (word === 'parallel') return problems
+    const { maxIterations = 1 } = this.#given as Partial<LoopOptions<string, readonly Agent[]>>
+    const steps = members.map((next, i) => [i === 0 ? undefined : members[i - 1], next] as const)
+    if (maxIterations > 1) steps.push([members.at(-1), members[0]!])
+    return [...problems, ...steps.flatMap(([before, next]) => misfit(before, next).map((why) => `${what}: ${why}`))]
+  }
+}
+
+/** Why an agent cannot take what the one before it gives, as far as their schemas say. */
+function misfit(before: Agent | undefined, next: Agent | undefined): readonly string[] {
+  if (before === undefined || next?.inputSchema === undefined) return []
+  const given = before.outputSchema === undefined ? textOf(before) : before.outputSchema.outputJson
+  const why = given === undefined ? undefined : schemaMisfit(given, next.inputSchema.json)
+  return why === undefined ? [] : [`"${next.name}" does not take what "${before.name}" before it gives: ${why}`]
+}
+
+/** An agent with a model and without an `output` gives a text. Of any other agent without one nothing is known. */
+const textOf = (agent: Agent): JsonSchema | undefined =>
+  agent.model !== undefined && agent.members === undefined ? { type: 'string' } : undefined
+
+/** The input of agents that work at once: it has to fit all those that have one of their own. */
+function sharedInput(agents: readonly Agent[]): Schema | undefined {
+  const [first, ...rest] = agents.flatMap(({ inputSchema }) => (inputSchema === undefined ? [] : [inputSchema]))
+  if (first === undefined || rest.length === 0) return first
+  const all = [first, ...rest]
+  return {
+    json: { allOf: all.map(({ json }) => json) },
+    check(value) {
+      for (const schema of all) {
+        const checked = schema.check(value)
+        if (!checked.ok) return checked
+      }
+      return { ok: true, value }
+    },
   }
 }

@@ -131,6 +131,8 @@ export interface MemberTurn {
   readonly to?: readonly Candidate[]
   readonly hops: number
   readonly task?: string | undefined
+  /** What it is asked to do. Default: what the whole flow was asked. */
+  readonly brief?: Brief
 }
 
 /** The edge of a member's turn; a failure says why there is none. `ctx` is where a rewriter of the history works. */
@@ -141,7 +143,7 @@ export async function turnEdge(
   turn: MemberTurn,
   lead = false,
 ): Promise<Edge | Failure> {
-  const { path, policy, conversation, to, hops, task } = turn
+  const { path, policy, conversation, to, hops, task, brief = briefFor(above, member, task) } = turn
   const { context = 'conversation', transfers = 'hidden' } = policy
   try {
     const found = conversation.for(member.name, { policy: context, transfers, task }, () => ctx.scope('history'))
@@ -149,7 +151,7 @@ export async function turnEdge(
     const edge = memberEdge(
       above,
       revised(above.run.versions, member),
-      briefFor(above, member, task),
+      brief,
       entries,
       {
         hops,

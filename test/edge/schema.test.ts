@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { z as z3 } from 'zod/v3'
 import type { Json, JsonObject } from '../../src/core/index.ts'
 import { checkSchema, compileSchema, schemaProblem } from '../../src/edge/index.ts'
 
@@ -68,12 +69,94 @@ describe('compiled schemas', () => {
     expect(schema.check({ n: 3 })).toEqual({ ok: true, value: { n: 3, unit: 'm' } })
     expect(schema.check({ n: 1 })).toMatchObject({ ok: false, problem: expect.stringMatching(/^"n": ./) as string })
   })
-  test('valibot needs its JSON Schema beside it', () => {
-    const given = v.object({ n: v.number() })
-    expect(() => compileSchema(given, 'here')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
-    const schema = compileSchema(given, 'here', { type: 'object' })
-    expect(schema.check({ n: 'x' })).toMatchObject({ ok: false })
-    expect(schema.check({ n: 1 })).toEqual({ ok: true, value: { n: 1 } })
+  test('valibot says what goes in, checks, and gives defaults', () => {
+    const schema = compileSchema(
+      v.object({
+        n: v.pipe(v.number(), v.integer(), v.minValue(3), v.maxValue(9)),
+        unit: v.optional(v.pipe(v.string(), v.minLength(1), v.description('Of length.')), 'm'),
+        kind: v.picklist(['a', 'b']),
+        list: v.array(v.nullable(v.union([v.string(), v.literal(7)]))),
+        text: v.pipe(v.string(), v.maxLength(4), v.transform(Number), v.minValue(4)),
+        pair: v.tuple([v.string(), v.boolean()]),
+        more: v.strictObject({ any: v.optional(v.unknown()), by: v.record(v.string(), v.number()) }),
+      }),
+      'here',
+    )
+    expect(schema.json).toEqual({
+      type: 'object',
+      properties: {
+        n: { type: 'integer', minimum: 3, maximum: 9 },
+        unit: { type: 'string', minLength: 1, description: 'Of length.', default: 'm' },
+        kind: { enum: ['a', 'b'] },
+        list: {
+          type: 'array',
+          items: { anyOf: [{ anyOf: [{ type: 'string' }, { enum: [7] }] }, { type: 'null' }] },
+        },
+        text: { type: 'string', maxLength: 4 },
+        pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'boolean' }], minItems: 2 },
+        more: {
+          type: 'object',
+          properties: { any: {}, by: { type: 'object', additionalProperties: { type: 'number' } } },
+          required: ['by'],
+          additionalProperties: false,
+        },
+      },
+      required: ['n', 'kind', 'list', 'text', 'pair', 'more'],
+    })
+    const value = { n: 4, kind: 'a', list: [null, 7], text: '44', pair: ['x', true], more: { by: { a: 1 } } }
+    expect(schema.check(value)).toEqual({ ok: true, value: { ...value, unit: 'm', text: 44 } })
+    expect(schema.check({ ...value, n: 'x' })).toMatchObject({ ok: false })
+    expect(() => compileSchema(v.object({ d: v.date() }), 'here')).toThrow('"date" has no form in JSON Schema')
+    expect(compileSchema(v.date(), 'here', { type: 'string' }).json).toEqual({ type: 'string' })
+  })
+  test('zod 3 says what goes in, checks, and gives defaults', () => {
+    interface Tree {
+      name: string
+      below?: Tree[] | undefined
+    }
+    const tree: z3.ZodType<Tree> = z3.object({ name: z3.string(), below: z3.lazy(() => z3.array(tree)).optional() })
+    const schema = compileSchema(
+      z3.object({
+        n: z3.number().int().min(3).lt(9),
+        unit: z3.string().min(1).max(4).describe('Of length.').default('m'),
+        kind: z3.enum(['a', 'b']).nullable(),
+        list: z3.array(z3.union([z3.string(), z3.literal(7)])).min(1),
+        text: z3.string().transform(Number).pipe(z3.number().min(4)),
+        any: z3.unknown(),
+        both: z3.intersection(z3.object({ a: z3.boolean() }).strict(), z3.object({ b: z3.null() }).passthrough()),
+        by: z3.record(z3.number()),
+        any2: z3.preprocess((value) => value, z3.number()),
+      }),
+      'here',
+    )
+    expect(schema.json).toEqual({
+      type: 'object',
+      properties: {
+        n: { type: 'integer', minimum: 3, exclusiveMaximum: 9 },
+        unit: { type: 'string', minLength: 1, maxLength: 4, description: 'Of length.', default: 'm' },
+        kind: { anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] },
+        list: { type: 'array', items: { anyOf: [{ type: 'string' }, { enum: [7] }] }, minItems: 1 },
+        text: { type: 'string' },
+        any: {},
+        both: {
+          allOf: [
+            { type: 'object', properties: { a: { type: 'boolean' } }, required: ['a'], additionalProperties: false },
+            { type: 'object', properties: { b: { type: 'null' } }, required: ['b'] },
+          ],
+        },
+        by: { type: 'object', additionalProperties: { type: 'number' } },
+        any2: {},
+      },
+      required: ['n', 'kind', 'list', 'text', 'both', 'by'],
+    })
+    expect(
+      schema.check({ n: 4, kind: null, list: ['x'], text: '44', both: { a: true, b: null }, by: {} }),
+    ).toMatchObject({ ok: false })
+    expect(schema.check({ n: 9 })).toMatchObject({ ok: false })
+    expect(compileSchema(tree, 'here').check({ name: 'a', below: [{ name: 'b' }] }).ok).toBe(true)
+    expect(() => compileSchema(z3.object({ d: z3.date() }), 'here')).toThrow('"ZodDate" has no form in JSON Schema')
+    const { '~standard': _, ...older } = { _def: { typeName: 'ZodString' }, '~standard': 0 }
+    expect(() => compileSchema(older as never, 'here')).toThrow('zod before 3.24')
   })
   test('AI SDK schemas, with and without their own check', () => {
     const plain = compileSchema(

@@ -17,7 +17,7 @@ import {
 } from '../../src/agent/index.ts'
 import type { Json, Outcome } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import { router, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
+import { loop, parallel, router, sequential, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
 import { human, reflect, supervisor } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 
@@ -283,3 +283,27 @@ void tool({ name: 'ask', run: async (ctx) => ctx.approve('x') })
 void supervisor({ name: 'led', workers: [text], run: (ctx) => ctx.interrupt('x') })
 void router({ name: 'desk', workers: [text], run: (ctx) => ctx.interrupt('x') })
 void agent({ name: 'earlier', run: (ctx: Context) => ctx.place.agent })
+
+const words = agent({
+  name: 'words',
+  input: z.object({ words: z.number() }),
+  output: z.string(),
+  run: (_ctx, { words: n }) => `${n}`,
+})
+const chain = sequential({ name: 'chain', agents: [typed, words, text] })
+same<InputOf<typeof chain>, { topic: string }>(true)
+same<OutputOf<typeof chain>, string>(true)
+// @ts-expect-error "writer" takes a topic, "words" gives a text
+void sequential({ name: 'chain', agents: [words, typed] })
+// an agent of which the compiler knows nothing fits everywhere, and so does a list without a fixed length
+void sequential({ name: 'chain', agents: [words as Agent, typed] })
+void sequential({ name: 'chain', agents: [words, typed] as Agent[] })
+void sequential({ name: 'chain', agents: () => [text, coded] })
+const doubler = agent({ name: 'doubler', input: z.number(), run: (_ctx, n) => n * 2 })
+const again = loop({ name: 'again', agents: [doubler], maxIterations: 3, until: (n) => n > 3 })
+// @ts-expect-error "adder" gives a number, and takes { a } in the next iteration
+void loop({ name: 'again', agents: [codedTyped], maxIterations: 3 })
+same<OutputOf<typeof again>, number>(true)
+const both = parallel({ name: 'both', agents: [typed, words, text] })
+same<InputOf<typeof both>, { topic: string } & { words: number }>(true)
+same<OutputOf<typeof both>, [{ words: number }, string, string]>(true)
