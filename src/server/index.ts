@@ -42,4 +42,7 @@ export type {
   StartBody,
   StartedRun,
   SystemDocument,
+  SystemInstallation,
+  SystemServer,
+  VersionUses,
 } from './wire.ts'
