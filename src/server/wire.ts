@@ -154,6 +154,7 @@ export interface RunHead {
   readonly input: Json
   readonly user?: string
   readonly session?: string
+  readonly tenant?: string
   readonly metadata?: JsonObject
   readonly startedAt: number
   readonly endedAt?: number
@@ -378,6 +379,7 @@ export interface AgentDocument {
 export interface SessionRow {
   readonly session: string
   readonly user?: string
+  readonly tenant?: string
   readonly runs: number
   readonly lastRun: RunId
   readonly lastAt: number
