@@ -62,7 +62,7 @@ export function SessionPage({ session }: { readonly session: string }) {
             <Figure word="Runs" value={countText(runs.length)} />
             <Figure word="Last used" value={<Time at={runs[0]!.createdAt} />} />
             <Figure word="Tokens" value={cost.tokens === undefined ? 'not known' : countText(cost.tokens)} />
-            <Figure word="Cost" value={cost.usd === undefined ? 'no price' : moneyText(cost.usd)} />
+            <Figure word="Cost" value={cost.usd === undefined ? 'not known' : moneyText(cost.usd)} />
           </div>
           {unknown !== undefined && <p className="muted">{unknown}</p>}
           <div className="fill-table">

@@ -50,7 +50,6 @@ export function SystemPage() {
                   facts={[
                     ['Kind', data.installation.store.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'],
                     ['Where', <VisibleText key="w">{data.installation.store.name}</VisibleText>],
-                    ['Size', bytesText(data.installation.store.bytes)],
                   ]}
                 />
               </Panel>
@@ -60,7 +59,6 @@ export function SystemPage() {
                     ['Reeve', data.version],
                     ['Node', data.server.node],
                     ['Process', String(data.server.pid)],
-                    ['Up for', durationText(data.server.uptimeMs)],
                   ]}
                 />
               </Panel>
@@ -79,11 +77,12 @@ function Top({ system: { version, installation, server } }: { readonly system: S
         <>
           <Figure word="Engine" value={engineWords(installation.engine)} />
           <Figure word="Workers" value={installation.workers.filter(({ isAlive }) => isAlive === true).length} />
+          <Figure word="Ready for a worker" value={boundedText(installation.backlog.ready)} />
           <Figure word="Store" value={bytesText(installation.store.bytes)} />
         </>
       )}
       {server !== undefined && <Figure word="Up for" value={durationText(server.uptimeMs)} />}
-      <Figure word="Reeve" value={version} />
+      {server === undefined && <Figure word="Reeve" value={version} />}
     </div>
   )
 }
@@ -129,7 +128,7 @@ function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: 
   const loop = server?.eventLoop
   const facts: readonly (readonly [string, ReactNode])[] = [
     [
-      'Ready, taken up by no worker',
+      'Ready for a worker',
       <span key="r">
         {ready.count === 0 ? 'none' : `${boundedText(ready)} ${ready.count === 1 ? 'run' : 'runs'}`}{' '}
         {late && (
@@ -151,11 +150,11 @@ function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: 
       ),
     ],
     [
-      'With an answer that no worker has read',
+      'With unread mail',
       unheard.count === 0 ? 'none' : `${boundedText(unheard)} ${unheard.count === 1 ? 'run' : 'runs'}`,
     ],
     [
-      'Event loop of this server',
+      'Event loop',
       loop === undefined ? (
         'not measured yet'
       ) : (
@@ -163,7 +162,9 @@ function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: 
           <Badge tone={delayTone(loop.p99Ms)} icon={delayTone(loop.p99Ms) === 'ok' ? 'check' : 'clock'}>
             {msText(loop.p99Ms)} late
           </Badge>{' '}
-          at most in 99 of 100 times, {msText(loop.maxMs)} once; over {durationText(loop.overMs)}
+          <span className="muted">
+            in the slowest of 100 turns, at worst {msText(loop.maxMs)}; last {durationText(loop.overMs)}
+          </span>
         </span>
       ),
     ],
@@ -184,7 +185,7 @@ function Workers({ workers }: { readonly workers: readonly Worker[] }) {
         </Empty>
       ) : (
         <div className="table-scroll" role="region" aria-label="Worker processes" tabIndex={0}>
-          <table className="plain-table">
+          <table className="plain-table wide">
             <thead>
               <tr>
                 <th scope="col">Process</th>

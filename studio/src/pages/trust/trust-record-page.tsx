@@ -136,7 +136,7 @@ function History({ record: { history } }: { readonly record: TrustView }) {
     )
   return (
     <div className="table-scroll" role="region" aria-label="Changes of the record" tabIndex={0}>
-      <table className="plain-table">
+      <table className="plain-table wide">
         <thead>
           <tr>
             <th scope="col">When</th>
@@ -159,7 +159,7 @@ function History({ record: { history } }: { readonly record: TrustView }) {
                   <time dateTime={new Date(entry.at).toISOString()}>{exactTime(entry.at)}</time>
                 </td>
                 <td>{changeText(entry)}</td>
-                <td>
+                <td className="nowrap">
                   {entry.by === undefined ? (
                     <span className="muted">the rules</span>
                   ) : (

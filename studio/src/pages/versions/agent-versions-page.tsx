@@ -17,7 +17,15 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { NewVersionDialog } from './new-version-dialog.tsx'
 import { StartDialog } from './start-dialog.tsx'
 import { VersionDiff } from './version-diff.tsx'
-import { agentVersions, defaultVersion, countUses, usesOf, versionIn, type DefaultVersion } from './version-use.ts'
+import {
+  agentVersions,
+  currentOf,
+  defaultVersion,
+  countUses,
+  usesOf,
+  versionIn,
+  type DefaultVersion,
+} from './version-use.ts'
 import { useVersions, type VersionsData } from './versions-data.ts'
 import './versions.css'
 
@@ -64,7 +72,14 @@ export function AgentVersionsPage({ agent }: { readonly agent: string }) {
           <Panel title="What runs use">
             <Facts
               facts={[
-                ['By default', <DefaultText key="d" {...defaultVersion(agent, found.kept, data.uses.chosen)} />],
+                [
+                  'By default',
+                  <DefaultText
+                    key="d"
+                    published={currentOf(found.kept, 'published')}
+                    {...defaultVersion(agent, found.kept, data.uses.chosen)}
+                  />,
+                ],
                 [
                   'Code',
                   found.code === undefined ? (
@@ -109,9 +124,20 @@ export function AgentVersionsPage({ agent }: { readonly agent: string }) {
   )
 }
 
-function DefaultText({ version, by }: DefaultVersion) {
+function DefaultText({ version, by, published }: DefaultVersion & { readonly published: string | undefined }) {
   if (version === undefined)
-    return <>The code as it is: this installation chooses no version for runs that name none.</>
+    return (
+      <>
+        The code as it is: this installation chooses no version for runs that name none.
+        {published !== undefined && (
+          <>
+            {' '}
+            With <code>createRuntime({"{ defaultStatus: 'published' }"})</code> they would use{' '}
+            <VisibleText>{published}</VisibleText>.
+          </>
+        )}
+      </>
+    )
   return (
     <>
       <b>
@@ -141,8 +167,8 @@ function KeptTable(props: {
       </Empty>
     )
   return (
-    <div className="table-scroll" role="region" aria-label="Versions that are kept" tabIndex={0}>
-      <table className="plain-table">
+    <div className="table-scroll" role="region" aria-label="Kept versions" tabIndex={0}>
+      <table className="plain-table wide">
         <thead>
           <tr>
             <th scope="col">Version</th>
@@ -221,7 +247,7 @@ function UsesTable({ agent, data }: { readonly agent: string; readonly data: Ver
   return (
     <>
       <div className="table-scroll version-runs" role="region" aria-label="Runs and their versions" tabIndex={0}>
-        <table className="plain-table">
+        <table className="plain-table wide">
           <thead>
             <tr>
               <th scope="col">Run</th>
