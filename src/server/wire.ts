@@ -397,6 +397,7 @@ export interface SystemDocument {
   readonly server?: SystemServer
 }
 
+/** What tenants share of an installation: its engine, store and workers, and what waits for one. */
 export type SystemInstallation = NonNullable<SystemView['installation']>
 
 /** The process of a server. */

@@ -2,7 +2,7 @@
 import type { StudioServer } from './browser.ts'
 
 const v1 = 'Greet the caller.\nUse their name.\nAsk what they need.'
-export const instructions = {
+const instructions = {
   v1,
   v2: `${v1.replace('Ask what they need.', 'Ask what they need, once.')}\nNever promise a refund.`,
   v3: `${v1}\nAnswer in the language of the caller.`,

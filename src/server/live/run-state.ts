@@ -273,7 +273,15 @@ export class RunState {
       ...head,
       status: known !== undefined && (isStuck || known.queued !== undefined) ? known.status : status,
       input: cut(askedOf(input), textOfRun),
-      ...present({ user, session, tenant, cancel, reason: known?.reason, failure: known?.failure, queued: known?.queued }),
+      ...present({
+        user,
+        session,
+        tenant,
+        cancel,
+        reason: known?.reason,
+        failure: known?.failure,
+        queued: known?.queued,
+      }),
       ...(metadata === undefined ? {} : { metadata: cut(metadata, textOfRun) as JsonObject }),
       ...(outcome === undefined
         ? {}

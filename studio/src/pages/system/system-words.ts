@@ -1,7 +1,6 @@
 /** The figures of the system in words. Pure. */
 import type { RunRow, SystemDocument } from '../../../../src/server/wire.ts'
-import { countText } from '../../ui/amounts.tsx'
-import type { Tone } from '../../ui/badge.tsx'
+import { countText } from '../../ui/count-text.ts'
 
 type Status = RunRow['status']
 type BoundedCount = NonNullable<SystemDocument['runs'][Status]>
@@ -60,4 +59,4 @@ const lateMs = 10_000
 export const isLate = (since: number | undefined, now: number): boolean => since !== undefined && now - since > lateMs
 
 /** From about 50 ms on people notice; from 250 ms on leases and streams suffer. */
-export const delayTone = (ms: number): Tone => (ms < 50 ? 'ok' : ms < 250 ? 'wait' : 'bad')
+export const delayTone = (ms: number): 'ok' | 'wait' | 'bad' => (ms < 50 ? 'ok' : ms < 250 ? 'wait' : 'bad')

@@ -10,13 +10,7 @@ import { Checkbox, Field, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-
-/** The name after the newest one: `v3` after `v2`. */
-export function nextVersion(kept: readonly KeptRevision[]): string {
-  const names = kept.map(({ revision }) => revision.version)
-  const [, word = 'v', number = '0'] = /^(.*?)(\d+)$/.exec(names.at(-1) ?? '') ?? []
-  for (let next = Number(number) + 1; ; next += 1) if (!names.includes(`${word}${next}`)) return `${word}${next}`
-}
+import { nextVersion } from './version-use.ts'
 
 /** An object as it was typed; undefined for an empty text. */
 function objectIn(typed: string): { readonly value?: object; readonly problem?: string } {

@@ -68,3 +68,10 @@ export function countUses(runs: readonly Use[], agent: string): ReadonlyMap<stri
   }
   return counts
 }
+
+/** The name after the newest one: `v3` after `v2`. */
+export function nextVersion(kept: readonly KeptRevision[]): string {
+  const names = kept.map(({ revision }) => revision.version)
+  const [, word = 'v', number = '0'] = /^(.*?)(\d+)$/.exec(names.at(-1) ?? '') ?? []
+  for (let next = Number(number) + 1; ; next += 1) if (!names.includes(`${word}${next}`)) return `${word}${next}`
+}
