@@ -260,6 +260,8 @@ function UsesTable({ agent, data }: { readonly agent: string; readonly data: Ver
           <tbody>
             {runs.map((use) => (
               <tr key={use.run}>
+                {/* links have their text by VisibleText */}
+                {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label */}
                 <th scope="row">
                   <Link to={runPath(use.run)}>
                     <VisibleText>{use.run}</VisibleText>
@@ -277,7 +279,6 @@ function UsesTable({ agent, data }: { readonly agent: string; readonly data: Ver
                     <VisibleText>{versionIn(use, agent)!}</VisibleText>
                   )}
                 </td>
-                {/* the link has its text by VisibleText */}
                 {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label */}
                 <td>
                   <Link to={versionsPath(use.agent)}>
