@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { launchBrowser, StudioServer, visit, type View } from '../test/studio/browser.ts'
+import { furnish } from '../test/studio/installation.ts'
 import { setup } from '../test/studio/setup.ts'
 
 const [folder = 'studio-shots', which] = process.argv.slice(2)
@@ -22,6 +23,7 @@ await server.start()
 const browser = await launchBrowser()
 const [done = ''] = await server.run('greeter')
 for (const agent of ['editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
+await furnish(server)
 const paths: Readonly<Record<string, string>> =
   which === 'readme'
     ? { inbox: '/', runs: '/runs' }
@@ -29,6 +31,13 @@ const paths: Readonly<Record<string, string>> =
         inbox: '/',
         runs: '/runs',
         run: `/runs/${done}`,
+        sessions: '/sessions',
+        session: '/sessions/order-1042?user=mia%40example.com',
+        trust: '/trust',
+        'trust-record': '/trust/refunds',
+        versions: '/versions',
+        'agent-versions': '/versions/greeter',
+        system: '/system',
       }
 try {
   for (const [view, options] of Object.entries(views)) {

@@ -26,6 +26,7 @@ import type {
   SystemDocument,
   TrustSetting,
   TrustView,
+  VersionUses,
 } from '../server/wire.ts'
 import { eventSource, type StreamOptions } from './event-source.ts'
 import { Http, newRunId, type CallOptions, type ReeveClientOptions } from './http.ts'
@@ -142,11 +143,14 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     /** Publishes data over unchanged code; a name publishes a version that is kept already. */
     publish(agent: string, revision: Revision | string): Promise<void>
     draft(agent: string, revision: Revision): Promise<void>
+    /** The versions that the newest runs began with. */
+    uses(query?: { readonly limit?: number } & CallOptions): Promise<VersionUses>
   }
   /** What has changed, over all runs: what to read again. Endless; leave it. */
   live(options?: StreamOptions): AsyncIterableIterator<Changes, undefined>
   /** Who asks. */
   me(options?: CallOptions): Promise<Me>
+  /** How the installation is; for a principal of one tenant, its runs by status alone. */
   system(options?: CallOptions): Promise<SystemDocument>
   health(options?: CallOptions): Promise<Json>
   /** The OpenAPI document of the server. */
@@ -222,6 +226,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const what = typeof given === 'string' ? { version: given } : { revision: given }
         return http.post(`/versions/${segment(agent)}`, { status: 'published', ...what })
       },
+      uses: ({ signal, ...query } = {}) => http.get('/versions/uses', { query, ...(signal && { signal }) }),
       draft: (agent, revision) => http.post(`/versions/${segment(agent)}`, { status: 'draft', revision }),
     },
     async *live(stream = {}) {

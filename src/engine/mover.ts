@@ -32,6 +32,8 @@ export interface WorkerProcess {
 
 /** Wakes runs, in this process or in others. */
 export interface Mover {
+  /** What an engine with it is called. Default: as one without a mover on this store. */
+  readonly name?: string
   /**
    * From now on this process takes runs up. Called once, by a process that drives; rejects with a `ReeveError` where
    * that is not possible.

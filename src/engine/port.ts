@@ -351,6 +351,55 @@ export const unreadableEvent = (id: number, run: string, cause: unknown): ReeveE
     cause,
   })
 
+/** How many runs of one kind a process holds. */
+export interface HeldRuns {
+  readonly agent: string
+  readonly version: string
+  readonly runs: number
+}
+
+/** A process that has a lease in the store, and what it drives. */
+export interface StoredProcess {
+  readonly id: string
+  /** Where it runs, if the store knows. */
+  readonly host?: string
+  readonly pid?: number
+  /** Whether it lives. Absent: not known; its lease is over, and it may be idle or dead on another host. */
+  readonly isAlive?: boolean
+  /** Runs in its hands, by kind. What has parked is in nobody's. */
+  readonly drives: readonly HeldRuns[]
+  /** It holds more runs than were counted. */
+  readonly isMore?: true
+}
+
+/** Work that no process has taken up. */
+export interface Backlog {
+  /** Runs that are ready and that no process holds. */
+  readonly ready: number
+  /** The one of them that began first, and when something was last recorded of it. Absent: none is ready. */
+  readonly first?: { readonly run: RunId; readonly since: number }
+  /** Runs that no process holds, and that have mail that no process has read. */
+  readonly unheard: number
+}
+
+/** What an engine is, and how its store and the processes on it are. */
+export interface EngineStatus {
+  /** `embedded` (SQLite), `postgres`, or what moves the runs: `restate`, `temporal`. */
+  readonly kind: string
+  readonly store: {
+    readonly kind: 'sqlite' | 'postgres'
+    /** Never with a password. */
+    readonly name: string
+    /** Absent: not known. */
+    readonly bytes?: number
+  }
+  /** The id under which this process would drive runs. */
+  readonly process: string
+  /** All processes that have a lease in the store. One that only reads has none. */
+  readonly processes: readonly StoredProcess[]
+  readonly backlog: Backlog
+}
+
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {
   get(key: string): Promise<Json>
@@ -384,6 +433,10 @@ export interface Engine {
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /** How many runs the filter has, counted up to `most`. */
+  countRuns(filter: RunFilter, most: number): Promise<number>
+  /** How the engine is; runs are counted up to `most`. */
+  status(most: number): Promise<EngineStatus>
   questions(filter?: QuestionFilter): Promise<readonly Question[]>
   /**
    * The feed of a run after `from` (a position; 0 = all), complete up to now; with `limit` so many entries at most: the

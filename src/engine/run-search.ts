@@ -44,12 +44,13 @@ export function statusSearch(statuses: readonly RunStatus[]): StatusSearch {
   return { states: [...new Set(own)], apart: [...new Set(apart)], pausing: asked.has('pausing') }
 }
 
+/** Whether more than its own row says whether a run has this status. */
+export const isDerived = (status: RunStatus): boolean =>
+  status === 'running' || status === 'waiting' || status === 'pausing'
+
 /** The states that a row may have whose run has one of these statuses. */
 export const possibleStates = (statuses: readonly RunStatus[]): readonly string[] => [
-  ...new Set<string>([
-    ...statuses,
-    ...(statuses.some((each) => each === 'running' || each === 'waiting' || each === 'pausing') ? derivedStates : []),
-  ]),
+  ...new Set<string>([...statuses, ...(statuses.some(isDerived) ? derivedStates : [])]),
 ]
 
 /** Runs up to this number are read as they are found, and put in order then. */

@@ -20,6 +20,7 @@ import {
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './replay/account.ts'
 import type {
+  Backlog,
   FeedPage,
   LivePart,
   PostResult,
@@ -29,6 +30,7 @@ import type {
   RunFilter,
   RunSummary,
   RunUsage,
+  StoredProcess,
 } from './port.ts'
 
 // ---- what is written
@@ -414,6 +416,17 @@ export interface StoreReader {
   ready(drives: (kind: AgentVersion) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
   endedBefore(at: number, limit: number): Now<readonly RunId[]>
+
+  // how it is
+
+  /** How many runs `summaries` would list without a limit, counted up to `most`. */
+  count(filter: RunFilter, most: number): Now<number>
+  /** The processes that have a lease, at this moment of the store's time; of each at most `most` runs are counted. */
+  processes(now: number, most: number): Now<readonly StoredProcess[]>
+  /** What waits for a process, each counted up to `most`. */
+  backlog(most: number): Now<Backlog>
+  /** How many bytes it takes where it is kept. Undefined: not known. */
+  size(): Now<number | undefined>
 }
 
 // ---- who holds what
@@ -495,6 +508,7 @@ export interface StoreParts {
 export interface Store {
   /** As errors name it: never with a password. */
   readonly name: string
+  readonly kind: 'sqlite' | 'postgres'
   /** Identifies the store, whichever process opens it and under whatever name. Throws or rejects with `store.*`. */
   id(): Now<string>
   /** No other process can open it. */

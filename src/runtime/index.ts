@@ -44,6 +44,7 @@ export type {
   SessionTurn,
 } from './session.ts'
 export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
+export type { BoundedCount, SystemOptions, SystemView, WorkerView } from './system.ts'
 export type { AuditOptions } from './operator/audit.ts'
 export { ed25519Signer, ed25519Verifier, newEd25519Key, notPermitted, verifyAudit } from '../oversight/index.ts'
 export type {
@@ -59,7 +60,15 @@ export type {
   TrustLevel,
   Verifier,
 } from '../oversight/index.ts'
-export type { KeptRevision, RevisionStatus, RuntimeVersions, VersionChoice, VersionChoices } from './versions.ts'
+export type {
+  Chosen,
+  KeptRevision,
+  RevisionStatus,
+  RuntimeVersions,
+  VersionChoice,
+  VersionChoices,
+  VersionUse,
+} from './versions.ts'
 export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
 export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult } from './operator/retry.ts'

@@ -58,6 +58,7 @@ import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOp
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
+import { systemView, type SystemOptions, type SystemView } from './system.ts'
 import {
   chosenBy,
   resolvedIn,
@@ -124,6 +125,11 @@ export interface Runtime extends AsyncDisposable {
   readonly links: RuntimeLinks
   /** How much agents are trusted, and incidents. */
   readonly trust: RuntimeTrust
+  /**
+   * How the installation is: engine, store, the processes that drive runs, what waits for one, how many runs there are.
+   * Counts are bounded. Throws `input.invalid`.
+   */
+  system(options?: SystemOptions): Promise<SystemView>
   /**
    * Who decided what in a run so far, when, and on what evidence: hash-chained, its head signed if a key is given.
    * `verifyAudit` checks it without the store. Rejects with `run.unknown`.
@@ -273,10 +279,13 @@ class EngineRuntime implements Runtime {
     const { engine, registry, clock, trust: presets, hooks } = parts
     this.#parts = parts
     this.#named = { hooks, find: (name) => registry.named(name) }
-    this.versions = runtimeVersions(
-      () => this.#versions,
-      (agent) => registry.require(agent).name,
-    )
+    this.versions = runtimeVersions({
+      versions: () => this.#versions,
+      known: (agent) => registry.require(agent).name,
+      chosen: parts.chosen,
+      runs: (filter) => this.runs(filter),
+      birthOf: (run) => this.#birthOf(run),
+    })
     this.grants = runtimeGrants(engine, clock)
     this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
@@ -334,7 +343,7 @@ class EngineRuntime implements Runtime {
 
   /** What a run was begun with. */
   async #birthOf(run: RunId): Promise<Json> {
-    const [first] = await this.#parts.engine.read(run)
+    const [first] = await this.#parts.engine.read(run, 0, 1)
     return first?.event.type === 'activation.started' ? first.event.input : {}
   }
 
@@ -408,6 +417,10 @@ class EngineRuntime implements Runtime {
 
   retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
     return retryAll(this.#parts.engine, filter, options)
+  }
+
+  system(options?: SystemOptions): Promise<SystemView> {
+    return systemView(this.#parts.engine, options)
   }
 
   remove(run: string): Promise<void> {

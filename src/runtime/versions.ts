@@ -24,9 +24,10 @@ import {
   type Check,
   type Clock,
   type Json,
+  type RunId,
 } from '../core/index.ts'
 import { revisionProblems, type Revision, type Revisions } from '../edge/index.ts'
-import type { StreamValues } from '../engine/index.ts'
+import type { RunFilter, RunSummary, StreamValues } from '../engine/index.ts'
 import { modelProblem, resolveModel, type Prices } from '../model/index.ts'
 
 /** `draft`: for runs that ask for it; may still change. `published`: never changes. */
@@ -71,8 +72,19 @@ const readShelf = (value: Json): Shelf => (isObject(value) ? (value as unknown a
 const readKept = (value: Json): StoredRevisions | undefined =>
   isObject(value) ? (value as unknown as StoredRevisions) : undefined
 
+/** A run, and the versions that it began with. */
+export interface VersionUse extends Pick<RunSummary, 'run' | 'agent' | 'status' | 'createdAt'> {
+  /** The version of its agent's code. */
+  readonly version: string
+  /** The revision of each agent that it may reach, by name. Without an entry an agent works as its code says. */
+  readonly revisions: { readonly [agent: string]: string }
+}
+
 /** Versions of agents, as an operator publishes them. */
 export interface RuntimeVersions {
+  /** The choices of this runtime, for runs whose start chooses nothing else. */
+  readonly chosen: Chosen
+
   /**
    * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier
    * one. Runs that have begun go on as they began. Throws `agent.not-registered`, `input.invalid` for data that does
@@ -88,10 +100,30 @@ export interface RuntimeVersions {
   revisions(filter?: { readonly agent?: string }): Promise<readonly KeptRevision[]>
   /** Of each agent the version that is published now. */
   published(): Promise<readonly KeptRevision[]>
+  /**
+   * The newest runs with the versions that they began with; a run keeps them to its end. By default 100 runs, at most
+   * 1,000: of each its beginning is read. Throws `input.invalid`.
+   */
+  uses(filter?: Pick<RunFilter, 'agent' | 'status' | 'limit'>): Promise<readonly VersionUse[]>
 }
 
-/** The versions of one runtime. `known` gives the name of a registered agent, or throws. */
-export function runtimeVersions(versions: () => Versions, known: (agent: string) => string): RuntimeVersions {
+/** So many runs are looked at for the versions that they use, and at most. */
+const usesShown = 100
+const mostUses = 1_000
+
+/** What the versions of a runtime are made of. */
+interface VersionsAccess {
+  readonly versions: () => Versions
+  /** The name of a registered agent. Throws. */
+  readonly known: (agent: string) => string
+  readonly chosen: Chosen
+  readonly runs: (filter: RunFilter) => Promise<readonly RunSummary[]>
+  /** What a run was begun with. */
+  readonly birthOf: (run: RunId) => Promise<Json>
+}
+
+/** The versions of one runtime. */
+export function runtimeVersions({ versions, known, chosen, runs, birthOf }: VersionsAccess): RuntimeVersions {
   const keep = async (
     agent: Agent | string,
     revision: Revision | string,
@@ -107,6 +139,17 @@ export function runtimeVersions(versions: () => Versions, known: (agent: string)
     revisions: async ({ agent } = {}) => {
       const all = await versions().list()
       return agent === undefined ? all : all.filter((each) => each.agent === agent)
+    },
+    chosen,
+    async uses({ limit = usesShown, ...filter } = {}) {
+      const found = await runs({ ...filter, limit: Math.min(limit, mostUses) })
+      return Promise.all(
+        found.map(async ({ run, agent, version, status, createdAt }): Promise<VersionUse> => {
+          const { revisions = {} } = resolvedIn(await birthOf(run))
+          const named = Object.entries(revisions).map(([name, revision]) => [name, revision.version] as const)
+          return { run, agent, version, status, createdAt, revisions: Object.fromEntries(named) }
+        }),
+      )
     },
     published: async () => (await versions().list()).filter(({ status, current }) => status === 'published' && current),
   }

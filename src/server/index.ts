@@ -44,4 +44,7 @@ export type {
   StartBody,
   StartedRun,
   SystemDocument,
+  SystemInstallation,
+  SystemServer,
+  VersionUses,
 } from './wire.ts'

@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
+import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
 import { runOf } from './access/tenant-runtime.ts'
@@ -18,6 +19,7 @@ export interface RequestContext {
   /** Runs as the studio shows them, folded once for all who look. */
   readonly live: LiveRuns
   readonly access: Access
+  readonly eventLoop: EventLoopDelay
   /** The address of the caller, where it is known. */
   readonly peer?: string
   readonly principal: Principal

@@ -30,6 +30,7 @@ import type { Runtime } from '../runtime/index.ts'
 import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
 import { errorHeaders, errorResponse, shownError } from './error-status.ts'
+import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
@@ -93,6 +94,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const { onError = (error) => process.emitWarning(error instanceof Error ? error : messageOf(error)) } = options
   const closed = new AbortController()
   const live = new LiveRuns(runtime)
+  const eventLoop = new EventLoopDelay()
   const failed = (thrown: unknown, request: Request): Response => {
     const response = errorResponse(thrown)
     if (response.status >= 500) onError(thrown, request)
@@ -111,6 +113,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         runtime: runtimeOf(runtime, principal),
         live,
         access,
+        eventLoop,
         principal,
         request: req.raw,
         signal: AbortSignal.any([req.raw.signal, closed.signal]),
@@ -181,6 +184,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     close: () => {
       closed.abort()
       live.close()
+      eventLoop.stop()
     },
   }
 }

@@ -62,7 +62,8 @@ export const whole = ({
 export const amount = ({ minimum, ...said }: SchemaNotes & { readonly minimum?: number } = {}): WireSchema<number> =>
   made({ type: 'number', ...present({ minimum }), ...about(said) })
 
-export const flag = (said: SchemaNotes = {}): WireSchema<boolean> => made({ type: 'boolean', ...about(said) })
+export const flag = <T extends boolean = boolean>(said: SchemaNotes = {}): WireSchema<T> =>
+  made({ type: 'boolean', ...about(said) })
 
 /** Any JSON; what it means is checked by the runtime. */
 export const json = <T = Json>(said: SchemaNotes = {}): WireSchema<T> => made(about(said))

@@ -13,13 +13,16 @@ import type {
   ApprovalView,
   AuditDocument,
   AuditReport,
+  Chosen,
   InterruptView,
   JournalEvent,
   Recorded,
   RunStatus,
   RunSummary,
   RunView,
+  SystemView,
   TeamView,
+  VersionUse,
 } from '../runtime/index.ts'
 
 // ---- who asks
@@ -151,6 +154,7 @@ export interface RunHead {
   readonly input: Json
   readonly user?: string
   readonly session?: string
+  readonly tenant?: string
   readonly metadata?: JsonObject
   readonly startedAt: number
   readonly endedAt?: number
@@ -375,27 +379,48 @@ export interface AgentDocument {
 export interface SessionRow {
   readonly session: string
   readonly user?: string
+  readonly tenant?: string
   readonly runs: number
   readonly lastRun: RunId
   readonly lastAt: number
   readonly status: RunStatus
 }
 
-/** The state of the installation: `GET /api/system`. */
+/** How the installation is: `GET /api/system`. */
 export interface SystemDocument {
+  /** Of Reeve. */
   readonly version: string
-  readonly engine: { readonly kind: string; readonly store?: string; readonly bytes?: number }
-  readonly workers: readonly {
-    readonly id: string
-    readonly host?: string
-    readonly pid?: number
-    readonly until: number
-    readonly runs: number
-  }[]
-  readonly runs: Readonly<Partial<Record<RunStatus, number>>>
-  readonly questions: number
-  /** Runs that are ready and that no process has taken up, and how long the oldest one has waited. */
-  readonly lag: { readonly ready: number; readonly oldestMs?: number }
+  readonly runs: SystemView['runs']
+  /** Absent for a principal of one tenant: all tenants share it. */
+  readonly installation?: SystemInstallation
+  /** The process of the server. Absent for a principal of one tenant. */
+  readonly server?: SystemServer
+}
+
+/** What tenants share of an installation: its engine, store and workers, and what waits for one. */
+export type SystemInstallation = NonNullable<SystemView['installation']>
+
+/** The process of a server. */
+export interface SystemServer {
+  /** The version of Node. */
+  readonly node: string
+  readonly pid: number
+  readonly uptimeMs: number
+  /** How late what is due is done, in milliseconds, over the last `overMs`. Absent: not measured yet. */
+  readonly eventLoop?: {
+    readonly meanMs: number
+    readonly p99Ms: number
+    readonly maxMs: number
+    readonly overMs: number
+  }
+}
+
+/** Who uses which version: `GET /api/versions/uses`. */
+export interface VersionUses {
+  /** What this installation chooses for runs whose start chooses nothing else. */
+  readonly chosen: Chosen
+  /** The newest runs. */
+  readonly runs: readonly VersionUse[]
 }
 
 // ---- views and options of the runtime, as they are
@@ -429,4 +454,5 @@ export type {
   TakeOverOptions,
   TrustSetting,
   TrustView,
+  VersionUse,
 } from '../runtime/index.ts'

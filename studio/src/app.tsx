@@ -1,5 +1,6 @@
 /** The shell: who is here, where one can go, whether the server is there; and the page of the address. */
 import { useEffect, useState } from 'react'
+import { visible } from '../../src/core/visible.ts'
 import type { Me } from '../../src/server/wire.ts'
 import { CommandPalette } from './command-palette.tsx'
 import { readMe, readQuestions, signIn } from './data/api.ts'
@@ -10,9 +11,16 @@ import { RequestError } from './data/request.ts'
 import { useHotkeys } from './hotkeys.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
 import { InboxPage } from './pages/inbox/inbox-page.tsx'
-import { pages } from './pages/pages.ts'
+import { pages, pagesFor } from './pages/pages.ts'
 import { RunPage } from './pages/run/run-page.tsx'
 import { RunsPage } from './pages/runs/runs-page.tsx'
+import { SessionPage } from './pages/sessions/session-page.tsx'
+import { SessionsPage } from './pages/sessions/sessions-page.tsx'
+import { SystemPage } from './pages/system/system-page.tsx'
+import { TrustPage } from './pages/trust/trust-page.tsx'
+import { TrustRecordPage } from './pages/trust/trust-record-page.tsx'
+import { AgentVersionsPage } from './pages/versions/agent-versions-page.tsx'
+import { VersionsPage } from './pages/versions/versions-page.tsx'
 import { Link, usePath } from './router.tsx'
 import { SignIn, tokenFromAddress } from './sign-in.tsx'
 import { switchTheme, useTheme } from './theme.ts'
@@ -62,8 +70,9 @@ function Shell({ me }: { readonly me: Me }) {
   const waiting = questions?.items.length ?? 0
   const count = `${waiting}${questions?.next === undefined ? '' : '+'}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
-  const title =
-    path[0] === 'runs' && path[1] !== undefined ? path[1] : pages.find((each) => each.path === current)?.title
+  const page = pages.find((each) => each.path === current)
+  // a run, a session, a record or an agent is called by its name
+  const title = page === undefined ? undefined : visible(path[1] ?? page.title)
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${count}) ` : ''}${title ?? 'Not found'} · Reeve`
   }, [waiting, count, title])
@@ -81,7 +90,7 @@ function Shell({ me }: { readonly me: Me }) {
         </Link>
         <nav aria-label="Pages">
           <ul>
-            {pages.map(({ path: to, title: name, icon }) => (
+            {pagesFor(me.tenant).map(({ path: to, title: name, icon }) => (
               <li key={to}>
                 <Link to={to} aria-current={to === current ? 'page' : undefined}>
                   <Icon name={icon} />
@@ -142,7 +151,12 @@ function ConnectionLine() {
 
 function CurrentPage({ path: [page, ...rest] }: { readonly path: readonly string[] }) {
   if (page === undefined) return <InboxPage />
-  if (page === 'runs') return rest[0] === undefined ? <RunsPage /> : <RunPage run={rest[0]} tab={rest[1]} />
+  const [name, tab] = rest
+  if (page === 'runs') return name === undefined ? <RunsPage /> : <RunPage run={name} tab={tab} />
+  if (page === 'sessions') return name === undefined ? <SessionsPage /> : <SessionPage session={name} />
+  if (page === 'trust') return name === undefined ? <TrustPage /> : <TrustRecordPage key={name} name={name} />
+  if (page === 'versions') return name === undefined ? <VersionsPage /> : <AgentVersionsPage key={name} agent={name} />
+  if (page === 'system') return <SystemPage />
   return (
     <div className="page">
       <header>

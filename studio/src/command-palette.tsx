@@ -3,7 +3,8 @@ import { useId, useState, type KeyboardEvent } from 'react'
 import { query, request } from './data/request.ts'
 import type { Page, QuestionView, RunRow } from '../../src/server/wire.ts'
 import { useQuery } from './data/queries.ts'
-import { pages } from './pages/pages.ts'
+import { useMe } from './data/me.ts'
+import { pagesFor } from './pages/pages.ts'
 import { navigate, runPath } from './router.tsx'
 import { Dialog } from './ui/dialog.tsx'
 import { TextInput } from './ui/field.tsx'
@@ -22,6 +23,7 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const list = useId()
+  const tenant = useMe()?.tenant
   const { data: runs } = useQuery('palette-runs', ['runs'], (signal) =>
     request<Page<RunRow>>(`/runs${query({ limit: 50 })}`, { signal }),
   )
@@ -29,7 +31,7 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
     request<Page<QuestionView>>(`/questions${query({ limit: 50 })}`, { signal }),
   )
   const targets: readonly Target[] = [
-    ...pages.map(({ path, title, icon }) => ({ id: path, icon, text: title, detail: 'page', to: path })),
+    ...pagesFor(tenant).map(({ path, title, icon }) => ({ id: path, icon, text: title, detail: 'page', to: path })),
     ...(questions?.items ?? []).map(({ id, kind, path, approval }) => ({
       id: `question-${id}`,
       icon: 'inbox' as const,

@@ -53,6 +53,25 @@ function decoded(part: string): string {
 export const runPath = (run: string, tab?: string): string =>
   `/runs/${encodeURIComponent(run)}${tab === undefined ? '' : `/${tab}`}`
 
+/** The page of a session: two users, and two tenants, may each have one of the same name. */
+export function sessionPath(of: {
+  readonly session: string
+  readonly user?: string | undefined
+  readonly tenant?: string | undefined
+}): string {
+  const { session, ...whose } = of
+  const params = new URLSearchParams(
+    Object.entries(whose).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  )
+  return `/sessions/${encodeURIComponent(session)}${params.size === 0 ? '' : `?${params.toString()}`}`
+}
+
+/** The page of a trust record. */
+export const trustPath = (name: string): string => `/trust/${encodeURIComponent(name)}`
+
+/** The page of the versions of an agent. */
+export const versionsPath = (agent: string): string => `/versions/${encodeURIComponent(agent)}`
+
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
   readonly to: string
   readonly children: ReactNode

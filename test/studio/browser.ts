@@ -55,11 +55,30 @@ export class StudioServer {
     await ended
   }
 
+  /** Calls a route as a person, without a browser; resolves to its answer. */
+  async call(method: 'GET' | 'POST', path: string, body?: object, name = 'ann'): Promise<unknown> {
+    const response = await fetch(`${this.url}/api${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${people.find((person) => person.name === name)!.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
   /** Starts runs of an agent; their ids. */
-  async run(agent: string, count = 1): Promise<readonly string[]> {
+  async run(
+    agent: string,
+    count = 1,
+    caller: { readonly user?: string; readonly session?: string } = {},
+  ): Promise<readonly string[]> {
     const child = this.#child!
     const told = once(child, 'message') as Promise<[{ readonly runs?: readonly string[]; readonly failed?: string }]>
-    child.send({ start: agent, count })
+    child.send({ start: agent, count, ...caller })
     const [{ runs, failed }] = await told
     if (runs === undefined) throw new Error(failed)
     return runs

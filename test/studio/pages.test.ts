@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser } from 'playwright-core'
 import { axeProblems, launchBrowser, StudioServer, visit } from './browser.ts'
+import { furnish } from './installation.ts'
 
 let browser: Browser
 const server = new StudioServer()
@@ -10,6 +11,7 @@ beforeAll(async () => {
   await server.start()
   browser = await launchBrowser()
   for (const agent of ['support', 'editor', 'mailer', 'payer', 'planner', 'greeter']) await server.run(agent)
+  await furnish(server)
   ;[failed = ''] = await server.run('breaker')
 })
 afterAll(async () => {
@@ -24,12 +26,41 @@ const views = [
 ] as const
 
 describe.each(views)('%s', (_name, view) => {
-  test.each(['/', '/runs', '/nowhere'])('%s has no violation', async (path) => {
+  test.each([
+    '/',
+    '/runs',
+    '/sessions',
+    '/sessions/order-1042?user=mia@example.com',
+    '/trust',
+    '/trust/refunds',
+    '/versions',
+    '/versions/greeter',
+    '/versions/none',
+    '/system',
+    '/nowhere',
+  ])('%s has no violation', async (path) => {
     const { page, context, problems } = await visit(browser, server, path, view)
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     await page.locator('.spinner').waitFor({ state: 'detached' })
     expect(await axeProblems(page)).toEqual([])
     expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test.each([
+    ['/trust', 'Set a level…'],
+    ['/trust/refunds', 'Set the level…'],
+    ['/trust/refunds', 'Record an incident…'],
+    ['/versions/greeter', 'New version…'],
+    ['/versions/greeter', 'Publish…'],
+    ['/versions/greeter', 'Start a run…'],
+  ])('%s: the dialog of "%s" has none', async (path, name) => {
+    const { page, context } = await visit(browser, server, path, view)
+    await page.getByRole('button', { name }).first().click()
+    await page.getByRole('dialog').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await context.close()
   })
 

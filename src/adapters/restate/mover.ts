@@ -26,6 +26,7 @@ const lookEveryMs = 10_000
 const lookSoonMs = 1_000
 
 export class RestateMover implements Mover {
+  readonly name = 'restate'
   readonly #setup: MoverSetup
   readonly #storeId: () => Promise<string>
   readonly #service: string

@@ -32,6 +32,7 @@ export interface EngineSide {
 }
 
 export class TemporalMover implements Mover {
+  readonly name = 'temporal'
   /** The server keeps a signal, however long a worker is awaited; each is an event of the run's history. */
   readonly keepsWakeUps = true
   readonly #server: Server

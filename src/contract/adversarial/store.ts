@@ -361,6 +361,9 @@ export class AdversarialStore implements Store {
   get name(): string {
     return this.below.name
   }
+  get kind(): Store['kind'] {
+    return this.below.kind
+  }
   id(): Promise<string> {
     return this.#ask('read', 'id', () => this.below.id())
   }

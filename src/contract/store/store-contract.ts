@@ -17,6 +17,7 @@ import { queryCases } from './queries.ts'
 import { readCases } from './reads.ts'
 import { asideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
+import { systemCases } from './system.ts'
 import { valueCases } from './values.ts'
 import type { ContractCase } from '../engine/engine-contract.ts'
 
@@ -34,6 +35,7 @@ const plays: readonly StorePlay[] = [
   ...allRunsCases,
   ...queryCases,
   ...leaseCases,
+  ...systemCases,
   ...partCases,
 ]
 

@@ -61,12 +61,27 @@ function processOf(pid: number): { readonly started: string; readonly isStopped:
   return { started, isStopped: state === 'T' || state === 't' }
 }
 
-interface ProcessRow {
+/** A process as the store has it. */
+export interface ProcessRow {
   readonly id: string
   readonly host: string
   readonly pid: number
   readonly started: string
   readonly until: number
+}
+
+/** The name of the host of a process. */
+export const hostIn = ({ host }: ProcessRow): string => host.slice(0, host.indexOf(':'))
+
+/**
+ * Whether a process lives, for those who only look: its lease holds, or it is one of this host that is there. Undefined:
+ * on another host, and its lease is over; an idle process does not lengthen it.
+ */
+export function isAlive(row: ProcessRow, now: number): boolean | undefined {
+  if (now <= row.until) return true
+  return row.host === bootId() && !row.host.endsWith('unknown-boot')
+    ? processOf(row.pid)?.started === row.started
+    : undefined
 }
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */

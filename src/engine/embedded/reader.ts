@@ -3,8 +3,17 @@
  *
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views).
  */
+import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import {
+  present,
+  ReeveError,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import { notRegistered } from '../code-version.ts'
@@ -12,14 +21,17 @@ import { valuesHeard } from '../fork/fork-values.ts'
 import {
   isWithin,
   unreadableEvent,
+  type Backlog,
   type FeedEvent,
   type FeedPage,
+  type HeldRuns,
   type Question,
   type QuestionFilter,
   type RunEnd,
   type RunFilter,
   type RunStatus,
   type RunSummary,
+  type StoredProcess,
 } from '../port.ts'
 import {
   type DueQuestion,
@@ -33,9 +45,10 @@ import {
   type StoreReader,
 } from '../store.ts'
 import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
-import { isOfFilter, mostListed, type DerivedState } from '../run-search.ts'
+import { isDerived, isOfFilter, mostListed, type DerivedState } from '../run-search.ts'
 import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
+import { hostIn, isAlive, type ProcessRow } from './lease.ts'
 import { isAnswered, SqliteSearch } from './search.ts'
 
 interface LogRow {
@@ -397,6 +410,62 @@ export class SqliteReader implements StoreReader, Past {
     return [...runs].filter((run) => this.run(run)?.owner === null)
   }
 
+  count(filter: RunFilter, most: number): number {
+    const { status, childrenOf } = filter
+    if (childrenOf !== undefined) return this.summaries({ ...filter, limit: most }).length
+    const isExact = status === undefined || !status.some(isDerived)
+    let count = 0
+    let last: string | undefined
+    for (const id of this.#search.candidates(filter)) {
+      if (count >= most) break
+      // one that is found in two ways stands beside itself
+      const row = isExact || id === last ? undefined : this.#row(id)
+      last = id
+      if (isExact || (row !== undefined && status.includes(this.#status(row)))) count++
+    }
+    return count
+  }
+
+  processes(now: number, most: number): StoredProcess[] {
+    return (this.#sql.processes.all() as unknown as ProcessRow[]).map((row) => {
+      const held = this.#sql.drives.all(row.id, most + 1) as unknown as HeldRuns[]
+      const drives = held.map(({ agent, version, runs }) => ({ agent, version, runs }))
+      const isMore = drives.reduce((sum, { runs }) => sum + runs, 0) > most
+      return {
+        id: row.id,
+        host: hostIn(row),
+        pid: row.pid,
+        ...present({ isAlive: isAlive(row, now) }),
+        drives,
+        ...(isMore ? { isMore } : {}),
+      }
+    })
+  }
+
+  backlog(most: number): Backlog {
+    const { n: ready } = this.#sql.readyCount.get(most) as { n: number }
+    let first: { readonly id: RunId; readonly created: number } | undefined
+    for (const { agent, version } of ready === 0 ? [] : this.orphanKinds()) {
+      const oldest = this.#sql.firstOrphan.get(agent, version) as typeof first
+      if (oldest !== undefined && (first === undefined || oldest.created < first.created)) first = oldest
+    }
+    const mail = this.#sql.unreadActs.all(most) as { act: ActivationId }[]
+    const unheard = [...new Set(mail.map(({ act }) => runOf(act)))].filter((run) => this.run(run)?.owner === null)
+    const last = first && (this.#sql.lastAt.get(...runRange(rootActivation(first.id))) as { at: number | null })
+    return {
+      ready,
+      ...(first === undefined ? {} : { first: { run: first.id, since: last?.at ?? first.created } }),
+      unheard: unheard.length,
+    }
+  }
+
+  /** The file and its write-ahead log; of a store in memory what its pages take. */
+  size(): number {
+    const { bytes, file } = this.#sql.size.get() as { bytes: number; file: string }
+    const log = file === '' ? undefined : statSync(`${file}-wal`, { throwIfNoEntry: false })
+    return bytes + (log?.size ?? 0)
+  }
+
   /** Runs that waited for code that was missing where they were last looked at. */
   withoutCode(): RunId[] {
     return (this.#sql.withoutCode.all(`%${notRegistered}`) as { id: RunId }[]).map(({ id }) => id)
@@ -463,6 +532,17 @@ const statements = {
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
+  processes: 'SELECT id, host, pid, started, until FROM process ORDER BY id',
+  drives: `SELECT agent, version, count(*) AS runs FROM
+    (SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner = ? LIMIT ?) GROUP BY agent, version ORDER BY agent, version`,
+  readyCount:
+    'SELECT count(*) AS n FROM (SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL LIMIT ?)',
+  firstOrphan:
+    'SELECT id, created FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? ORDER BY created LIMIT 1',
+  lastAt: `SELECT max((SELECT l.at FROM log l WHERE l.act = a.num ORDER BY l.seq DESC LIMIT 1)) AS at FROM activation a WHERE ${inRun('a.id')}`,
+  unreadActs: 'SELECT act FROM inbox WHERE taken = 0 ORDER BY position LIMIT ?',
+  size: `SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes,
+    (SELECT file FROM pragma_database_list WHERE name = 'main') AS file`,
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${inRun('act')} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',

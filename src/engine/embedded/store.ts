@@ -40,6 +40,7 @@ export interface SqliteOptions extends Pick<
 
 export class SqliteStore implements Store {
   readonly name: string
+  readonly kind = 'sqlite'
   readonly isPrivate: boolean
   readonly reader: SqliteReader
   readonly lease: SqliteLease

@@ -10,6 +10,7 @@ import {
   andThen,
   caught,
   detached,
+  present,
   isChildRun,
   redactionCheck,
   redactor,
@@ -41,6 +42,7 @@ import {
   openRun,
   unknownRun,
   type Engine,
+  type EngineStatus,
   type FeedPage,
   type ForkRun,
   type LivePart,
@@ -365,6 +367,22 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
   runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
     return this.#read(() => this.#reader.summaries(filter))
+  }
+  countRuns(filter: RunFilter, most: number): Promise<number> {
+    return this.#read(() => this.#reader.count(filter, most))
+  }
+  async status(most: number): Promise<EngineStatus> {
+    const { name, kind } = this.store
+    const processes = await this.#read(() => this.#reader.processes(this.store.time(), most))
+    const backlog = await this.#read(() => this.#reader.backlog(most))
+    const bytes = await this.#read(() => this.#reader.size())
+    return {
+      kind: this.#mover?.name ?? (kind === 'sqlite' ? 'embedded' : kind),
+      store: { kind, name, ...present({ bytes }) },
+      process: this.#lease.id,
+      processes,
+      backlog,
+    }
   }
   questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
     return this.#read(() => this.#reader.questions(filter))

@@ -88,6 +88,7 @@ const lookEveryMs = 1_000
 
 export class PostgresStore implements Store {
   readonly name: string
+  readonly kind = 'postgres'
   readonly isPrivate = false
   readonly reader: StoreReader
   readonly lease: StoreLease

@@ -84,6 +84,7 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
       await own(run)
       await runtime.remove(run)
     },
+    system: () => runtime.system({ tenant }),
     get versions() {
       return runtime.versions
     },

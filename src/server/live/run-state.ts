@@ -264,7 +264,7 @@ export class RunState {
 
   #headOf(state: FoldState, store: StoreStatus | undefined): RunHead {
     const { caller, input, outcome, cancel, status, ...head } = headOf(this.fold, state)
-    const { user, session, metadata } = caller
+    const { user, session, tenant, metadata } = caller
     const isOver = hasEnded(status)
     const known = isOver ? undefined : store
     // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
@@ -273,7 +273,15 @@ export class RunState {
       ...head,
       status: known !== undefined && (isStuck || known.queued !== undefined) ? known.status : status,
       input: cut(askedOf(input), textOfRun),
-      ...present({ user, session, cancel, reason: known?.reason, failure: known?.failure, queued: known?.queued }),
+      ...present({
+        user,
+        session,
+        tenant,
+        cancel,
+        reason: known?.reason,
+        failure: known?.failure,
+        queued: known?.queued,
+      }),
       ...(metadata === undefined ? {} : { metadata: cut(metadata, textOfRun) as JsonObject }),
       ...(outcome === undefined
         ? {}

@@ -10,6 +10,7 @@ import { linkRoutes } from './links.ts'
 import { questionRoutes } from './questions.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
+import { systemRoutes } from './system.ts'
 import { teamRoutes } from './team.ts'
 import { trustRoutes } from './trust.ts'
 import { versionRoutes } from './versions.ts'
@@ -17,6 +18,7 @@ import { versionRoutes } from './versions.ts'
 /** All routes of the server. */
 export const routes: readonly Route[] = [
   ...installationRoutes,
+  ...systemRoutes,
   ...accessRoutes,
   ...runRoutes,
   ...controlRoutes,

@@ -1,7 +1,7 @@
 /**
  * Routes of sessions: conversations of several runs, as the newest 1,000 runs show them.
  *
- * Two users may have a session of one name: they are two sessions.
+ * Two users, and two tenants, may have a session of one name: they are two sessions.
  */
 import type { RunId } from '../../core/index.ts'
 import { present } from '../../core/index.ts'
@@ -20,6 +20,7 @@ const query = object<SessionsQuery>('SessionsQuery', { user: optional(name()) })
 const sessionRow = object<SessionRow>('SessionRow', {
   session: name(),
   user: optional(name()),
+  tenant: optional(name()),
   runs: whole(),
   lastRun: name<RunId>(),
   lastAt: whole(),
@@ -35,10 +36,17 @@ async function runsOfSessions({ runtime }: RequestContext, { user }: SessionsQue
 function rowsOf(runs: readonly RunSummary[]): readonly SessionRow[] {
   const rows = new Map<string, SessionRow>()
   for (const { run, caller, createdAt, status } of runs) {
-    const { session, user } = caller
+    const { session, user, tenant } = caller
     if (session === undefined) continue
-    const key = JSON.stringify([user, session])
-    const newest = rows.get(key) ?? { session, ...present({ user }), runs: 0, lastRun: run, lastAt: createdAt, status }
+    const key = JSON.stringify([tenant, user, session])
+    const newest = rows.get(key) ?? {
+      session,
+      ...present({ user, tenant }),
+      runs: 0,
+      lastRun: run,
+      lastAt: createdAt,
+      status,
+    }
     rows.set(key, { ...newest, runs: newest.runs + 1 })
   }
   return [...rows.values()]

@@ -1,7 +1,8 @@
 /** Routes of versions: revisions of agents that are published over unchanged code. */
-import type { KeptRevision } from '../../runtime/index.ts'
-import { ReeveError } from '../../core/index.ts'
+import { ReeveError, type RunId } from '../../core/index.ts'
+import { runStatuses, type KeptRevision } from '../../runtime/index.ts'
 import { answered, route, type Route } from '../route.ts'
+import type { VersionUse, VersionUses } from '../wire.ts'
 import { choice, flag, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 
 type RevisionData = KeptRevision['revision']
@@ -15,6 +16,10 @@ interface VersionBody {
 
 interface VersionsQuery {
   readonly agent?: string
+}
+
+interface UsesQuery {
+  readonly limit?: number
 }
 
 export const versionRoutes: readonly Route[] = [
@@ -34,6 +39,34 @@ export const versionRoutes: readonly Route[] = [
       }),
     ),
     handle: ({ runtime }, { query }) => runtime.versions.revisions(query),
+  }),
+  route({
+    method: 'GET',
+    path: '/versions/uses',
+    role: 'viewer',
+    isShared: true,
+    summary: 'Which versions the newest runs began with, and which this installation chooses by default.',
+    query: object<UsesQuery>('VersionUsesQuery', { limit: optional(whole({ minimum: 1, maximum: 1_000 })) }),
+    answer: object<VersionUses>('VersionUses', {
+      chosen: object<VersionUses['chosen']>('ChosenVersions', {
+        versions: optional(jsonObject()),
+        defaultStatus: optional(choice(['draft', 'published'])),
+      }),
+      runs: list(
+        object<VersionUse>('VersionUse', {
+          run: name<RunId>(),
+          agent: name(),
+          version: name(),
+          status: choice(runStatuses),
+          createdAt: whole(),
+          revisions: jsonObject(),
+        }),
+      ),
+    }),
+    handle: async ({ runtime }, { query }) => ({
+      chosen: runtime.versions.chosen,
+      runs: await runtime.versions.uses(query),
+    }),
   }),
   route({
     method: 'POST',

@@ -1,4 +1,7 @@
 /** Money and tokens. */
+import { countText } from './count-text.ts'
+
+export { countText } from './count-text.ts'
 
 /** US dollars; small amounts with as many digits as say something. */
 export function moneyText(usd: number): string {
@@ -9,10 +12,6 @@ export function moneyText(usd: number): string {
 export function Money({ usd }: { readonly usd: number | undefined }) {
   return usd === undefined ? <span className="muted">no price</span> : <span title={`$${usd}`}>{moneyText(usd)}</span>
 }
-
-const whole = new Intl.NumberFormat('en-US')
-
-export const countText = (count: number): string => whole.format(count)
 
 export function Tokens({ tokens }: { readonly tokens: number }) {
   return (

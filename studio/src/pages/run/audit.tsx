@@ -10,7 +10,7 @@ import { Facts } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { clockTime, exactTime } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { usePolled } from './polled.ts'
+import { usePolled } from '../../data/polled.ts'
 import { useRun } from './run-context.tsx'
 
 type Entry = AuditAnswer['document']['entries'][number]

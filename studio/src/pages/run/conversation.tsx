@@ -13,7 +13,7 @@ import { conversationRows, rowOfMoment, type ConversationRow } from './conversat
 import { ValueView } from './overview.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
-import { usePolled } from './polled.ts'
+import { usePolled } from '../../data/polled.ts'
 import { VirtualRows } from './virtual-rows.tsx'
 
 const none: ReadonlySet<string> = new Set()

@@ -2,6 +2,7 @@
 import { useMemo } from 'react'
 import type { RunHead } from '../../../../src/server/wire.ts'
 import { countText, moneyText } from '../../ui/amounts.tsx'
+import { Figure } from '../../ui/figure.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { durationText } from '../../ui/time.tsx'
@@ -26,7 +27,7 @@ export function Cost() {
   if (total.calls === 0) return <Empty title="No model was called yet" icon="clock" />
   return (
     <div className="stack run-scroll" role="region" aria-label="Cost" tabIndex={0}>
-      <div className="run-figures">
+      <div className="figures">
         <Figure word="Spent" value={moneyText(total.usd)} />
         <Figure word="Tokens" value={countText(total.tokens)} />
         <Figure word="Of these read" value={countText(total.input)} />
@@ -73,8 +74,8 @@ export function Cost() {
       )}
       <OverTime />
       <Panel title="By agent and model" flush>
-        <div className="run-table-scroll" role="region" aria-label="Usage of each agent and model" tabIndex={0}>
-          <table className="run-table">
+        <div className="table-scroll" role="region" aria-label="Usage of each agent and model" tabIndex={0}>
+          <table className="plain-table">
             <thead>
               <tr>
                 <th scope="col">Agent</th>
@@ -110,15 +111,6 @@ export function Cost() {
           </table>
         </div>
       </Panel>
-    </div>
-  )
-}
-
-function Figure({ word, value }: { readonly word: string; readonly value: string }) {
-  return (
-    <div>
-      <span className="muted">{word}</span>
-      <b>{value}</b>
     </div>
   )
 }

@@ -10,7 +10,7 @@ import { Icon } from '../../ui/icon.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { journalLine } from './journal-lines.ts'
-import { usePolled } from './polled.ts'
+import { usePolled } from '../../data/polled.ts'
 import { useRun } from './run-context.tsx'
 
 const shownAtFirst = 200

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'react'
 import './run.css'
 import { useRole } from '../../data/me.ts'
 import { useHotkeys } from '../../hotkeys.ts'
-import { Link, navigate, runPath, useParams } from '../../router.tsx'
+import { Link, navigate, runPath, sessionPath, useParams } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -175,7 +175,10 @@ function Head() {
         )}
         {head.session !== undefined && (
           <span>
-            session <VisibleText>{head.session}</VisibleText>
+            session{' '}
+            <Link to={sessionPath({ session: head.session, user: head.user, tenant: head.tenant })}>
+              <VisibleText>{head.session}</VisibleText>
+            </Link>
           </span>
         )}
         <span>

@@ -15,7 +15,7 @@ import { said } from './control-bar.tsx'
 import { hasEnded } from './controls.ts'
 import { ValueView } from './overview.tsx'
 import { PlanGraph } from './plan-graph.tsx'
-import { usePolled } from './polled.ts'
+import { usePolled } from '../../data/polled.ts'
 import { journalLine } from './journal-lines.ts'
 import { useRun } from './run-context.tsx'
 import { budgetsOf } from './spend.ts'
@@ -550,8 +550,8 @@ function Topics({ team }: { readonly team: Team }) {
   if (team.topics.length === 0) return null
   return (
     <Panel title="Topics" flush>
-      <div className="run-table-scroll" role="region" aria-label="Topics of the team" tabIndex={0}>
-        <table className="run-table">
+      <div className="table-scroll" role="region" aria-label="Topics of the team" tabIndex={0}>
+        <table className="plain-table">
           <thead>
             <tr>
               <th scope="col">Topic</th>

@@ -1,31 +1,21 @@
 /** The runs: what each waits for, what failed and why, what it costs; found by what is known of it. */
 import { useState } from 'react'
-import type { RunRow } from '../../../../src/server/wire.ts'
 import { readRuns, retryRuns, type RunsFilter } from '../../data/api.ts'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
 import { changed, useMutation } from '../../data/queries.ts'
-import { navigate, runPath, Link, useParams } from '../../router.tsx'
-import { Money, Tokens } from '../../ui/amounts.tsx'
-import { StatusBadge } from '../../ui/badge.tsx'
+import { navigate, runPath, useParams } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
-import { DataTable, type Column } from '../../ui/data-table.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Select, TextInput } from '../../ui/field.tsx'
+import { Select } from '../../ui/field.tsx'
+import { FilterText } from '../../ui/filter-text.tsx'
 import { Empty, ErrorState, Loading, Notice, sentences } from '../../ui/states.tsx'
-import { Countdown, Duration, serverNow, Time } from '../../ui/time.tsx'
+import { serverNow } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { runColumns } from './run-columns.tsx'
 import './runs.css'
-
-/** A row with what the store knows of it where it has been indexed. */
-type Row = RunRow & {
-  readonly usage?: { readonly tokens?: number; readonly usd?: number }
-  readonly waitsFor?: {
-    readonly questions: number
-    readonly oldest: { readonly kind: keyof typeof questionWords; readonly askedAt: number; readonly until?: number }
-  }
-}
 
 const statuses: readonly (readonly [value: string, word: string])[] = [
   ['running', 'Running'],
@@ -48,91 +38,6 @@ const spans = {
   day: ['the last day', 24 * hour],
   week: ['the last week', 168 * hour],
 } as const
-
-const questionWords = {
-  approval: 'an approval',
-  interrupt: 'an answer',
-  'in-doubt': 'a doubt to be settled',
-  diverged: 'a divergence to be settled',
-} as const
-
-/** What a run is at, in a sentence: what it waits for, or what went wrong. */
-function Why({ row: { waitsFor, queued, failure, reason } }: { readonly row: Row }) {
-  if (waitsFor !== undefined)
-    return (
-      <>
-        waits for {questionWords[waitsFor.oldest.kind]}
-        {waitsFor.questions > 1 && ` and ${waitsFor.questions - 1} more`},{' '}
-        <Time at={waitsFor.oldest.askedAt} form="since" />
-        {waitsFor.oldest.until !== undefined && (
-          <>
-            , <Countdown until={waitsFor.oldest.until} />
-          </>
-        )}
-      </>
-    )
-  if (queued !== undefined)
-    return (
-      <>
-        behind <VisibleText>{queued.behind}</VisibleText>
-      </>
-    )
-  const text = reason ?? failure?.message
-  return text === undefined ? null : (
-    <span title={text.length > 60 ? text.slice(0, 1_000) : undefined}>
-      <VisibleText>{text.slice(0, 300)}</VisibleText>
-    </span>
-  )
-}
-
-const columns: readonly Column<Row>[] = [
-  { id: 'status', head: 'Status', width: '128px', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    id: 'run',
-    head: 'Run',
-    width: 'minmax(152px, 1.2fr)',
-    cell: ({ run }) => (
-      <Link to={runPath(run)} tabIndex={-1}>
-        <VisibleText>{run}</VisibleText>
-      </Link>
-    ),
-  },
-  { id: 'agent', head: 'Agent', width: 'minmax(96px, 1fr)', cell: ({ agent }) => <VisibleText>{agent}</VisibleText> },
-  {
-    id: 'for',
-    head: 'For',
-    width: 'minmax(80px, 1fr)',
-    cell: ({ caller: { user } }) => user !== undefined && <VisibleText>{user}</VisibleText>,
-  },
-  {
-    id: 'why',
-    head: 'What it waits for, what went wrong',
-    width: 'minmax(176px, 2.5fr)',
-    cell: (row) => <Why row={row} />,
-  },
-  {
-    id: 'tokens',
-    head: 'Tokens',
-    width: '64px',
-    align: 'right',
-    cell: ({ usage }) => usage?.tokens !== undefined && <Tokens tokens={usage.tokens} />,
-  },
-  {
-    id: 'cost',
-    head: 'Cost',
-    width: '64px',
-    align: 'right',
-    cell: ({ usage }) => usage?.usd !== undefined && <Money usd={usage.usd} />,
-  },
-  {
-    id: 'took',
-    head: 'Took',
-    width: '80px',
-    align: 'right',
-    cell: ({ createdAt, endedAt }) => <Duration from={createdAt} to={endedAt} />,
-  },
-  { id: 'begun', head: 'Begun', width: '80px', cell: ({ createdAt }) => <Time at={createdAt} /> },
-]
 
 const names = ['status', 'agent', 'user', 'session', 'metadata', 'span', 'usdFrom'] as const
 
@@ -212,14 +117,14 @@ export function RunsPage() {
           </Empty>
         )
       ) : (
-        <div className="runs-table">
+        <div className="fill-table">
           <DataTable
             label="Runs"
             rows={items}
             rowKey={({ run }) => run}
             onOpen={({ run }) => navigate(runPath(run))}
             onEnd={loadMore}
-            columns={columns}
+            columns={runColumns}
           />
         </div>
       )}
@@ -240,30 +145,6 @@ function filterOf(given: Readonly<Record<(typeof names)[number], string>>): Runs
     since: Object.hasOwn(spans, span) ? serverNow() - spans[span as keyof typeof spans][1] : undefined,
     usdFrom,
   }
-}
-
-/** A text that filters when it is finished: by Enter, or when the field is left. */
-function FilterText(props: {
-  readonly label: string
-  readonly value: string
-  readonly onSet: (value: string) => void
-}) {
-  const { label, value, onSet } = props
-  const [typed, setTyped] = useState<string>()
-  const finish = (): void => {
-    if (typed !== undefined && typed.trim() !== value) onSet(typed.trim())
-    setTyped(undefined)
-  }
-  return (
-    <TextInput
-      aria-label={label}
-      placeholder={label}
-      value={typed ?? value}
-      onChange={({ target }) => setTyped(target.value)}
-      onBlur={finish}
-      onKeyDown={({ key }) => key === 'Enter' && finish()}
-    />
-  )
 }
 
 function RetryDialog({ filter, onClose }: { readonly filter: RunsFilter; readonly onClose: () => void }) {

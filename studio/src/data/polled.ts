@@ -1,9 +1,10 @@
 /**
- * A part of a run that is read in pages: read when it is shown, and again when the run has gone on.
+ * What is read when it is shown, and again when it may have changed: a part of a run, an installation.
  *
  * Owns: reading at most one at a time, and not more often than every half second. What was shown stays shown meanwhile.
  */
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useReducer, useRef, useState } from 'react'
+import { useChanges, type Topic } from './queries.ts'
 
 const leastMs = 500
 
@@ -49,4 +50,29 @@ export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>, version:
   useEffect(() => wake.current(), [version, of])
   const reload = useCallback(() => wake.current(), [])
   return state.of === of ? { ...state, reload } : { reload }
+}
+
+/** After a change it is read again at most so often. Milliseconds. */
+const changesMs = 1_000
+
+/**
+ * Read again when one of the topics has changed. `everyMs`: also without a change, for what changes by itself; not while
+ * the page is hidden.
+ */
+export function useWatched<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  topics: readonly Topic[],
+  of: string,
+  everyMs?: number,
+): Polled<T> {
+  const [version, change] = useReducer((count: number) => count + 1, 0)
+  useChanges(topics, change, changesMs)
+  useEffect(() => {
+    if (everyMs === undefined) return undefined
+    const timer = setInterval(() => {
+      if (!document.hidden) change()
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return usePolled(read, version, of)
 }

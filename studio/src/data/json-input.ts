@@ -1,5 +1,5 @@
 /** JSON as a person types it. Owns: reading it, with the place of a mistake. Pure. */
-import type { Json } from '../../data/json.ts'
+import type { Json } from './json.ts'
 
 /** What was typed as a value. A text that does not begin like JSON is that text. */
 export function parsedJson(typed: string): { readonly value: Json } | { readonly problem: string } {

@@ -1,0 +1,129 @@
+/** Store contract: how the store is: how many runs there are, who drives them, what waits for a process, how large it is. */
+import assert from 'node:assert/strict'
+import { below, root, run, stepped, type StorePlay } from './stage.ts'
+
+const [one, two, three] = [run('r1'), run('r2'), run('r3')] as const
+
+export const systemCases: readonly StorePlay[] = [
+  {
+    invariant: 'K9',
+    name: 'runs of a filter are counted as they are listed, up to a bound',
+    async play(stage) {
+      const a = await stage.open()
+      const ids = Array.from({ length: 12 }, (_, i) => run(`c${i}`))
+      await a.commit((draft) => {
+        for (const [i, id] of ids.entries())
+          draft.begin(id, { agent: i % 2 === 0 ? 'even' : 'odd', caller: { tenant: i < 9 ? 'north' : 'south' } })
+        for (const id of ids.slice(0, 5)) draft.holds(id).end(id, 1)
+        for (const id of ids.slice(5, 8)) draft.holds(id).ask(root(id), 'q').park(id)
+      })
+      const { reader } = a.store
+      assert.deepEqual(
+        [
+          await reader.count({}, 99),
+          await reader.count({}, 7),
+          await reader.count({ status: ['completed'] }, 99),
+          await reader.count({ status: ['completed'] }, 3),
+          await reader.count({ status: ['waiting'] }, 99),
+          await reader.count({ status: ['running', 'waiting'] }, 99),
+          await reader.count({ status: ['waiting'], tenant: 'south' }, 99),
+          await reader.count({ status: ['running'], tenant: 'north' }, 99),
+          await reader.count({ status: ['completed'], tenant: 'none' }, 99),
+          await reader.count({ agent: 'odd' }, 99),
+          await reader.count({ status: [] }, 99),
+        ],
+        [12, 7, 5, 3, 3, 7, 0, 1, 0, 6, 0],
+      )
+    },
+  },
+  {
+    invariant: 'K2',
+    name: 'a process with a lease is told with the runs in its hands, by kind; one that has gone is not',
+    shared: true,
+    async play(stage) {
+      const [a, b] = [await stage.open(), await stage.open()]
+      await a.store.lease.beat()
+      await b.store.lease.beat()
+      await a.commit((draft) =>
+        draft.begin(one, { agent: 'x' }).begin(two, { agent: 'x' }).begin(three, { agent: 'y', version: '2' }),
+      )
+      await a.commit((draft) => draft.begin(run('parked')).begin(run('ended')))
+      await a.commit((draft) => draft.holds(run('parked')).park(run('parked')).holds(run('ended')).end(run('ended'), 1))
+      const { reader } = b.store
+      const shown = async (most: number): Promise<unknown> => {
+        const all = await reader.processes(b.store.time(), most)
+        return new Map(all.map(({ id, isAlive, drives, isMore = false }) => [id, { isAlive, drives, isMore }]))
+      }
+      const idle = { isAlive: true, drives: [], isMore: false }
+      assert.deepEqual(
+        await shown(3),
+        new Map<string, unknown>([
+          [
+            a.store.lease.id,
+            {
+              isAlive: true,
+              drives: [
+                { agent: 'x', version: '1', runs: 2 },
+                { agent: 'y', version: '2', runs: 1 },
+              ],
+              isMore: false,
+            },
+          ],
+          [b.store.lease.id, idle],
+        ]),
+      )
+      const few = (await reader.processes(b.store.time(), 2)).find(({ id }) => id === a.store.lease.id)
+      assert.equal(few?.isMore, true)
+      await a.store.release()
+      assert.deepEqual(await shown(3), new Map([[b.store.lease.id, idle]]))
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'the backlog: runs that are ready, the one that began first, and runs with mail that nobody has read',
+    async play(stage) {
+      const a = await stage.open()
+      const { reader } = a.store
+      assert.deepEqual(await reader.backlog(9), { ready: 0, unheard: 0 })
+      await a.commit((draft) =>
+        draft
+          .begin(one, { owner: null, at: 500, agent: 'z' })
+          .begin(two, { owner: null, at: 300 })
+          .begin(three, { at: 100 })
+          .begin(run('asks'))
+          .begin(run('held')),
+      )
+      await a.commit((draft) => draft.holds(run('asks')).park(run('asks')))
+      await a.commit((draft) =>
+        draft
+          .message(root(run('asks')), 'm1')
+          .message(root(run('asks')), 'm2')
+          .message(root(run('held')), 'm3'),
+      )
+      assert.deepEqual(await reader.backlog(9), { ready: 2, first: { run: two, since: 300 }, unheard: 1 })
+      assert.equal((await reader.backlog(1)).ready, 1)
+      const { epoch } = await a.take(two)
+      assert.deepEqual((await reader.backlog(9)).first, { run: one, since: 500 })
+      await a.commit((draft) =>
+        draft
+          .holds(two, epoch)
+          .activation(below(root(two), 'w'))
+          .log(root(two), 1, stepped('s')),
+      )
+      await a.store.release()
+      const after = await reader.backlog(99)
+      // what was let go is ready again, and counts from when something was last recorded of it
+      assert.deepEqual([after.ready, after.first?.run], [4, three])
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'the store says how large it is, or that it does not know',
+    async play(stage) {
+      const a = await stage.open()
+      await a.commit((draft) => draft.begin(one))
+      const size = await a.store.reader.size()
+      assert.ok(size === undefined || (Number.isSafeInteger(size) && size > 0))
+    },
+  },
+]

@@ -1,0 +1,113 @@
+/** Versions: of each agent the code, what is published over it, and which version the newest runs use. */
+import { useMemo } from 'react'
+import { Link, navigate, versionsPath } from '../../router.tsx'
+import { countText } from '../../ui/amounts.tsx'
+import { DataTable, type Column } from '../../ui/data-table.tsx'
+import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+import { agentVersions, currentOf, defaultVersion, countUses, type AgentVersions } from './version-use.ts'
+import { useVersions, type VersionsData } from './versions-data.ts'
+
+export function VersionsPage() {
+  const { data, error, reload } = useVersions()
+  const rows = useMemo(() => (data === undefined ? [] : agentVersions(data.agents, data.kept)), [data])
+  const columns = useMemo(() => (data === undefined ? [] : columnsFor(data)), [data])
+  return (
+    <div className="page fixed">
+      <header>
+        <h1>Versions</h1>
+      </header>
+      {data === undefined ? (
+        error === undefined ? (
+          <Loading what="versions" />
+        ) : (
+          <ErrorState error={error} onRetry={reload} />
+        )
+      ) : rows.length === 0 ? (
+        <Empty icon="versions" title="No agents here">
+          This server has no agents, and no version is kept in its store. Name a config with agents when it is started:
+          <code> reeve studio --config reeve.config.ts</code>.
+        </Empty>
+      ) : (
+        <>
+          <div className="fill-table">
+            <DataTable
+              label="Agents"
+              rows={rows}
+              rowKey={({ agent }) => agent}
+              onOpen={({ agent }) => navigate(versionsPath(agent))}
+              columns={columns}
+            />
+          </div>
+          <p className="muted">Use is counted over the newest {data.uses.runs.length} runs.</p>
+        </>
+      )}
+    </div>
+  )
+}
+
+const columnsFor = ({ uses }: VersionsData): readonly Column<AgentVersions>[] => [
+  {
+    id: 'agent',
+    head: 'Agent',
+    width: 'minmax(136px, 1.5fr)',
+    cell: ({ agent }) => (
+      <Link to={versionsPath(agent)} tabIndex={-1}>
+        <VisibleText>{agent}</VisibleText>
+      </Link>
+    ),
+  },
+  {
+    id: 'default',
+    head: 'Used by default',
+    width: 'minmax(136px, 1fr)',
+    cell: ({ agent, kept }) => {
+      const { version, by } = defaultVersion(agent, kept, uses.chosen)
+      return version === undefined ? (
+        'the code'
+      ) : (
+        <>
+          <VisibleText>{version}</VisibleText>
+          {by === 'pinned' && <span className="muted"> pinned</span>}
+        </>
+      )
+    },
+  },
+  {
+    id: 'published',
+    head: 'Published',
+    width: 'minmax(96px, 1fr)',
+    cell: ({ kept }) => <Named version={currentOf(kept, 'published')} />,
+  },
+  {
+    id: 'draft',
+    head: 'Draft',
+    width: 'minmax(96px, 1fr)',
+    cell: ({ kept }) => <Named version={currentOf(kept, 'draft')} />,
+  },
+  { id: 'kept', head: 'Kept', width: '56px', align: 'right', cell: ({ kept }) => countText(kept.length) },
+  {
+    id: 'code',
+    head: 'Code',
+    width: 'minmax(120px, 1fr)',
+    cell: ({ code }) =>
+      code === undefined ? <span className="muted">not here</span> : <VisibleText>{code}</VisibleText>,
+  },
+  {
+    id: 'uses',
+    head: 'Newest runs',
+    width: 'minmax(160px, 1.5fr)',
+    cell: ({ agent }) => {
+      const counts = [...countUses(uses.runs, agent)]
+      return counts.length === 0 ? (
+        <span className="muted">none</span>
+      ) : (
+        <VisibleText>{counts.map(([version, count]) => `${count} × ${version ?? 'the code'}`).join(', ')}</VisibleText>
+      )
+    },
+  },
+]
+
+function Named({ version }: { readonly version: string | undefined }) {
+  return version === undefined ? <span className="muted">none</span> : <VisibleText>{version}</VisibleText>
+}
