@@ -208,7 +208,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   mcp: { imports: ['agent'] },
   'served-run': { imports: ['runtime', 'server'] },
   'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
-  a2a: { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
+  a2a: { imports: ['journal', 'edge', 'runtime', 'server'], adapters: ['served-run'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },
 }

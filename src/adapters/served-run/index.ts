@@ -7,5 +7,5 @@
  */
 export { followRun, type FollowedItem, type Rest } from './follow-run.ts'
 export { askedQuestions, type AskedQuestion } from './asked-question.ts'
-export { findQuestion, isSettlement, reply, settlementOf, type KnownQuestion, type Reply } from './reply.ts'
+export { findQuestion, isSettled, isSettlement, reply, settlementOf, type KnownQuestion, type Reply } from './reply.ts'
 export { agentName, agentNameCheck, type NamedAgent } from './named-agent.ts'

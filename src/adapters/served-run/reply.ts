@@ -81,11 +81,11 @@ export async function reply(context: ProtocolContext, run: Run, known: KnownQues
       return await send(context, run, known, given)
     } catch (thrown) {
       if (!isTooLate(thrown)) throw thrown
-      if (!(await isSame(context, run, known, given))) throw thrown
+      if (!(await isSettled(context, run, known, given))) throw thrown
       return
     }
   }
-  if (await isSame(context, run, known, given)) return
+  if (await isSettled(context, run, known, given)) return
   throw new ReeveError(
     known.kind === 'approval' ? 'approval.already-decided' : 'interrupt.already-answered',
     `${JSON.stringify(known.id)} is not open any more`,
@@ -132,7 +132,7 @@ const isTooLate = (thrown: unknown): boolean =>
   )
 
 /** Whether the reply that counts is this one, of this principal. Waits until the code that asked has read it. */
-async function isSame(
+export async function isSettled(
   { runtime, principal, signal }: ProtocolContext,
   run: Run,
   known: KnownQuestion,
