@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { once } from 'node:events'
 import { HttpAgent, type Interrupt } from '@ag-ui/client'
 import { EventSchemas } from '@ag-ui/core/schemas'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { all, asking, connect, data, questionIn, taskIn, text, told } from './a2a-client.ts'
 import { afterwards, folder, token } from './serving.ts'
 
@@ -45,6 +45,11 @@ class Served {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
   }
 }
+
+/** Processes start slowly on a machine with much to do. */
+vi.setConfig({ testTimeout: 240_000 })
+
+const patient = { timeout: 60_000 }
 
 const count = ({ log }: Served, line: string): number => log.filter((each) => each === line).length
 
@@ -92,8 +97,8 @@ test('AG-UI: the same request again shows the run from its beginning, and goes o
     return agent
   }
   const first = ask(client(), { runId: 'one' })
-  await expect.poll(() => count(served, 'model writer first')).toBe(1)
-  await expect.poll(() => seen.map(({ type }) => type)).toContain('SUBAGENT_STARTED')
+  await expect.poll(() => count(served, 'model writer first'), patient).toBe(1)
+  await expect.poll(() => seen.map(({ type }) => type), patient).toContain('SUBAGENT_STARTED')
   await served.kill()
   await first
   expect(seen.map(({ type }) => type)).not.toContain('RUN_FINISHED')
@@ -107,7 +112,7 @@ test('AG-UI: the same request again shows the run from its beginning, and goes o
   const interruptId = seen.at(-1)!.outcome!.interrupts![0]!.id
   const resume = { runId: 'two', resume: [{ interruptId, status: 'resolved', payload: { approved: true } }] } as const
   const second = ask(client(), { ...resume, resume: [...resume.resume] })
-  await expect.poll(() => count(served, 'model writer last')).toBe(1)
+  await expect.poll(() => count(served, 'model writer last'), patient).toBe(1)
   await served.kill()
   await second
 
@@ -133,7 +138,7 @@ test.each(['JSONRPC', 'HTTP+JSON'] as const)(
     const message = asking(text('Go.'))
     const reading = async (): Promise<unknown> => all((await connect(served.url, binding)).sendMessageStream(message))
     const cut = reading().catch((thrown: unknown) => thrown)
-    await expect.poll(() => count(served, 'model writer first')).toBe(1)
+    await expect.poll(() => count(served, 'model writer first'), patient).toBe(1)
     await served.kill()
     await cut
 
@@ -151,7 +156,7 @@ test.each(['JSONRPC', 'HTTP+JSON'] as const)(
     expect(told(rest)).toEqual(['task WORKING', 'statusUpdate INPUT_REQUIRED'])
     const decision = asking(data({ id: questionIn(rest)['id'], decision: 'approve' }), { taskId: known.id })
     const deciding = all(client.sendMessageStream(decision)).catch((thrown: unknown) => thrown)
-    await expect.poll(() => count(served, 'model writer last')).toBe(1)
+    await expect.poll(() => count(served, 'model writer last'), patient).toBe(1)
     await served.kill()
     await deciding
 

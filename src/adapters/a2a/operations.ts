@@ -31,7 +31,7 @@ import {
 } from '../served-run/index.ts'
 import { countIn, mustHaveNoTenant, readMessage, repliesIn, textIn, type SentMessage } from './message.ts'
 import { A2aRefusal } from './protocol-error.ts'
-import { changedAt, messageIdKey, rowTask, stateOf, taskNow, TaskFold, timeText } from './task.ts'
+import { changedAt, messageIdKey, rowTask, stateOf, taskNow, TaskProjection, timeText } from './task.ts'
 import type { A2aTask, StreamResponse, TaskPage, TaskState } from './wire.ts'
 
 /** A request to an agent. */
@@ -320,7 +320,7 @@ async function* streamed(
 /** A task that has begun with this message: submitted, whatever its run has done since. */
 async function freshTask(run: Run): Promise<Awaited<ReturnType<typeof taskNow>>> {
   const summary = await run.summary()
-  const fold = new TaskFold(summary)
+  const fold = new TaskProjection(summary)
   for (const recorded of await run.journal({ limit: 1 })) fold.take(recorded)
   return {
     fold,

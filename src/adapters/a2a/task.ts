@@ -26,7 +26,7 @@ import type { A2aArtifact, A2aMessage, A2aPart, A2aTask, StreamResponse, TaskSta
 export const messageIdKey = 'a2a.messageId'
 
 /** A run as far as its events were taken in. */
-export class TaskFold {
+export class TaskProjection {
   readonly #place: { readonly taskId: string; readonly contextId: string }
   readonly #transcript = newTranscriptFold()
   readonly #history: A2aMessage[] = []
@@ -167,7 +167,7 @@ const endStates: Readonly<Record<Outcome['status'], TaskState>> = {
 }
 
 /** The conversation of a run; one without a session is a conversation of its own. */
-export const contextOf = ({ run, caller }: Pick<RunSummary, 'run' | 'caller'>): string => caller.session ?? run
+const contextOf = ({ run, caller }: Pick<RunSummary, 'run' | 'caller'>): string => caller.session ?? run
 
 /** The state of a run by its row alone. */
 export function stateOf({ status, failure, waitsFor }: Pick<RunSummary, 'status' | 'failure' | 'waitsFor'>): TaskState {
@@ -196,9 +196,9 @@ export const rowTask = (summary: RunSummary): A2aTask => ({
 export async function taskNow(
   run: Run,
   runtime: Runtime,
-): Promise<{ readonly fold: TaskFold; readonly status: TaskStatus; readonly isOver: boolean }> {
+): Promise<{ readonly fold: TaskProjection; readonly status: TaskStatus; readonly isOver: boolean }> {
   const summary = await run.summary()
-  const fold = new TaskFold(summary)
+  const fold = new TaskProjection(summary)
   for (const recorded of await run.journal()) fold.take(recorded)
   if (hasEnded(summary.status))
     return { fold, status: fold.rest({ status: 'ended', outcome: await run.outcome() }, []), isOver: true }

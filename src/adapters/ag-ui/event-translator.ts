@@ -504,7 +504,7 @@ function reasoningIn(output: Json): string {
 }
 
 /** One entry for each model. A model is `provider/model`. */
-export function usageOf(usage: Usage): readonly AgUiTokenUsage[] {
+function usageOf(usage: Usage): readonly AgUiTokenUsage[] {
   const models = Map.groupBy(usage, ({ model }) => model)
   return [...models].map(([id, rows]) => {
     const { input, output, cached, calls, unknown } = totalUsage(rows)

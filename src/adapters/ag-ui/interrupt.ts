@@ -32,7 +32,7 @@ export function interruptOf(
       responseSchema: approval === undefined ? (kind === 'in-doubt' ? doubtSchema : answerSchema) : schemaOf(approval),
       expiresAt: until === undefined ? undefined : new Date(until).toISOString(),
     }),
-    metadata: { reeve: { path, ...present({ question, ...asked }) } as JsonObject },
+    metadata: { reeve: { path, ...present({ question, ...asked }) } },
   }
 }
 

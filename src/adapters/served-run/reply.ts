@@ -15,7 +15,7 @@ import {
   type Json,
   type Outcome,
 } from '../../core/index.ts'
-import type { Decision, JournalEvent, Run } from '../../runtime/index.ts'
+import type { JournalEvent, Run } from '../../runtime/index.ts'
 import type { ProtocolContext } from '../../server/index.ts'
 
 /** A question of a run, open or not any more. */
@@ -111,7 +111,7 @@ async function send(
   switch (given.type) {
     case 'decision': {
       const { type: _type, ...said } = given
-      return runtime.decide({ ...said, approvalId: id, approver: name } as Decision)
+      return runtime.decide({ ...said, approvalId: id, approver: name })
     }
     case 'answer':
       return runtime.answer({ interruptId: id, value: given.value, by: name })
