@@ -37,7 +37,11 @@ class Served {
   }
 
   open(name: 'first' | 'last'): void {
-    writeFileSync(join(this.#folder, `open-${name}`), '')
+    this.write(`open-${name}`)
+  }
+
+  write(name: string): void {
+    writeFileSync(join(this.#folder, name), '')
   }
 
   get log(): readonly string[] {
@@ -71,9 +75,8 @@ async function cutQuietly(url: string, init: RequestInit): Promise<Response> {
   return new Response(body, response)
 }
 
-test('AG-UI: the same request again shows the run from its beginning, and goes on; a resume again decides nothing', async () => {
-  const served = new Served()
-  await served.start()
+/** Clients of AG-UI one after the other, each with the same message, and what the last one has seen. */
+function reader(served: Served) {
   const seen: { readonly type: string; readonly outcome?: { readonly interrupts?: readonly Interrupt[] } }[] = []
   const ask = (client: HttpAgent, parameters: Parameters<HttpAgent['runAgent']>[0]): Promise<unknown> => {
     seen.length = 0
@@ -96,6 +99,13 @@ test('AG-UI: the same request again shows the run from its beginning, and goes o
     agent.addMessage({ id: 'm1', role: 'user', content: 'Go.' })
     return agent
   }
+  return { seen, ask, client }
+}
+
+test('AG-UI: the same request again shows the run from its beginning, and goes on; a resume again decides nothing', async () => {
+  const served = new Served()
+  await served.start()
+  const { seen, ask, client } = reader(served)
   const first = ask(client(), { runId: 'one' })
   await expect.poll(() => count(served, 'model writer first'), patient).toBe(1)
   await expect.poll(() => seen.map(({ type }) => type), patient).toContain('SUBAGENT_STARTED')
@@ -128,6 +138,32 @@ test('AG-UI: the same request again shows the run from its beginning, and goes o
   await ask(client(), { ...resume, resume: [...resume.resume] })
   expect(seen.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   expect(count(served, 'model chief last')).toBe(1)
+})
+
+test('AG-UI: an effect that was in flight when the server was killed is an interrupt: it is not made again', async () => {
+  const served = new Served()
+  served.open('first')
+  served.open('last')
+  served.write('hold-effect')
+  await served.start()
+  const { seen, ask, client } = reader(served)
+  await ask(client(), { runId: 'one' })
+  const [approval] = seen.at(-1)!.outcome!.interrupts!
+  const approve = { interruptId: approval!.id, status: 'resolved' as const, payload: { approved: true } }
+  const approving = ask(client(), { runId: 'two', resume: [approve] })
+  await expect.poll(() => count(served, 'effect publish'), patient).toBe(1)
+  await served.kill()
+  await approving
+
+  await served.start()
+  await ask(client(), { runId: 'two', resume: [approve] })
+  const [doubt] = seen.at(-1)!.outcome!.interrupts!
+  expect(doubt).toMatchObject({ reason: 'in_doubt', responseSchema: { required: ['happened'] } })
+  const happened = { happened: true, value: { published: true } }
+  const settle = { interruptId: doubt!.id, status: 'resolved' as const, payload: happened }
+  await ask(client(), { runId: 'three', resume: [settle] })
+  expect(seen.at(-1)).toMatchObject({ outcome: { type: 'success' }, result: 'All is done.' })
+  expect(count(served, 'effect publish')).toBe(1)
 })
 
 test.each(['JSONRPC', 'HTTP+JSON'] as const)(

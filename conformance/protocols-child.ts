@@ -1,7 +1,7 @@
 /**
  * A process of its own that serves a team over AG-UI and A2A, until it is killed. Its arguments: the folder of its
  * store, the port, the token. In the folder, `log` has a line for each model call and each effect; a file `open-<name>`
- * lets go what waits for it.
+ * lets go what waits for it, `hold-effect` makes the effect wait.
  */
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
@@ -22,8 +22,9 @@ const publish = tool({
   description: 'Publishes a text.',
   parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   sensitive: true,
-  execute: () => {
+  execute: async () => {
     log('effect publish')
+    if (existsSync(join(folder, 'hold-effect'))) await opened('effect')
     return { published: true }
   },
 })

@@ -78,7 +78,7 @@ export class EventTranslator {
   readonly #recorded = new Map<ActivationId, string>()
   /** Ids of calls in this stream, by the activation and the model's own id. */
   readonly #calls = new Map<ActivationId, Map<string, string>>()
-  /** Calls of this stream without a result. */
+  /** Calls without a result. */
   readonly #unanswered = new Map<string, Owner>()
   /** Subagents that were announced and have not ended, in the order in which they began. */
   readonly #subagents = new Map<ActivationId, IndexedActivation>()
@@ -114,7 +114,6 @@ export class EventTranslator {
   #announce(): readonly AgUiEvent[] {
     if (this.#announced) return []
     this.#announced = true
-    this.#unanswered.clear()
     return [...this.#subagents.values()].map((each) => this.#started(each))
   }
 
@@ -203,14 +202,17 @@ export class EventTranslator {
     if ((!isText && !isReasoning) || owner === undefined) return []
     if (!this.#fold.index.activations.has(activation)) return []
     const attempt = `${address} ${epoch} ${nth}`
-    const events: AgUiEvent[] = [...this.#announce()]
+    // what was sent in an earlier stream is still read: the text comes with the record
+    const isEarly = this.#fold.index.position < this.#place.from
+    const events: AgUiEvent[] = isEarly ? [] : [...this.#announce()]
     let answer = this.#answering.get(activation)
     if (answer?.attempt !== attempt) {
-      events.push(...this.#givenUp(activation))
+      const ended = this.#givenUp(activation)
+      if (!isEarly) events.push(...ended)
       answer = this.#newAnswer(activation, address, attempt)
     }
     const seen = isText ? answer.text : answer.reasoning
-    if (answer.isCut || (offset !== undefined && offset !== seen.length)) answer.isCut = true
+    if (isEarly || answer.isCut || (offset !== undefined && offset !== seen.length)) answer.isCut = true
     else events.push(...(isText ? this.#text(activation, answer, part.text) : this.#thought(answer, owner, part.text)))
     return events
   }
