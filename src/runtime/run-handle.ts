@@ -133,9 +133,10 @@ export interface Run<O = Json> {
   /**
    * Resolves when the run has ended, or cannot go on without an answer or a command from outside.
    * `runtime.questions({ run })` lists what is open before that. A run that waits for its turn in its session resolves
-   * as `queued` when the run ahead of it needs an answer; while that one works, it waits.
+   * as `queued` when the run ahead of it needs an answer; while that one works, it waits. Rejects with the reason of the
+   * signal once that aborts.
    */
-  until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
+  until(state: 'waiting', options?: { readonly signal?: AbortSignal }): Promise<RunWaiting | RunOutcome<O>>
   /** Decides an open approval of this run; the first decision wins. */
   decide(decision: Decision): Promise<void>
   /** Answers an open question of this run; the first answer wins. */
@@ -193,7 +194,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     parts: (options) => liveParts(engine, id, options),
     feed: (options) => readerFeed(engine, id, options),
     text: (options) => textOf(engine, id, options),
-    until: async () => (await untilWaiting(access)) ?? outcome(),
+    until: async (_state, { signal } = {}) => (await untilWaiting({ ...access, signal })) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),
     post: (to, message, options) => postMessage(engine, to, message, options),
@@ -273,14 +274,16 @@ interface Looking {
   readonly engine: Engine
   readonly clock: Clock
   readonly run: RunId
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Waits until the run needs an operator or an approver; undefined if it has ended instead. */
 async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
-  const { engine, run } = access
+  const { engine, run, signal } = access
   const watch = new NoticeWatch()
   let ahead: { readonly run: RunId; readonly watch: NoticeWatch } | undefined
   for (;;) {
+    signal?.throwIfAborted()
     const found = await neededBy(access, watch)
     if (found === 'ended') return undefined
     if (found !== undefined) return found
@@ -293,7 +296,7 @@ async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
       if (needs !== undefined && needs !== 'ended')
         return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
     }
-    await changedOrLater(engine, run, watch.position)
+    await changedOrLater(access, watch.position)
     await hear(engine, run, watch)
   }
 }
@@ -336,9 +339,9 @@ async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting
  * A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to
  * wait for.
  */
-async function changedOrLater(engine: Engine, run: RunId, position: number): Promise<void> {
+async function changedOrLater({ engine, run, signal }: Looking, position: number): Promise<void> {
   const enough = new AbortController()
   const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())
-  await engine.changed(run, position, enough.signal)
+  await engine.changed(run, position, signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal]))
   callOff()
 }

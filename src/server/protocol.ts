@@ -9,6 +9,7 @@ import { expects, hasNames, type Json } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
 import { mustAllow } from './access/principal.ts'
 import { runOf } from './access/tenant-runtime.ts'
+import { eventStream } from './event-stream.ts'
 import type { ShownError } from './error-status.ts'
 import type { Principal, Role } from './wire.ts'
 
@@ -28,6 +29,11 @@ export interface ProtocolContext {
   readonly run: (id: string) => Promise<Run>
   /** The JSON of the body, within the server's limits. Rejects with `input.too-large`, `request.not-json`, `input.invalid`. */
   readonly body: () => Promise<Json | undefined>
+  /**
+   * A response of server-sent events, each with this data as JSON: with comments while nothing happens, and without a
+   * reader that takes nothing. `open` is given the signal that says that nothing more is wanted.
+   */
+  readonly stream: (open: (signal: AbortSignal) => AsyncIterable<unknown>) => Response
 }
 
 /**
@@ -63,14 +69,24 @@ export const protocolFor = (protocols: readonly Protocol[], path: string): Proto
 export function protocolContext(
   runtime: Runtime,
   principal: Principal,
-  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body'> & { readonly own: Runtime },
+  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body'> & {
+    readonly own: Runtime
+    readonly request: Request
+    readonly readerTimeoutMs: number
+  },
 ): ProtocolContext {
-  const { own, ...rest } = given
+  const { own, request, readerTimeoutMs, ...rest } = given
+  const { signal, heartbeatMs } = rest
   return {
     ...rest,
     runtime: own,
+    stream: (open) => eventStream({ request, signal, heartbeatMs, readerTimeoutMs }, (left) => messages(open(left))),
     principal,
     mustAllow: (role) => mustAllow(principal, role),
     run: (id) => runOf(runtime, principal, id),
   }
+}
+
+async function* messages(source: AsyncIterable<unknown>): AsyncGenerator<{ readonly data: unknown }> {
+  for await (const data of source) yield { data }
 }

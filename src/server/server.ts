@@ -149,7 +149,8 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const signal = AbortSignal.any([request.signal, closed.signal])
       const own = runtimeOf(runtime, entrance.principal)
       const body = (): Promise<Json | undefined> => access.body(request)
-      const context = protocolContext(runtime, entrance.principal, { own, signal, heartbeatMs, body })
+      const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body }
+      const context = protocolContext(runtime, entrance.principal, given)
       return untilRead(await protocol.handle(request, context), leave)
     } catch (thrown) {
       leave?.()

@@ -206,6 +206,9 @@ export const adapters: Readonly<Record<string, Adapter>> = {
     packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/workflow'],
   },
   mcp: { imports: ['agent'] },
+  'served-run': { imports: ['runtime', 'server'] },
+  'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
+  a2a: { imports: ['journal', 'edge', 'runtime', 'server'], adapters: ['served-run'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },
 }

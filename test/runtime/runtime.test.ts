@@ -103,6 +103,16 @@ describe('starting', () => {
 })
 
 describe('reading', () => {
+  test('until is called off by its signal', async () => {
+    const runtime = await runtimeWith({ agents: [sleeper()] })
+    const run = await runtime.start('sleeper', 'x')
+    const left = new AbortController()
+    const waiting = run.until('waiting', { signal: left.signal })
+    left.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await run.control.cancel()
+    expect(await run.until('waiting', { signal: new AbortController().signal })).toMatchObject({ status: 'cancelled' })
+  })
   test('events are the journal, then live, until the end; from a position on', async () => {
     const runtime = await runtimeWith({ agents: [payer] })
     const run = await runtime.start(payer, 3)

@@ -1,0 +1,243 @@
+/**
+ * The server side of AG-UI 1.0: runs as streams that end with what the run came to, or with what it needs.
+ *
+ * Owns: the protocol's value, which run a request means, where its stream begins. Does not own: the events
+ * (event-translator.ts), the form of interrupts (interrupt.ts), who may call (../../server).
+ * Holds: a request that comes again starts nothing and decides nothing a second time; its stream shows the same again,
+ * and goes on. Replies are checked before the first of them is sent.
+ */
+import {
+  derivedId,
+  expects,
+  listOf,
+  mustBeOptions,
+  optionProblems,
+  ReeveError,
+  refuseProblems,
+  rootRun,
+  choice,
+  jsonIn,
+  isObject,
+  type Checks,
+  type Json,
+} from '../../core/index.ts'
+import type { Run, StartOptions } from '../../runtime/index.ts'
+import type { Protocol, ProtocolContext } from '../../server/index.ts'
+import {
+  agentName,
+  agentNameCheck,
+  askedQuestions,
+  findQuestion,
+  isSettlement,
+  followRun,
+  reply,
+  settlementOf,
+  type KnownQuestion,
+  type NamedAgent,
+} from '../served-run/index.ts'
+import { EventTranslator } from './event-translator.ts'
+import { replyIn, type ResumeEntry } from './interrupt.ts'
+import { readRunInput, type AgUiRequest } from './run-input.ts'
+import type { AgUiEvent } from './wire.ts'
+
+/** The options of `agUi`. */
+export interface AgUiOptions {
+  /** The agent that answers at `path`, or its name. */
+  readonly agent?: NamedAgent
+  /** Several agents, each at `path/<name>`. */
+  readonly agents?: readonly NamedAgent[]
+  /** Default `/ag-ui`. */
+  readonly path?: string
+  /**
+   * What becomes of a run whose client leaves its stream before the end, as `abortRun()` does. `continue` (default): it
+   * goes on; the same request again shows it. `cancel`: it is cancelled.
+   */
+  readonly onDisconnect?: 'continue' | 'cancel'
+}
+
+const checks: Checks<AgUiOptions> = {
+  agent: agentNameCheck,
+  agents: listOf(agentNameCheck, 'agents'),
+  path: expects((given) => typeof given === 'string' && /^(\/[\w.~-]+)+$/u.test(given), 'a path such as "/ag-ui"'),
+  onDisconnect: choice('continue', 'cancel'),
+}
+
+/** AG-UI for `createServer({ protocols: [...] })`. Throws `config.invalid` for invalid options. */
+export function agUi(options: AgUiOptions): Protocol {
+  mustBeOptions(options, 'agUi', 'config.invalid')
+  refuseProblems(
+    'config.invalid',
+    optionProblems(checks, options, 'agUi', ({ agent, agents }, where) => [
+      (agent === undefined) === (agents === undefined) && `${where}: expected either agent or agents`,
+    ]),
+  )
+  const { agent, agents = [], path = '/ag-ui', onDisconnect = 'continue' } = options
+  const served = new Map([
+    ...agents.map((each) => [`${path}/${agentName(each)}`, agentName(each)] as const),
+    ...(agent === undefined ? [] : [[path, agentName(agent)] as const]),
+  ])
+  return {
+    paths: [path],
+    async handle(request, context) {
+      const { pathname } = new URL(request.url)
+      const name = served.get(pathname)
+      if (name === undefined)
+        throw new ReeveError('request.unknown-path', `no agent answers at ${JSON.stringify(pathname)}`, {
+          hint: `Agents answer at ${[...served.keys()].join(', ')}.`,
+        })
+      if (request.method !== 'POST')
+        throw new ReeveError('request.wrong-method', `${JSON.stringify(pathname)} does not take ${request.method}`, {
+          hint: 'It takes POST.',
+        })
+      context.mustAllow('operator')
+      const asked = readRunInput(await context.body())
+      const meant = await (asked.resume.length === 0
+        ? startedRun(context, name, asked)
+        : resumedRun(context, name, asked))
+      const cancels = onDisconnect === 'cancel'
+      return context.stream((signal) => streamed(context, meant, asked, cancels ? request.signal : undefined, signal))
+    },
+    refuse: ({ status, code, message }) =>
+      Response.json({ type: 'RUN_ERROR', message, code } satisfies AgUiEvent, { status }),
+  }
+}
+
+/** The run of a request, and what of it the stream shows. */
+interface ServedRun {
+  readonly run: Run
+  /** Recorded up to here: shown in an earlier stream. */
+  readonly from: number
+  /** Questions whose answers the run has yet to read. */
+  readonly answered: readonly KnownQuestion[]
+}
+
+async function startedRun(
+  context: ProtocolContext,
+  agent: string,
+  { threadId, runId, text: said = '', files }: AgUiRequest,
+): Promise<ServedRun> {
+  const { runtime, principal } = context
+  const id = derivedId('run', 'ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
+  await mustNotWait(context, threadId, id)
+  const options: StartOptions = {
+    runId: id,
+    session: threadId,
+    user: principal.name,
+    ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),
+  }
+  const run = await runtime.start(agent, inputFor(context, agent, said), options)
+  return { run, from: 0, answered: [] }
+}
+
+/** An agent with an input schema is given the JSON of a text. */
+function inputFor({ runtime }: ProtocolContext, agent: string, said: string): Json {
+  const schema = runtime.agents().find(({ name }) => name === agent)?.inputSchema
+  const json = schema === undefined ? undefined : jsonIn(said)
+  return isObject(json) ? json : said
+}
+
+/** A thread whose run waits for an answer takes nothing else. Throws `session.busy`. */
+async function mustNotWait(context: ProtocolContext, session: string, id: string): Promise<void> {
+  const [waiting] = await context.runtime.runs({ session, status: ['waiting'], limit: 1 })
+  if (waiting?.waitsFor === undefined || (await isThere(context, id))) return
+  throw new ReeveError('session.busy', `the thread ${JSON.stringify(session)} waits for an answer`, {
+    hint: 'Send resume with the interrupts of the last run. Nothing was started.',
+  })
+}
+
+/** Whether this run was begun before: then its request has come again. */
+async function isThere(context: ProtocolContext, id: string): Promise<boolean> {
+  try {
+    await context.run(id)
+    return true
+  } catch (thrown) {
+    if (ReeveError.is(thrown, 'run.unknown')) return false
+    throw thrown
+  }
+}
+
+async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRequest): Promise<ServedRun> {
+  const run = await runOfThread(context, agent, asked)
+  const replies = await Promise.all(
+    asked.resume.map(async (entry) => {
+      const known = (await findQuestion(context, run, entry.interruptId)) ?? unknownInterrupt(entry)
+      return { known, said: replyIn(entry, known) }
+    }),
+  )
+  const before = (await run.journal({ from: 0 })).at(-1)?.position ?? 0
+  for (const { known, said } of replies) await reply(context, run, known, said)
+  const answered = replies.map(({ known }) => known)
+  return { run, from: await firstAnswered(run, answered, before), answered }
+}
+
+function unknownInterrupt({ interruptId }: ResumeEntry): never {
+  throw new ReeveError('interrupt.unknown', `no run of this thread has asked ${JSON.stringify(interruptId)}`, {
+    hint: 'The interrupts of the last RUN_FINISHED have the ids.',
+  })
+}
+
+/** So many of the newest runs of a thread are looked at. */
+const newestRuns = 20
+
+/** The run of the thread that has asked what the request answers. Throws `interrupt.unknown`. */
+async function runOfThread(context: ProtocolContext, agent: string, { threadId, resume }: AgUiRequest): Promise<Run> {
+  const [first] = resume as readonly [ResumeEntry, ...ResumeEntry[]]
+  const [open] = await context.runtime.questions({ id: first.interruptId })
+  const candidates =
+    open === undefined
+      ? (await context.runtime.runs({ session: threadId, agent, limit: newestRuns })).map(({ run }) => run)
+      : [rootRun(open.run)]
+  for (const id of candidates) {
+    const run = await context.run(id)
+    const { caller, agent: root } = await run.summary()
+    if (caller.session !== threadId || root !== agent) continue
+    if ((await findQuestion(context, run, first.interruptId)) !== undefined) return run
+  }
+  return unknownInterrupt(first)
+}
+
+/** The position before which the answers were not read: there the stream of a resumed run begins. */
+async function firstAnswered(run: Run, answered: readonly KnownQuestion[], before: number): Promise<number> {
+  let first = before
+  const events = await run.journal()
+  for (const { activation, address, resolvedAt } of answered) {
+    const at = events.findIndex(({ activation: of, event }) => of === activation && isSettlement(event, address))
+    // a question of a child run was settled there: what was recorded later than that comes after it
+    const found = at === -1 ? events.findIndex(({ at: time }) => resolvedAt !== undefined && time >= resolvedAt) : at
+    if (found !== -1) first = Math.min(first, (events[found]?.position ?? 1) - 1)
+  }
+  return first
+}
+
+async function* streamed(
+  context: ProtocolContext,
+  { run, from, answered }: ServedRun,
+  { threadId, runId }: AgUiRequest,
+  cancelsWith: AbortSignal | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<AgUiEvent> {
+  const translator = new EventTranslator({ threadId, runId, run: run.id, from })
+  yield translator.begin()
+  const { runtime } = context
+  const ready = Promise.all(answered.map((known) => settlementOf({ runtime, signal }, known)))
+  let hasEnded = false
+  const left = (): void => {
+    // the server that closes leaves its runs alone
+    if (!hasEnded && cancelsWith?.aborted === true)
+      run.control.cancel('its client has left', context.principal.name).catch(() => undefined)
+  }
+  signal.addEventListener('abort', left)
+  try {
+    for await (const item of followRun(run, { signal, ready })) {
+      if (item.type === 'event') yield* translator.event(item.event)
+      else if (item.type === 'part') yield* translator.part(item.part)
+      else {
+        hasEnded = true
+        const questions = item.rest.status === 'waiting' ? askedQuestions(item.rest.questions, runtime) : []
+        yield* translator.end(item.rest, questions)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', left)
+  }
+}
