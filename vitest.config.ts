@@ -20,6 +20,7 @@ export default defineConfig({
       'reeve/restate': source('./src/adapters/restate/index.ts'),
       'reeve/temporal': source('./src/adapters/temporal/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
+      'reeve/otel': source('./src/adapters/otel/index.ts'),
       'reeve/server': source('./src/server/index.ts'),
       reeve: source('./src/index.ts'),
     },

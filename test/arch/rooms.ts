@@ -207,7 +207,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   },
   mcp: { imports: ['agent'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
-  otel: { imports: ['journal'] },
+  otel: { imports: ['journal', 'runtime'], packages: ['@opentelemetry/api'] },
 }
 
 /** How many folders a path may have under `src/`. */
