@@ -23,6 +23,7 @@ export {
   newId,
   newSecret,
   parentOf,
+  randomHex,
   rootActivation,
   runId,
   runOf,

@@ -281,12 +281,12 @@ describe('live', () => {
 
 describe('the fold, over every golden journal', () => {
   const journals = goldens().map(({ name, commits }) => {
-    const ids = new Map(commits.at(-1)!.tables['activation']!.map(({ num, id }) => [num, String(id)]))
-    const rows = commits.flatMap(({ log }) => log).filter(({ act }) => ids.get(act!)!.startsWith('act_'))
+    const ids = new Map(commits.at(-1)!.tables['activation']!.map(({ num, id }) => [num, id as string]))
+    const rows = commits.flatMap(({ log }) => log).filter(({ act }) => ids.get(act)!.startsWith('act_'))
     return {
       name,
       events: rows.map(({ act, position, seq, at, body }): Recorded => {
-        const activation = ids.get(act!) as ActivationId
+        const activation = ids.get(act) as ActivationId
         const place = {
           position: Number(position),
           activation,

@@ -42,14 +42,14 @@ test('a header is read as the W3C says', () => {
 
 test('whatever comes in, what is read can be written and read again', () => {
   const digits = (length: number): fc.Arbitrary<string> =>
-    fc.string({ unit: fc.constantFrom(...'0123456789abcdefABF-'), minLength: length, maxLength: length })
+    fc.string({ unit: fc.constantFrom(...Array.from('0123456789abcdefABF-')), minLength: length, maxLength: length })
   const near = fc
     .tuple(digits(2), digits(32), digits(16), digits(2), fc.constantFrom('', '-', '-x', ',', ' '))
     .map(([version, trace, span, flags, rest]) => `${version}-${trace}-${span}-${flags}${rest}`)
   fc.assert(
     fc.property(fc.oneof(fc.string(), near), (text) => {
       const read = parseTraceparent(text)
-      if (read !== undefined) expect(parseTraceparent(formatTraceparent(read))).toEqual(read)
+      expect(read === undefined ? undefined : parseTraceparent(formatTraceparent(read))).toEqual(read)
     }),
     { numRuns: 500 },
   )

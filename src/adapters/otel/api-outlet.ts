@@ -35,7 +35,7 @@ export async function loadApi(): Promise<Api> {
     return await import('@opentelemetry/api')
   } catch (thrown) {
     throw new ReeveError('config.invalid', 'the package @opentelemetry/api is not installed', {
-      hint: 'npm install @opentelemetry/api and an SDK, or export without either: liveTelemetry(runtime, { otlp: { url } })',
+      hint: 'npm install @opentelemetry/api',
       cause: thrown,
     })
   }

@@ -705,11 +705,12 @@ function messageIn(outcome: Outcome): string | undefined {
 
 /** Of an agent or a run: everything below it included. */
 function usageAttributes(usage: Usage): SpanAttributes {
-  const { calls, unknown, unpriced, input, output, usd } = totalUsage(usage)
+  const { calls, unknown, unpriced, input, output, cached, usd } = totalUsage(usage)
   if (calls === 0) return {}
   return {
     [reeve.modelCalls]: calls,
     ...(unknown < calls ? { [genAi.inputTokens]: input, [genAi.outputTokens]: output } : {}),
+    ...(cached > 0 ? { [genAi.cacheReadTokens]: cached } : {}),
     ...(unknown > 0 ? { [reeve.unknownCalls]: unknown } : {}),
     ...(unpriced < calls ? { [reeve.costUsd]: usd } : {}),
   }

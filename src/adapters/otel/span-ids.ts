@@ -5,6 +5,7 @@
  * from its generator. So the generator gives the wanted ids while a span of Reeve is started, which is synchronous, and
  * random ones otherwise.
  */
+import { randomHex } from '../../core/index.ts'
 
 interface WantedIds {
   readonly traceId: string
@@ -18,8 +19,8 @@ let wanted: WantedIds | undefined
  * spans get random ones.
  */
 export const spanIds = {
-  generateTraceId: (): string => wanted?.traceId ?? randomHex(16),
-  generateSpanId: (): string => wanted?.spanId ?? randomHex(8),
+  generateTraceId: (): string => wanted?.traceId ?? randomHex(32),
+  generateSpanId: (): string => wanted?.spanId ?? randomHex(16),
 }
 
 /** Starts a span with these ids. `start` is synchronous. */
@@ -31,10 +32,4 @@ export function withIds<T>(ids: WantedIds, start: () => T): T {
   } finally {
     wanted = before
   }
-}
-
-/** Zeros alone are no id. */
-function randomHex(bytes: number): string {
-  const hex = Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')
-  return /^0+$/.test(hex) ? `${hex.slice(0, -1)}1` : hex
 }
