@@ -22,6 +22,7 @@ export default defineConfig({
       'reeve/ag-ui': source('./src/adapters/ag-ui/index.ts'),
       'reeve/a2a': source('./src/adapters/a2a/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
+      'reeve/otel': source('./src/adapters/otel/index.ts'),
       'reeve/server': source('./src/server/index.ts'),
       reeve: source('./src/index.ts'),
     },

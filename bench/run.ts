@@ -10,7 +10,19 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machineSeconds, ownSeconds, type Row } from './measure.ts'
 
-const benches = ['commit', 'delegation', 'growth', 'load', 'governor', 'replay', 'parts', 'parked', 'studio', 'install']
+const benches = [
+  'commit',
+  'delegation',
+  'growth',
+  'load',
+  'governor',
+  'replay',
+  'parts',
+  'otel',
+  'parked',
+  'studio',
+  'install',
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

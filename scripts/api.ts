@@ -24,6 +24,7 @@ const doors = {
   'reeve/restate': 'adapters/restate/index.d.ts',
   'reeve/temporal': 'adapters/temporal/index.d.ts',
   'reeve/notify': 'adapters/notify/index.d.ts',
+  'reeve/otel': 'adapters/otel/index.d.ts',
   'reeve/server': 'server/index.d.ts',
 }
 

@@ -24,6 +24,7 @@ import { retire } from './command/retire.ts'
 import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
 import { settle } from './command/settle.ts'
+import type { OtelOptions } from './command/otel.ts'
 import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
 import { watch } from './command/watch.ts'
@@ -294,6 +295,31 @@ function addInspection(program: Command, execute: Execute): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve events run_5fz2…', 'reeve events run_5fz2… --follow --json'))
     .action((run: string, options: Parameters<typeof events>[2]) => execute((context) => events(context, run, options)))
+  program
+    .command('otel')
+    .description('export runs as OpenTelemetry traces and metrics (OTLP over HTTP); the same ids however often')
+    .argument('[run...]', 'the ids of the runs')
+    .option('--since <date>', 'instead: all runs that begun at this moment or later')
+    .option(
+      '--url <url>',
+      'the receiver; /v1/traces is appended (default: OTEL_EXPORTER_OTLP_ENDPOINT, else http://127.0.0.1:4318)',
+    )
+    .option('--header <name=value...>', 'sent along (default: OTEL_EXPORTER_OTLP_HEADERS)')
+    .option('--service <name>', 'the service name (default: OTEL_SERVICE_NAME, else reeve)')
+    .option('--content', 'with what models, tools and people wrote')
+    .option('--steps', 'with recorded steps of code')
+    .option('--unfinished', 'with spans that have not ended')
+    .option('--no-metrics', 'spans alone')
+    .addHelpText(
+      'after',
+      examples(
+        'reeve otel run_5fz2…',
+        'reeve otel --since 2026-11-01 --url https://otel.example.com --header authorization="Bearer …"',
+      ),
+    )
+    .action((runs: readonly string[], options: OtelOptions) =>
+      execute(async (context) => (await import('./command/otel.ts')).otel(context, runs, options)),
+    )
 }
 
 function addForks(program: Command, execute: Execute): void {

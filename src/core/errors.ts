@@ -114,6 +114,7 @@ export const errorCodes = [
   'team.no-results',
   'team.not-a-member',
   'team.too-many-failures',
+  'telemetry.failed',
   'tool.failed',
   'tool.invalid',
   'tool.invalid-input',

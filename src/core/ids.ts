@@ -46,6 +46,17 @@ export function newId(prefix: string): string {
   return `${prefix}_${text}`
 }
 
+/** Random hexadecimal digits, an even number of them; never zeros alone. */
+export function randomHex(digits: number): string {
+  if (taken + digits / 2 > pool.length) {
+    crypto.getRandomValues(pool)
+    taken = 0
+  }
+  let text = ''
+  for (let i = 0; i < digits / 2; i++) text += pool[taken++]!.toString(16).padStart(2, '0')
+  return /^0+$/.test(text) ? `${text.slice(0, -1)}1` : text
+}
+
 /** A new secret with 256 random bits, as 43 characters of base64url. */
 export const newSecret = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)))
 

@@ -23,6 +23,7 @@ export {
   newId,
   newSecret,
   parentOf,
+  randomHex,
   rootActivation,
   runId,
   runOf,
@@ -58,6 +59,15 @@ export {
   type TaskStatus,
 } from './outcome.ts'
 export { isWithin } from './ids.ts'
+export {
+  formatTraceparent,
+  parseTraceparent,
+  runSpanId,
+  spanIdOf,
+  traceIdOf,
+  traceparentOf,
+  type TraceParent,
+} from './trace-context.ts'
 export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
 export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
 export {

@@ -50,6 +50,11 @@ export interface StepIO {
    * recorded; this is not.
    */
   readonly now: number
+  /**
+   * The W3C header `traceparent` for whatever it calls: the span of this step, in the trace of the caller or of the run.
+   * The same for every attempt.
+   */
+  readonly traceparent: string
   /** Aborted when the step is stopped, times out, or the process closes. */
   readonly signal: AbortSignal
   /** Shows a piece of work in progress to those who watch. Never journaled, never needed (K9). */

@@ -180,7 +180,13 @@ export const earlierShape = {
 } satisfies Shape
 
 /** The caller of a run. The user and the session are identities: two must never become one. */
-export const callerShape = { user: 'kept', session: 'kept', tenant: 'kept', metadata: 'payload' } satisfies Shape
+export const callerShape = {
+  user: 'kept',
+  session: 'kept',
+  tenant: 'kept',
+  traceparent: 'kept',
+  metadata: 'payload',
+} satisfies Shape
 
 const planned = {
   task: 'kept',

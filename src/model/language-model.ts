@@ -125,7 +125,10 @@ function callOptions(
     ...sampling(settings),
     ...(providerOptions !== undefined && { providerOptions }),
     abortSignal: request.signal,
-    headers: { 'idempotency-key': request.key },
+    headers: {
+      'idempotency-key': request.key,
+      ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+    },
   }
 }
 

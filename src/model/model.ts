@@ -46,6 +46,10 @@ export interface ModelRequest {
   /** The idempotency key of the step: the same for all attempts. Sent as the header `idempotency-key`. */
   readonly key: string
   /**
+   * The W3C header `traceparent`: the span of this call. Sent as that header. Default: none is sent.
+   */
+  readonly traceparent?: string
+  /**
    * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the
    * same without. A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
    */

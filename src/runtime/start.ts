@@ -19,12 +19,14 @@ import {
   copy,
   described,
   expects,
+  formatTraceparent,
   hasNames,
   isObject,
   jsonCheck,
   jsonProblem,
   newId,
   optionProblems,
+  parseTraceparent,
   present,
   ReeveError,
   refuseProblems,
@@ -90,6 +92,11 @@ export interface StartOptions extends StartHooks {
    */
   readonly tenant?: string
   readonly metadata?: JsonObject
+  /**
+   * The W3C header `traceparent` of the request that starts it: the run is a part of that trace, and so are the model
+   * calls and tools of it. A malformed one is ignored, as the W3C says. Default: the run has a trace of its own.
+   */
+  readonly traceparent?: string
   /** Session values that are set before the agent begins. */
   readonly values?: { readonly [key: string]: Json }
   /** Hard limits of the whole tree; the tighter of these and the agent's own holds. */
@@ -256,12 +263,13 @@ const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 
 /** Whether a value is a message of a conversation; an array of them is not a brief. */
 const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
-function callerOf({ user, metadata, session, tenant }: StartOptions): Caller {
+function callerOf({ user, metadata, session, tenant, traceparent }: StartOptions): Caller {
+  const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent)
   return {
     ...(user === undefined ? {} : { user }),
     ...(metadata === undefined ? {} : { metadata: copy(metadata) }),
     ...(session === undefined ? {} : { session: session as SessionId }),
-    ...present({ tenant }),
+    ...present({ tenant, traceparent: parent === undefined ? undefined : formatTraceparent(parent) }),
   }
 }
 
@@ -283,6 +291,7 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   busySession: choice('queue', 'reject'),
   user: string,
   tenant: tenantCheck,
+  traceparent: string, // what it says, or nothing: parseTraceparent()
   metadata: plainJson,
   values: plainJson,
   limits: limitsCheck,

@@ -117,6 +117,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'team.no-results': 409,
   'team.not-a-member': 404,
   'team.too-many-failures': 409,
+  'telemetry.failed': 502,
   'tool.failed': 500,
   'tool.invalid': 400,
   'tool.invalid-input': 400,

@@ -41,6 +41,7 @@ export const io = (key = 'act_run_1>notice:x:tell', signal = new AbortController
   epoch: 1,
   attempt: 1,
   now: Date.UTC(2026, 0, 2, 3, 4, 6),
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   signal,
   emit: () => {},
 })

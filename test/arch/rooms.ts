@@ -210,7 +210,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
   a2a: { imports: ['journal', 'edge', 'runtime', 'server'], adapters: ['served-run'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
-  otel: { imports: ['journal'] },
+  otel: { imports: ['journal', 'runtime'], packages: ['@opentelemetry/api'] },
 }
 
 /** How many folders a path may have under `src/`. */

@@ -534,6 +534,10 @@ class CallIO implements ToolIO {
     return this.#io.now
   }
 
+  get traceparent(): string {
+    return this.#io.traceparent
+  }
+
   get signal(): AbortSignal {
     return this.#io.signal
   }

@@ -99,6 +99,8 @@ export async function askModel(
       tools: specs,
       signal: io.signal,
       key: io.key,
+      // a provider is told of a trace only where the caller has one
+      ...(turn.place.caller.traceparent === undefined ? undefined : { traceparent: io.traceparent }),
       // text that a middleware may still change is not streamed
       ...(purpose === undefined && !changeable.includes('answer')
         ? { emit: (part: ModelPart) => io.emit(part) }

@@ -130,7 +130,8 @@ function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']
   return Object.fromEntries(entries)
 }
 
-function momentOf(text: string, option: string): number {
+/** A date as it is typed. Throws `cli.usage`. */
+export function momentOf(text: string, option: string): number {
   const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
   if (Number.isFinite(at) && /^\d/.test(text)) return at
   throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'Write it as 2026-11-01T08:00:00Z.')

@@ -82,6 +82,10 @@ export class EffectDispatcher implements EffectsHost {
     return this.#run(op.owner.id)?.epoch ?? 0
   }
 
+  callersTrace(op: Operation): string | undefined {
+    return this.#run(op.owner.id)?.caller.traceparent
+  }
+
   attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
     const event = { type: 'step.attempt-failed', address: op.address, attempt, failure: what, delayMs } as const
     this.#engine.commands.append(op.owner, event, this.#engine.clock.now())

@@ -25,6 +25,7 @@ import {
   type RunId,
   runOf,
   systemClock,
+  traceparentOf,
   type Usage,
   usageRow,
   writingProblem,
@@ -40,6 +41,8 @@ import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.t
 export interface EffectsHost {
   readonly clock: Clock
   epochOf(op: Operation): number
+  /** The `traceparent` of the caller of its run. Absent: the run has a trace of its own. */
+  callersTrace?(op: Operation): string | undefined
   /** An attempt failed and another follows. */
   attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void
   /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
@@ -368,6 +371,9 @@ export class Effects {
       epoch: host.epochOf(op),
       attempt,
       now: host.clock.now(),
+      get traceparent() {
+        return traceparentOf(op.owner.id, op.address, host.callersTrace?.(op))
+      },
       get signal() {
         return (flight.abort ??= new AbortController()).signal
       },

@@ -39,6 +39,11 @@ export interface Caller {
   readonly session?: SessionId
   /** The customer, department or environment that the run belongs to: sessions and their memories are its own. */
   readonly tenant?: string
+  /**
+   * The place in the caller's trace that it was started from: a W3C `traceparent` of version 00. Absent in journals
+   * older than this field, and where the caller gave none.
+   */
+  readonly traceparent?: string
 }
 
 // ---- lifecycle

@@ -116,7 +116,8 @@ export const runRoutes: readonly Route[] = [
     method: 'POST',
     path: '/runs',
     role: 'operator',
-    summary: 'Start a run. Idempotent by runId, or by the header Idempotency-Key: 201 if it begins now, 200 if before.',
+    summary:
+      'Start a run. Idempotent by runId, or by the header Idempotency-Key: 201 if it begins now, 200 if before. The header traceparent makes it a part of that trace.',
     body: startBody,
     answer: startedRun,
     statuses: [201],
@@ -201,23 +202,24 @@ async function untilOver(run: Awaited<ReturnType<typeof ownRun>>, signal: AbortS
   for await (const _event of run.events({ from: Number.MAX_SAFE_INTEGER, signal })) void _event
 }
 
-/** The run id and the user of a start. */
+/** The run id, the user and the trace of a start. */
 function startedBy(
   { principal, request }: RequestContext,
   { runId, user = principal.name }: Pick<StartBody, 'runId' | 'user'>,
-): { readonly runId?: string; readonly user: string } {
+): { readonly runId?: string; readonly user: string; readonly traceparent?: string } {
   if (user !== principal.name && !principal.roles.includes('admin'))
     throw new ReeveError('permission.denied', 'a start for another user needs the role admin', {
       hint: 'Leave user out: it is you. Nothing was started.',
     })
   const key = request.headers.get('Idempotency-Key')
-  if (key === null || key === '') return { user, ...present({ runId }) }
+  const traced = present({ traceparent: request.headers.get('traceparent') ?? undefined })
+  if (key === null || key === '') return { user, ...traced, ...present({ runId }) }
   if (runId !== undefined)
     throw new ReeveError('input.invalid', 'the start has both a runId and the header Idempotency-Key', {
       hint: 'Give one of them. Nothing was started.',
     })
   // another caller's key is another run
-  return { user, runId: derivedId('run', 'Idempotency-Key', principal.tenant ?? '', principal.name, key) }
+  return { user, ...traced, runId: derivedId('run', 'Idempotency-Key', principal.tenant ?? '', principal.name, key) }
 }
 
 /** The position after which a reader goes on. */

@@ -1,0 +1,304 @@
+/**
+ * Live telemetry: spans and metrics of all runs while they go on, whichever process drives them.
+ *
+ * Owns: following the feed of all runs, the traces that are folded of it, when what has ended goes out, the position to
+ * go on from. Does not own: the fold (run-trace.ts), the outlets (outlet.ts, api-outlet.ts).
+ * Holds: K9: it reads, and changes no run. Nothing is left out: a position is given only when everything up to it was
+ * taken, and while a receiver is away the feed is not read on. What comes again has the same ids.
+ */
+import {
+  expects,
+  functionCheck,
+  interval,
+  isChildRun,
+  messageOf,
+  object,
+  optionProblems,
+  ReeveError,
+  refuseProblems,
+  type Checks,
+  type RunId,
+} from '../../core/index.ts'
+import type { Recorded } from '../../journal/index.ts'
+import type { FeedEvent, Runtime } from '../../runtime/index.ts'
+import { ApiOutlet, apiProblem, loadApi } from './api-outlet.ts'
+import { contentChecks, otlpChecks } from './options.ts'
+import { OtlpClient, pause, type OtlpOptions } from './otlp.ts'
+import { OtlpOutlet, type Gauges, type Outlet } from './outlet.ts'
+import { RunTrace, type TraceContent } from './run-trace.ts'
+import type { Measurement, ReeveSpan, SpanBeginning } from './span.ts'
+
+/** What is followed, and where it goes. */
+export interface LiveOptions extends TraceContent {
+  /** Goes on after the event with this id (`onPosition`); 0: everything that is recorded. Default `now`. */
+  readonly from?: number | 'now'
+  /** Posts to a receiver of OTLP, without an SDK. Default: through `@opentelemetry/api`, to the SDK that is set up. */
+  readonly otlp?: OtlpOptions
+  /**
+   * Called with the id of an event when everything up to it was taken: keep it, and give it as `from` after a restart.
+   * What it returns is waited for.
+   */
+  readonly onPosition?: (id: number) => unknown
+  /**
+   * Called before `onPosition`, such as `() => provider.forceFlush()`: an SDK keeps spans back, and loses them with its
+   * process. Default: nothing.
+   */
+  readonly flush?: () => unknown
+  /** Milliseconds after which what has ended goes out at the latest. Default 1,000. */
+  readonly intervalMs?: number
+  /** What was not taken, or could not be read; it is tried again where that may help. Default: a warning of the process. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** Telemetry that goes on until it is closed. */
+export interface LiveTelemetry extends AsyncDisposable {
+  /** Whether anything is followed: not where no SDK is set up. */
+  readonly isActive: boolean
+  /** The id of the last event up to which everything was taken; undefined before the first. */
+  readonly position: number | undefined
+  /** Stops following, and lets out what has ended so far. Idempotent; close it before the runtime and the SDK. */
+  close(): Promise<void>
+}
+
+const liveChecks: Checks<LiveOptions> = {
+  ...contentChecks,
+  from: expects(
+    (given) => given === 'now' || (Number.isSafeInteger(given) && (given as number) >= 0),
+    "the id of an event, 0 or 'now'",
+  ),
+  otlp: object(otlpChecks),
+  onPosition: functionCheck,
+  flush: functionCheck,
+  intervalMs: interval,
+  onError: functionCheck,
+}
+
+/**
+ * Follows all runs of a store and gives their spans and metrics to OpenTelemetry as they end. Throws `config.invalid`
+ * for invalid options, and for a tracer provider without `idGenerator: spanIds`. Where no SDK is set up it says so
+ * (`onError`) and does nothing.
+ */
+export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {}): Promise<LiveTelemetry> {
+  refuseProblems('config.invalid', optionProblems(liveChecks, options, 'liveTelemetry'), 'Nothing is followed.')
+  const onError = toldSafely(options.onError ?? warn)
+  const gauges = waiting(runtime)
+  if (options.otlp !== undefined)
+    return new Follower(runtime, new OtlpOutlet(new OtlpClient(options.otlp), gauges, onError), options)
+  const api = await loadApi()
+  const problem = apiProblem(api)
+  if (problem === 'other-ids')
+    throw new ReeveError('config.invalid', 'the tracer provider does not use the span ids of Reeve', {
+      hint: "Give it the id generator `spanIds` of 'reeve/otel', as docs/otel.md shows. Nothing is followed.",
+    })
+  if (problem === 'no-sdk') {
+    onError(
+      new ReeveError('config.invalid', 'liveTelemetry: no tracer provider is set up, so nothing is followed', {
+        hint: 'Set it up before, as docs/otel.md shows. Without an SDK: liveTelemetry(runtime, { otlp: { … } }).',
+      }),
+    )
+    return { isActive: false, position: undefined, close: async () => {}, [Symbol.asyncDispose]: async () => {} }
+  }
+  return new Follower(runtime, new ApiOutlet(api, gauges), options)
+}
+
+/** A listener that throws stops nothing; what it threw is a warning of the process. */
+const toldSafely =
+  (onError: (error: unknown) => void) =>
+  (error: unknown): void => {
+    try {
+      onError(error)
+    } catch (thrown) {
+      warn(thrown)
+    }
+  }
+
+const warn = (error: unknown): void => process.emitWarning(`reeve/otel: ${messageOf(error)}`)
+
+/** So many are counted at most. */
+const mostCounted = 10_000
+
+const waiting =
+  (runtime: Runtime): Gauges =>
+  async () => ({
+    'reeve.runs.waiting': (await runtime.runs({ status: ['waiting'], limit: mostCounted })).length,
+    'reeve.approvals.waiting': (await runtime.questions({ kind: 'approval', limit: mostCounted })).length,
+  })
+
+/** Spans that are kept before they go out, and runs whose traces are kept in memory, at most. */
+const batchSize = 512
+const mostTraces = 1_000
+const pageSize = 1_000
+/** Waits before another try. Milliseconds. */
+const [firstWait, longestWait] = [1_000, 30_000]
+/** A closing follower tries for this long to let out what is left. Milliseconds. */
+const closeWithinMs = 5_000
+
+class Follower implements LiveTelemetry {
+  readonly isActive = true
+  position: number | undefined
+  readonly #runtime: Runtime
+  readonly #outlet: Outlet
+  readonly #options: LiveOptions
+  readonly #onError: (error: unknown) => void
+  readonly #closing = new AbortController()
+  /** By run; the one that was used last is last. */
+  readonly #traces = new Map<RunId, RunTrace>()
+  readonly #done: Promise<void>
+  #spans: ReeveSpan[] = []
+  #measurements: Measurement[] = []
+  /** The id of the last event that was folded. */
+  #folded: number | undefined
+
+  constructor(runtime: Runtime, outlet: Outlet, options: LiveOptions) {
+    this.#runtime = runtime
+    this.#outlet = outlet
+    this.#options = options
+    this.#onError = toldSafely(options.onError ?? warn)
+    this.#folded = typeof options.from === 'number' ? options.from : undefined
+    this.#done = this.#followOn()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#done
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #followOn(): Promise<void> {
+    const { signal } = this.#closing
+    for (let tried = 0; !signal.aborted; tried++) {
+      const before = this.#folded
+      try {
+        await this.#follow(signal)
+        break
+      } catch (thrown) {
+        if (signal.aborted || ReeveError.is(thrown, 'engine.closed')) break
+        this.#onError(thrown)
+        if (this.#folded !== before) tried = 0
+        await pause(Math.min(firstWait * 2 ** tried, longestWait), signal)
+      }
+    }
+    const last = AbortSignal.timeout(closeWithinMs)
+    try {
+      await this.#letOut(last, 'once')
+      await this.#outlet.close(last)
+    } catch (thrown) {
+      this.#onError(thrown)
+    }
+  }
+
+  /** Reads the feed until it ends, and lets out what has ended: when it is much, or after a while. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { intervalMs = 1_000 } = this.#options
+    const feed = this.#runtime.feed({ from: this.#folded ?? 'now', signal })
+    try {
+      let next = feed.next()
+      let due: Promise<'due'> | undefined
+      for (;;) {
+        const given = await (due === undefined ? next : Promise.race([next, due]))
+        if (given === 'due') {
+          due = undefined
+          await this.#letOut(signal)
+          continue
+        }
+        if (given.done === true) return
+        await this.#fold(given.value)
+        due ??= pause(intervalMs, signal).then(() => 'due')
+        if (this.#spans.length >= batchSize) await this.#letOut(signal)
+        next = feed.next()
+      }
+    } finally {
+      await feed.return?.()
+    }
+  }
+
+  async #fold(event: FeedEvent): Promise<void> {
+    const trace = await this.#traceOf(event)
+    if (trace !== undefined) {
+      trace.take(event)
+      const { spans, measurements } = trace.drain()
+      this.#spans.push(...spans)
+      this.#measurements.push(...measurements)
+      // that of a whole run is still asked for how it began
+      if (trace.isOver && isChildRun(event.run)) this.#traces.delete(event.run)
+    }
+    this.#folded = event.id
+  }
+
+  /** The trace of a run up to this event: from memory, else folded again from its journal. Undefined: it is gone. */
+  async #traceOf(event: FeedEvent): Promise<RunTrace | undefined> {
+    const { run } = event
+    const known = this.#traces.get(run)
+    const trace = known ?? new RunTrace(this.#options)
+    this.#traces.delete(run)
+    if (known === undefined && !isFirst(event)) {
+      const found = await this.#before(trace, event)
+      if (!found) return undefined
+      trace.drain()
+    }
+    this.#traces.set(run, trace)
+    const [oldest] = this.#traces.keys()
+    if (this.#traces.size > mostTraces && oldest !== undefined) this.#traces.delete(oldest)
+    return trace
+  }
+
+  async #before(trace: RunTrace, { run, position }: FeedEvent): Promise<boolean> {
+    try {
+      for (;;) {
+        const page = await this.#runtime.handle(run).journal({ from: trace.position, limit: pageSize })
+        const earlier = page.filter((each) => each.position < position)
+        for (const each of earlier) trace.take(each)
+        if (earlier.length < pageSize) return true
+      }
+    } catch (thrown) {
+      if (ReeveError.is(thrown, 'run.unknown')) return false
+      throw thrown
+    }
+  }
+
+  readonly #beginningOf = async (run: RunId): Promise<SpanBeginning | undefined> => {
+    const known = this.#traces.get(run)?.beginning
+    if (known !== undefined) return known
+    try {
+      const trace = new RunTrace(this.#options)
+      for (const recorded of await this.#runtime.handle(run).journal({ limit: 1 })) trace.take(recorded)
+      return trace.beginning
+    } catch (thrown) {
+      if (ReeveError.is(thrown, 'run.unknown')) return undefined
+      throw thrown
+    }
+  }
+
+  /** Gives what has ended to the outlet, for as long as that may help, and then the position. */
+  async #letOut(signal: AbortSignal, tries: 'once' | 'again' = 'again'): Promise<void> {
+    const { flush, onPosition } = this.#options
+    const upTo = this.#folded
+    for (let tried = 0; ; tried++) {
+      try {
+        await this.#outlet.take({ spans: this.#spans, measurements: this.#measurements }, this.#beginningOf, signal)
+        await flush?.()
+        break
+      } catch (thrown) {
+        signal.throwIfAborted()
+        this.#onError(thrown)
+        const isLost = ReeveError.is(thrown) && !thrown.retryable
+        if (isLost) break
+        if (tries === 'once') return
+        await pause(Math.min(firstWait * 2 ** tried, longestWait), signal)
+      }
+    }
+    this.#spans = []
+    this.#measurements = []
+    for (const [run, trace] of this.#traces) if (trace.isOver) this.#traces.delete(run)
+    if (upTo === undefined || upTo === this.position) return
+    this.position = upTo
+    await onPosition?.(upTo)
+  }
+}
+
+/** Whether a journal begins with this event. */
+const isFirst = ({ event, seq, activation, run }: Recorded): boolean =>
+  event.type === 'activation.started' && seq === 0 && activation === `act_${run}`
