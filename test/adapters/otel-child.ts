@@ -30,7 +30,7 @@ const lead = supervisor({
       ? 'fine'
       : { calls: [{ name: 'delegate', id: 'c0', input: { worker: 'worker', instructions: 'go' } }] },
 })
-const runtime = await createRuntime({ store, agents: [lead], leaseMs: 1_000 })
+const runtime = await createRuntime({ store, agents: [lead], leaseMs: 500 })
 // a process that waits for nothing ends
 const stay = setInterval(() => {}, 1_000)
 await runtime.run(lead, 'go', { runId: 'killed' })
