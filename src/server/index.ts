@@ -32,6 +32,8 @@ export type {
   PartMessage,
   Principal,
   QuestionView,
+  RetriedRow,
+  RetriedRuns,
   Role,
   RunDocument,
   RunHead,
