@@ -24,8 +24,9 @@ async function serve(): Promise<void> {
     model: ({ messages }) => (messages.length > 1 ? 'Done.' : { calls: [{ name: 'pay', input: { usd: 40 } }] }),
   })
   const runtime = await createRuntime({ store, agents: [refunds] })
-  const auth = { tokens: { [token]: { name: 'ann', roles: ['operator', 'approver'] } } } as const
-  process.once('disconnect', process.exit).send!((await listen(createServer({ runtime, auth }), { port: 0 })).url)
+  const server = createServer({ runtime, auth: { tokens: { [token]: { name: 'ann', roles: ['admin'] } } } })
+  const { url } = await listen(server, { port: 0 })
+  process.once('disconnect', () => process.exit()).send!(url)
 }
 // #endregion
 
@@ -37,7 +38,7 @@ async function begin() {
 }
 
 async function use(): Promise<void> {
-  const [first, second] = [await begin(), await begin()]
+  const [first, { client, child }] = [await begin(), await begin()]
   // #region use
   const run = await first.client.runs.start('refunds', 'Order 7 arrived broken.')
   const other = await first.client.runs.start('refunds', 'Order 8 is too blue.')
@@ -47,17 +48,16 @@ async function use(): Promise<void> {
     if (event.type === 'approval.requested') break
   }
   first.child.kill('SIGKILL')
-  const { questions, live, run: at } = second.client
-  for await (const _news of live()) if ((await questions.list()).items.length === 2) break
-  for (const pending of (await questions.list()).items)
-    await questions.decide({ approvalId: pending.id, decision: pending.run === run.id ? 'approve' : 'reject' })
-  for await (const { position } of at(run.id).events({ from: seen.at(-1)! })) seen.push(position)
-  for await (const text of at(other.id).text()) console.log(`the other customer reads: ${text}`)
+  for await (const _news of client.live()) if ((await client.questions.list()).items.length === 2) break
+  for (const pending of (await client.questions.list()).items)
+    await client.questions.decide({ approvalId: pending.id, decision: pending.run === run.id ? 'approve' : 'reject' })
+  for await (const { position } of client.run(run.id).events({ from: seen.at(-1)! })) seen.push(position)
+  for await (const text of client.run(other.id).text()) console.log(`the other customer reads: ${text}`)
   // #endregion
-  const all = (await at(run.id).recorded({ limit: 1_000 })).items.map(({ position }) => position)
+  const all = (await client.run(run.id).recorded({ limit: 1_000 })).items.map(({ position }) => position)
   assert.deepEqual(seen, all)
   console.log(`${seen.length} events, none twice and none missing`)
-  second.child.kill()
+  child.kill()
 }
 
 await (process.argv[2] === undefined ? use() : serve())

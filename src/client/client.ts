@@ -16,7 +16,7 @@ import type {
   Me,
   Page,
   QuestionView,
-  RetriedRuns,
+  RetryAnswer,
   Revision,
   RunRow,
   RunStatus,
@@ -95,7 +95,7 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
     /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
-    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetriedRuns>
+    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
   }
   /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
   run<O = Json>(id: string): RemoteRun<O>

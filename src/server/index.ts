@@ -33,7 +33,7 @@ export type {
   Principal,
   QuestionView,
   RetriedRow,
-  RetriedRuns,
+  RetryAnswer,
   Role,
   RunDocument,
   RunHead,

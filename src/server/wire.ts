@@ -116,7 +116,7 @@ export interface RetriedRow {
 }
 
 /** The answer of `POST /api/runs/retry`. */
-export interface RetriedRuns {
+export interface RetryAnswer {
   readonly results: readonly RetriedRow[]
   /** Some were refused, or there are more than the limit. */
   readonly partial: boolean

@@ -4,7 +4,7 @@ import type { RetryOptions, RetryResult } from '../../runtime/index.ts'
 import { shownError } from '../error-status.ts'
 import { answered, ownRun, route, type Route } from '../route.ts'
 import { choice, flag, list, name, object, optional, text } from '../wire-schema.ts'
-import type { RetriedRow, RetriedRuns, StartedRun } from '../wire.ts'
+import type { RetriedRow, RetryAnswer, StartedRun } from '../wire.ts'
 import { equalTo, runsFilter, type RunsFilter } from './runs.ts'
 
 type RetryBody = Omit<RetryOptions, 'by'>
@@ -27,7 +27,7 @@ export const retryRoutes: readonly Route[] = [
     summary: 'Retry the runs that match, newest first, 100 if no limit says otherwise. Default: those that failed.',
     query: object<RunsFilter>('RetryQuery', runsFilter),
     body: object<RetryAllBody>('RetryAllBody', { reason }),
-    answer: object<RetriedRuns>('RetriedRuns', {
+    answer: object<RetryAnswer>('RetryAnswer', {
       results: list(
         object<RetriedRow>('RetriedRow', {
           run: name<RunId>(),
