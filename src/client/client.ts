@@ -10,12 +10,13 @@ import type {
   ApprovalGrant,
   ApprovalLink,
   Changes,
-  DecisionBody,
   Incident,
   KeptRevision,
+  LinkBody,
   Me,
   Page,
   QuestionView,
+  RetryAnswer,
   Revision,
   RunRow,
   RunStatus,
@@ -94,8 +95,8 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       input: A[Name]['input'],
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
-    /** Retries many failed runs. */
-    retry(query: RunQuery): Promise<Json>
+    /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
+    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
   }
   /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
   run<O = Json>(id: string): RemoteRun<O>
@@ -111,18 +112,13 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     answer(answer: RemoteAnswer): Promise<void>
     /** Says what became of an effect in doubt, or how a diverged run goes on. */
     settle(id: string, settlement: SettleBody): Promise<void>
-    /** A link by which one person outside decides once. */
-    link(approvalId: string, options?: { readonly [option: string]: Json }): Promise<ApprovalLink>
-  }
-  /** The links by which people outside decide; no token is needed. */
-  readonly links: {
-    /** What is asked. Decides nothing. */
-    get(token: string): Promise<Json>
-    decide(token: string, decision: DecisionBody): Promise<void>
+    /** A link to a page on which one person outside decides once. It is shown once. */
+    link(approvalId: string, body: LinkBody): Promise<ApprovalLink>
   }
   agents(options?: CallOptions): Promise<readonly AgentDocument[]>
   readonly sessions: {
-    list(query?: { readonly user?: string; readonly limit?: number } & PageOptions): Promise<Page<SessionRow>>
+    /** The one that was used last first. */
+    list(query?: { readonly user?: string } & CallOptions): Promise<Page<SessionRow>>
     /** Its runs, newest first. */
     get(session: string, query?: { readonly user?: string } & CallOptions): Promise<Page<RunRow>>
   }
@@ -156,7 +152,7 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** The OpenAPI document of the server. */
   openapi(options?: CallOptions): Promise<Json>
   /** Changes a token into the browser's cookie. */
-  signIn(token: string): Promise<Json>
+  signIn(token: string): Promise<Me>
   signOut(): Promise<void>
 }
 
@@ -189,7 +185,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query) => http.post('/runs/retry', query),
+      retry: (query, options = {}) => http.post('/runs/retry', options, { query: runQuery(query) }),
     },
     run: (id) => remoteRun(http, id as RunId),
     questions: {
@@ -200,10 +196,6 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       answer: (answer) => answerTo(http, answer),
       settle: (id, settlement) => http.post(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),
-    },
-    links: {
-      get: (token) => http.get(`/links/${segment(token)}`),
-      decide: (token, decision) => http.post(`/links/${segment(token)}`, decision),
     },
     agents: (call) => http.get('/agents', call),
     sessions: {

@@ -4,7 +4,7 @@
  * Owns: the paths below `/runs/{run}`. Does not own: requests (http.ts), streams (event-source.ts).
  * Holds: nothing of the run; any number of them are the same.
  */
-import type { ActivationId, Json, JsonObject, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ActivationId, Json, Outcome, RunId, Usage } from '../core/index.ts'
 import type {
   AnswerBody,
   AuditAnswer,
@@ -30,6 +30,7 @@ import type {
   Recruited,
   RecruitFromOutside,
   ResumeOptions,
+  RetryOptions,
   Retired,
   RetireFromOutside,
   RunDiff,
@@ -118,18 +119,21 @@ export interface RemoteRun<O = Json> {
   view(options?: CallOptions): Promise<RunDocument>
   delegations(options?: CallOptions): Promise<readonly DelegationView[]>
   /** Bars of the timeline, begun or ended after a position. */
-  spans(options?: { readonly after?: number } & CallOptions): Promise<SpanPage>
+  spans(options?: { readonly after?: number; readonly limit?: number } & CallOptions): Promise<SpanPage>
   /** Entries of the journal by their number. */
   journal(
     options?: {
       readonly from?: number
       readonly limit?: number
       readonly activation?: string
-      readonly type?: string
+      /** A type of events, or what stands before its dot. */
+      readonly family?: string
+      /** A text that they hold. */
+      readonly find?: string
     } & CallOptions,
   ): Promise<JournalPage>
   conversation(
-    options: { readonly activation: string; readonly after?: number } & CallOptions,
+    options?: { readonly activation?: string; readonly after?: number; readonly limit?: number } & CallOptions,
   ): Promise<ConversationPage>
   /** Decides an open approval; the first decision wins. */
   decide(decision: RemoteDecision): Promise<void>
@@ -144,7 +148,7 @@ export interface RemoteRun<O = Json> {
   /** A new run from a position of this one. */
   fork(options?: FromClient<Omit<ForkOptions, 'run'>>): Promise<RemoteRun>
   /** Goes on from the last good point of a failed run, as a new run. */
-  retry(options?: { readonly reason?: string } & JsonObject): Promise<RemoteRun<O>>
+  retry(options?: FromClient<RetryOptions>): Promise<RemoteRun<O>>
   diff(other: string, options?: CallOptions): Promise<RunDiff>
   audit(options?: CallOptions): Promise<AuditAnswer>
   /** Removes an ended run and all its data. */
@@ -203,7 +207,7 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     delegations: (options) => http.get(`${at}/delegations`, options),
     spans: ({ signal, ...query } = {}) => http.get(`${at}/spans`, { query, ...given(signal) }),
     journal: ({ signal, ...query } = {}) => http.get(`${at}/journal`, { query, ...given(signal) }),
-    conversation: ({ signal, ...query }) => http.get(`${at}/conversation`, { query, ...given(signal) }),
+    conversation: ({ signal, ...query } = {}) => http.get(`${at}/conversation`, { query, ...given(signal) }),
     decide: (decision) => decide(http, decision),
     answer: (answer) => answerTo(http, answer),
     post: async (to, message, options = {}) =>

@@ -32,6 +32,8 @@ export type {
   PartMessage,
   Principal,
   QuestionView,
+  RetriedRow,
+  RetryAnswer,
   Role,
   RunDocument,
   RunHead,

@@ -5,7 +5,7 @@
  * is answered (server.ts).
  */
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ReeveError } from '../core/index.ts'
@@ -35,6 +35,18 @@ export interface ListeningServer extends AsyncDisposable {
 /** How long answers in flight may take when the server closes. Milliseconds. */
 const patience = 5_000
 
+/**
+ * Whether a request names one host. Its target may name another one than its header (RFC 9112, 3.2.2), and only one is
+ * looked at.
+ */
+function namesOneHost({
+  url = '',
+  headers,
+}: Pick<IncomingMessage, 'headers'> & { readonly url?: string | undefined }): boolean {
+  const { host = '' } = headers
+  return url.startsWith('/') || URL.parse(url)?.host === URL.parse(`http://${host}`)?.host
+}
+
 /** Listens. Rejects with `config.invalid` for a host or port on which it cannot listen. */
 export async function listen(
   server: ReeveServer,
@@ -42,7 +54,10 @@ export async function listen(
 ): Promise<ListeningServer> {
   server.bind(host)
   const node = createAdaptorServer({
-    fetch: (request, { incoming }) => server.fetch(request, incoming.socket.remoteAddress),
+    fetch: (request, { incoming }) =>
+      namesOneHost(incoming)
+        ? server.fetch(request, incoming.socket.remoteAddress)
+        : new Response(null, { status: 400 }),
   }) as Server
   node.listen(port, host)
   try {

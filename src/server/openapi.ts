@@ -79,7 +79,9 @@ function operationOf(route: Route, schemas: Map<string, JsonObject>): JsonObject
   ]
   const isOnlyEmpty = isEmpty(answer)
   const good = [...(isOnlyEmpty ? [] : [200]), ...statuses]
-  const failures = [...(role === 'open' ? [] : [401, 403]), 400, 404, 409, 413, 415, 429, 500, 503]
+  // a token in a body is a credential, too; where a request was sent, and from which page, is looked at for all
+  const asksWho = role !== 'open' || body !== undefined
+  const failures = [...(asksWho ? [401] : []), 403, 400, 404, 409, 413, 415, 429, 500, 503]
     .filter((status) => method !== 'GET' || (status !== 413 && status !== 415 && status !== 409))
     .sort((a, b) => a - b)
   return {

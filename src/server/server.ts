@@ -7,6 +7,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
+import { getPath } from 'hono/utils/url'
 import {
   messageOf,
   mustBeOptions,
@@ -95,9 +96,22 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const closed = new AbortController()
   const live = new LiveRuns(runtime)
   const eventLoop = new EventLoopDelay()
+  /** Aborts when the caller is gone, may not read any more, or the server closes. */
+  const whileReading = (request: Request, ended: AbortSignal | undefined): AbortSignal =>
+    AbortSignal.any([request.signal, closed.signal, ...(ended === undefined ? [] : [ended])])
+  /** What was thrown; of work that was broken off, why: the caller is gone, or the server closes. */
+  const causeOf = (thrown: unknown, request: Request): unknown =>
+    thrown === closed.signal.reason || (thrown === request.signal.reason && request.signal.aborted)
+      ? serverClosed()
+      : thrown
+  /** Errors that are the server's own: not those of a caller who is gone, or that it closes. */
+  const report = (error: unknown, status: number, request: Request): void => {
+    if (status >= 500 && !ReeveError.is(error, 'engine.closed')) onError(error, request)
+  }
   const failed = (thrown: unknown, request: Request): Response => {
-    const response = errorResponse(thrown)
-    if (response.status >= 500) onError(thrown, request)
+    const error = causeOf(thrown, request)
+    const response = errorResponse(error)
+    report(error, response.status, request)
     return response
   }
   let made: JsonObject | undefined
@@ -108,7 +122,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   for (const route of routes) {
     app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
       const { peer } = env
-      const { principal, leave, ...known } = await access.enter(req.raw, ruleOf(route), peer)
+      const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
       const context: RequestContext = {
         runtime: runtimeOf(runtime, principal),
         live,
@@ -116,7 +130,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         eventLoop,
         principal,
         request: req.raw,
-        signal: AbortSignal.any([req.raw.signal, closed.signal]),
+        signal: whileReading(req.raw, ended),
         document,
         heartbeatMs,
         readerTimeoutMs,
@@ -146,7 +160,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const isOpen = protocol.open?.includes(new URL(request.url).pathname) === true
       const entrance = await access.enter(request, { role: isOpen ? 'open' : 'viewer', isStream: true }, peer)
       leave = entrance.leave
-      const signal = AbortSignal.any([request.signal, closed.signal])
+      const signal = whileReading(request, entrance.ended)
       const own = runtimeOf(runtime, entrance.principal)
       const body = (): Promise<Json | undefined> => access.body(request)
       const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body }
@@ -154,8 +168,9 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       return untilRead(await protocol.handle(request, context), leave)
     } catch (thrown) {
       leave?.()
-      const error = shownError(thrown)
-      if (error.status >= 500) onError(thrown, request)
+      const cause = causeOf(thrown, request)
+      const error = shownError(cause)
+      report(cause, error.status, request)
       const response = protocol.refuse(error, request)
       for (const [name, value] of Object.entries(errorHeaders(error.status))) response.headers.set(name, value)
       return response
@@ -170,9 +185,9 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   app.onError((thrown, { req }) => failed(thrown, req.raw))
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
-      const preflight = access.admit(request, isPage(new URL(request.url).pathname, base, protocols))
+      const preflight = access.admit(request, isPage(getPath(request), base, protocols))
       if (preflight !== undefined) return preflight
-      if (closed.signal.aborted) throw new ReeveError('engine.closed', 'the server is closed', { retryable: true })
+      if (closed.signal.aborted) throw serverClosed()
       return await app.fetch(request, { peer })
     } catch (thrown) {
       return failed(thrown, request)
@@ -189,6 +204,8 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     },
   }
 }
+
+const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
 
 /** The path as the router writes it. */
 const patternOf = (base: string, path: string): string => base + path.replaceAll(/\{(\w+)\}/g, ':$1')
@@ -219,7 +236,10 @@ const ruleOf = ({ role, isShared, answer }: Route): AccessRule => ({
   isStream: answer === 'stream',
 })
 
-/** Whether a path is a page, which a link may open: one of the table, or none of the server's own. */
+/**
+ * Whether a path, as the router reads it, is a page, which a link may open: one of the table, or none of the server's
+ * own.
+ */
 const isPage = (path: string, base: string, protocols: readonly Protocol[]): boolean =>
   (!path.startsWith(`${base}/`) && protocolFor(protocols, path) === undefined) ||
   routes.some((route) => route.isPage === true && path.startsWith(base + route.path.replace(/\{.*/, '')))
@@ -302,7 +322,8 @@ function queryOf(given: URLSearchParams, schema: WireSchema<unknown> | undefined
 }
 
 const fromText = (value: string, type: Json | undefined): Json => {
-  if ((type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(value)) return Number(value)
+  const isNumber = (type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(value)
+  if (isNumber && Number.isFinite(Number(value))) return Number(value)
   return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value
 }
 

@@ -16,7 +16,7 @@ export interface WireSchema<T> {
   readonly [typed]?: T
 }
 
-interface OptionalSchema<T> extends WireSchema<T> {
+export interface OptionalSchema<T> extends WireSchema<T> {
   readonly isOptional: true
 }
 

@@ -108,6 +108,23 @@ export interface StartedRun {
   readonly run: RunId
 }
 
+/** What became of one run of `POST /api/runs/retry`. `before`: it has been retried already, and `retry` is that run. */
+export interface RetriedRow {
+  readonly run: RunId
+  readonly status: 'retried' | 'before' | 'refused'
+  /** The new run; absent where it was refused. */
+  readonly retry?: RunId
+  /** Why it was refused. */
+  readonly error?: ErrorBody['error']
+}
+
+/** The answer of `POST /api/runs/retry`. */
+export interface RetryAnswer {
+  readonly results: readonly RetriedRow[]
+  /** Some were refused, or there are more than the limit. */
+  readonly partial: boolean
+}
+
 /** How a run ended; `GET /api/runs/{run}/outcome`. 202 and no outcome while it goes on. */
 export interface Ended {
   readonly run: RunId
@@ -444,6 +461,7 @@ export type {
   Recruited,
   RecruitFromOutside,
   ResumeOptions,
+  RetryOptions,
   Retired,
   RetireFromOutside,
   RunDiff,

@@ -113,6 +113,19 @@ describe('the whole table', () => {
     })
   })
 
+  test('who decides too late is told so in a tenant, too, and nobody of another one', async () => {
+    const all = await withRun('acme')
+    const decide = (name: string): Promise<object> =>
+      all.post(`/approvals/${all.id}/decision`, { decision: 'approve' }, as(name))
+    expect(await decide('acme')).toMatchObject({ status: 204 })
+    await all.runtime.handle('r1').outcome()
+    expect(await decide('acme')).toMatchObject({ status: 409, body: { error: { code: 'approval.already-decided' } } })
+    expect(await decide('other')).toMatchObject({ status: 404, body: { error: { code: 'approval.unknown' } } })
+    const link = (name: string): Promise<object> => all.post(`/approvals/${all.id}/link`, { approver: 'Ann' }, as(name))
+    expect(await link('acme')).toMatchObject({ status: 409 })
+    expect(await link('other')).toMatchObject({ status: 404 })
+  })
+
   test('what a tenant starts is the tenant’s', async () => {
     const all = await withRun('acme')
     expect(await all.post('/runs', { agent: 'asks', input: 'go', runId: 'r2' }, as('other'))).toMatchObject({
@@ -189,6 +202,20 @@ describe('a hostile page', () => {
     for (const path of ['/api/health', '/api/runs', '/api/links/x', '/api/runs/r1/feed', '/', '/nothing'])
       expect(await raw(all, path, { headers: { ...as('admin'), host: `evil.example:${all.server.port}` } })).toBe(403)
     expect(await raw(all, '/api/health', { headers: { host: `localhost:${all.server.port}` } })).toBe(200)
+  })
+
+  test('reaches nothing by a path that is written in another way', async () => {
+    const all = await withRun()
+    const opened = { ...as('admin'), 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
+    for (const path of ['/api/runs', '/%61pi/runs', '/api/%72uns', '/./api/runs'])
+      expect(await raw(all, path, { headers: opened }), path).toBe(403)
+  })
+
+  test('reaches nothing by a target with another host than its header', async () => {
+    const all = await withRun()
+    const headers = { ...as('admin'), host: `127.0.0.1:${all.server.port}` }
+    expect(await raw(all, 'http://evil.example/api/runs', { headers })).toBe(400)
+    expect(await raw(all, `http://127.0.0.1:${all.server.port}/api/runs`, { headers })).toBe(200)
   })
 
   test('is refused by its origin, for reading, streams and changes', async () => {

@@ -87,6 +87,30 @@ test('K9: a feed that is read in pieces while another process drives has every e
   expect(ids.length).toBeGreaterThan(60)
 }, 60_000)
 
+test('K9: a browser that connects again goes on after its last event, whatever its address says', async () => {
+  const { server, runtime, token } = await serving({ agents: [stepper] })
+  await runtime.run(stepper, 'go', { runId: 'r1' })
+  const positions = (await runtime.handle('r1').journal()).map(({ position }) => position)
+  const { sent } = await read(`${server.url}/api/runs/r1/feed?from=${positions[3]}`, positions[9]!, 1_000, token)
+  expect(sent.map(({ id }) => id)).toEqual(positions.slice(10))
+  expect((await read(`${server.url}/api/runs/r1/feed?from=${positions[3]}`, 0, 1_000, token)).sent[0]?.id).toBe(
+    positions[4],
+  )
+})
+
+test('a stream ends with the credential of its reader', async () => {
+  const auth = Object.assign(() => ({ name: 'ann', roles: ['viewer' as const] }), { until: () => Date.now() + 300 })
+  const { server, runtime, errors } = await serving({ agents: [asker] }, { auth })
+  await runtime.start(asker, 'go', { runId: 'r1' })
+  for (const path of ['/live', '/runs/r1/live', '/runs/r1/feed']) {
+    const sent: unknown[] = []
+    // it ends: nothing else does that here
+    for await (const { data } of sentEvents(await fetch(`${server.url}/api${path}`))) sent.push(data)
+    expect(sent, path).not.toContainEqual({ type: 'end' })
+  }
+  expect(errors).toEqual([])
+})
+
 test('K1: after kill -9 of the server, the next one goes on where Last-Event-ID says', async () => {
   const first = await child('serve')
   await fetch(`${first.said}/api/runs`, {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { agent, createRuntime, supervisor, tool, type Runtime } from 'reeve'
 import { completed, rootActivation, runId, type Json } from '../../src/core/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
@@ -413,6 +413,26 @@ test('runs that nobody looks at are let go; one that is looked at stays', async 
   expect(first.isRead).toBe(true)
   live.close()
   expect(first.isClosed).toBe(true)
+})
+
+test('changes over all runs: the first message says to read everything, and what changes after it is told', async () => {
+  await using runtime = await createRuntime({ agents: [payer] })
+  const live = new LiveRuns(runtime)
+  // again and again: the next reader begins where the last one has left, or anew
+  for (let i = 0; i < 5; i++) {
+    const left = new AbortController()
+    const messages = live.changes.messages({}, left.signal)
+    expect((await messages.next()).value).toMatchObject({ questions: true })
+    const before = await runtime.questions()
+    await runtime.start(payer, 'pay', { runId: `n${i}` })
+    const named = new Set<string>()
+    while (!named.has(`n${i}`)) for (const run of (await messages.next()).value?.runs ?? []) named.add(run)
+    expect(before).toHaveLength(i)
+    await vi.waitUntil(async () => (await runtime.questions()).length > i)
+    left.abort()
+    expect((await messages.next()).done).toBe(true)
+  }
+  live.close()
 })
 
 test('changes over all runs: each reader hears of the runs of its tenant alone', async () => {

@@ -1,6 +1,7 @@
 /** Every group of routes: what is right, invalid, unknown and closed. Answers are held to the document by `serving`. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { agent, interrupt, team, tool } from '../../src/index.ts'
+import { createServer } from '../../src/server/index.ts'
 import { asker, echo, payer } from '../runtime/hand.ts'
 import { itemsOf, serving } from './serving.ts'
 
@@ -224,4 +225,97 @@ test('runs are found by what they are, page by page; a cursor that is none is re
   expect(await listed(`limit=3&after=${encodeURIComponent(next)}`)).toEqual(['r2', 'r1'])
   expect((await get('/runs?limit=5')).body).not.toHaveProperty('next')
   expect(await get('/runs?after=nonsense')).toMatchObject({ status: 400, body: { error: { code: 'input.invalid' } } })
+})
+
+test('a run that failed is retried once, many by a filter; what cannot be retried says why', async () => {
+  let works = false
+  const fails = agent({ name: 'fails', run: () => (works ? Promise.resolve('done') : Promise.reject(new Error('no'))) })
+  const { runtime, get, post } = await serving({ agents: [fails, asker] })
+  for (const n of [1, 2, 3]) await runtime.run(fails, 'go', { runId: `r${n}`, user: n === 3 ? 'bob' : 'ann' })
+  await runtime.start(asker, 'go', { runId: 'w1' })
+  works = true
+  const first = await post('/runs/r1/retry', { reason: 'mended' })
+  expect(first).toMatchObject({ status: 201, body: { run: expect.any(String) } })
+  expect(await post('/runs/r1/retry')).toMatchObject({ status: 200, body: first.body })
+  const { run } = first.body as { readonly run: string }
+  expect(await get(`/runs/${run}/outcome?waitMs=5000`)).toMatchObject({ body: { outcome: { output: 'done' } } })
+  expect(await post('/runs/r1/retry', { again: true, runId: 'r1b' })).toMatchObject({
+    status: 201,
+    body: { run: 'r1b' },
+  })
+  expect(await post('/runs/r1/retry', { again: true, runId: 'r2' })).toMatchObject(refused(409, 'run.conflict'))
+  expect(await post('/runs/w1/retry')).toMatchObject(refused(400, 'fork.invalid'))
+  expect(await post(`/runs/${run}/retry`)).toMatchObject(refused(400, 'fork.invalid'))
+  expect(await post('/runs/none/retry')).toMatchObject(refused(404, 'run.unknown'))
+  expect(await post('/runs/retry?user=ann')).toMatchObject({
+    status: 200,
+    body: {
+      partial: false,
+      results: [
+        { run: 'r2', status: 'retried' },
+        { run: 'r1', status: 'before', retry: run },
+      ],
+    },
+  })
+  expect(await post('/runs/retry?limit=1')).toMatchObject({ body: { partial: true, results: [{ run: 'r3' }] } })
+  expect(await post('/runs/retry?status=completed')).toMatchObject(refused(400, 'input.invalid'))
+  expect(await post('/runs/retry', { status: ['failed'] })).toMatchObject(refused(400, 'input.invalid'))
+})
+
+test('questions come page by page, none twice and none left out while others are answered', async () => {
+  const { runtime, get, post } = await serving({ agents: [asker, payer] })
+  for (const n of [1, 2, 3, 4, 5, 6]) {
+    await runtime.start(n === 3 ? payer : asker, 'go', { runId: `r${n}` })
+    await vi.waitUntil(async () => (await runtime.questions()).length === n)
+  }
+  const page = async (query: string): Promise<{ readonly runs: readonly string[]; readonly next?: string }> => {
+    const answer = await get(`/questions?${query}`)
+    const { next } = answer.body as { readonly next?: string }
+    return { runs: itemsOf<{ readonly run: string }>(answer).map(({ run }) => run), ...(next && { next }) }
+  }
+  const first = await page('limit=2')
+  expect(first.runs).toEqual(['r1', 'r2'])
+  // the last one of the page is answered before the next one is asked for
+  const [, second] = await runtime.questions()
+  expect(await post(`/interrupts/${second!.id}/answer`, { value: 1 })).toMatchObject({ status: 204 })
+  const after = await page(`limit=2&after=${encodeURIComponent(first.next!)}`)
+  expect(after.runs).toEqual(['r3', 'r4'])
+  const last = await page(`limit=2&after=${encodeURIComponent(after.next!)}`)
+  expect(last).toEqual({ runs: ['r5', 'r6'] })
+  expect(await page('kind=approval')).toEqual({ runs: ['r3'] })
+  const some = await page('kind=approval,interrupt&limit=3')
+  expect(some.runs).toEqual(['r1', 'r3', 'r4'])
+  expect((await page(`kind=interrupt,diverged&limit=9&after=${encodeURIComponent(some.next!)}`)).runs).toEqual([
+    'r5',
+    'r6',
+  ])
+  expect(await get('/questions?after=nonsense')).toMatchObject(refused(400, 'input.invalid'))
+})
+
+test('a number that is none, and a body that is packed, are refused', async () => {
+  const { get, post } = await serving({ agents: [echo] })
+  await post('/runs', { agent: 'echo', input: 'hi', runId: 'r1' })
+  expect(await get(`/runs/r1/spans?after=${'9'.repeat(400)}`)).toMatchObject(refused(400, 'input.invalid'))
+  const packed = await post('/runs', { agent: 'echo', input: 'hi' }, { 'Content-Encoding': 'gzip' })
+  expect(packed).toMatchObject(refused(415, 'request.not-json'))
+})
+
+test('a caller who leaves while a command waits, and a server that closes, are no error of the server', async () => {
+  const { runtime } = await serving({ agents: [asker], drive: false })
+  await runtime.start(asker, 'go', { runId: 'r1' })
+  for (const leaves of ['caller', 'server'] as const) {
+    const errors: unknown[] = []
+    const server = createServer({ runtime, onError: (error) => errors.push(error) })
+    const begun = vi.spyOn(runtime, 'handle')
+    const left = new AbortController()
+    const init = { method: 'POST', headers: { Authorization: `Bearer ${server.token}` }, signal: left.signal }
+    // it waits for a process that drives the run: there is none
+    const answer = server.fetch(new Request('http://127.0.0.1/api/runs/r1/take-over', init))
+    await vi.waitUntil(() => begun.mock.calls.length > 0)
+    if (leaves === 'caller') left.abort()
+    else server.close()
+    expect((await answer).status).toBe(503)
+    expect(errors).toEqual([])
+    begun.mockRestore()
+  }
 })

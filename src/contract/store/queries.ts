@@ -105,6 +105,9 @@ const filters: readonly RunFilter[] = [
   { since: 1_050 },
   { before: 1_050 },
   { since: 1_040, before: 1_041 },
+  { since: 1_040.5, before: 1_041.5 },
+  { since: 1e20 },
+  { since: -1e20, before: 1e20 },
   { usdFrom: 5 },
   { usdFrom: 6.1 },
   { usdFrom: 1_000 },
@@ -135,6 +138,10 @@ export const queryCases: readonly StorePlay[] = [
         assert.deepEqual(names(await reader.summaries(filter)), fits, what)
         assert.deepEqual(names(await paged(reader, filter, 150)), fits, `in pages: ${what}`)
       }
+      // what no id can be is not there
+      assert.equal(await reader.summary('n\u00001' as RunId), undefined)
+      assert.deepEqual(await reader.questions({ id: 'n\u00001' }), [])
+      assert.deepEqual(await reader.questions({ run: 'n\u00001' as RunId }), [])
       for (const limit of [1, 7])
         assert.deepEqual(
           names(await reader.summaries({ user: 'eve', limit })),

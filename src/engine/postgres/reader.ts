@@ -43,6 +43,7 @@ import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './value-keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
 import {
+  canBeId,
   childRunsStatement,
   countStatement,
   questionStatement,
@@ -100,6 +101,7 @@ export class PostgresReader implements StoreReader {
   }
 
   async summary(run: RunId): Promise<RunSummary | undefined> {
+    if (!canBeId(run)) return undefined
     const [row] = await this.#found<ShownRow>(summaryStatement(this.#schema, run))
     return row === undefined ? undefined : shownSummary(row)
   }
@@ -198,6 +200,7 @@ export class PostgresReader implements StoreReader {
   }
 
   async questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
+    if (!canBeId(filter.id) || !canBeId(filter.run)) return []
     return (await this.#found<QuestionRow>(questionStatement(this.#schema, filter)))
       .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
       .map(questionOf)

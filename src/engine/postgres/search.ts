@@ -23,6 +23,16 @@ class Draft {
   readonly param = (value: unknown): string => `$${this.values.push(value)}`
 }
 
+/**
+ * The moment as a column of whole milliseconds can be compared with it: `x >= 1.5` and `x >= 2` are the same there, and
+ * beyond the safe numbers is nothing.
+ */
+const wholeMoment = (moment: number): number =>
+  Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(moment)))
+
+/** Whether a text can be an id here: PostgreSQL refuses texts with U+0000. */
+export const canBeId = (text: string | undefined): boolean => text?.includes('\0') !== true
+
 const isListed = isListedRun('r.id')
 const newest = 'ORDER BY r.created DESC, r.id DESC'
 
@@ -134,11 +144,11 @@ function conditions(s: string, { param }: Draft, filter: RunFilter): readonly st
     isListed,
     ...(agent === undefined ? [] : [`r.agent = ${param(agent)}`]),
     ...(tenant === undefined ? [] : [`r.tenant = ${param(tenantKey(tenant))}`]),
-    ...(since === undefined ? [] : [`r.created >= ${param(since)}`]),
-    ...(before === undefined ? [] : [`r.created < ${param(before)}`]),
+    ...(since === undefined ? [] : [`r.created >= ${param(wholeMoment(since))}`]),
+    ...(before === undefined ? [] : [`r.created < ${param(wholeMoment(before))}`]),
     ...(after === undefined
       ? []
-      : [`(r.created, r.id) < (${param(after.createdAt)}::bigint, ${param(after.run)}::text)`]),
+      : [`(r.created, r.id) < (${param(wholeMoment(after.createdAt))}::bigint, ${param(after.run)}::text)`]),
     ...(usdFrom === undefined ? [] : [`r.usd >= ${param(usdFrom)}`]),
     ...tags.map(
       ({ name, value }) =>
@@ -183,11 +193,11 @@ function tagLeg(
   const { since, before, after } = filter
   const own = [
     `t.name = ${param(name)} AND t.value = ${param(value)}`,
-    ...(since === undefined ? [] : [`t.created >= ${param(since)}`]),
-    ...(before === undefined ? [] : [`t.created < ${param(before)}`]),
+    ...(since === undefined ? [] : [`t.created >= ${param(wholeMoment(since))}`]),
+    ...(before === undefined ? [] : [`t.created < ${param(wholeMoment(before))}`]),
     ...(after === undefined
       ? []
-      : [`(t.created, t.run) < (${param(after.createdAt)}::bigint, ${param(after.run)}::text)`]),
+      : [`(t.created, t.run) < (${param(wholeMoment(after.createdAt))}::bigint, ${param(after.run)}::text)`]),
   ]
   return `SELECT t.created, t.run AS id FROM (SELECT t.created, t.run FROM ${s}.tag t WHERE ${own.join(' AND ')} ORDER BY t.created DESC, t.run DESC) t
     CROSS JOIN LATERAL (SELECT 1 FROM ${s}.run r WHERE r.id = t.run AND ${conditions(s, draft, filter).join(' AND ')} LIMIT 1) r
@@ -210,7 +220,7 @@ export function questionStatement(s: string, filter: QuestionFilter): Statement 
     ...(after === undefined
       ? []
       : [
-          `(q.at, q.num) > (${param(after.askedAt)}::bigint, COALESCE((SELECT p.num FROM ${s}.question p WHERE p.id = ${param(after.id)}), -1))`,
+          `(q.at, q.num) > (${param(wholeMoment(after.askedAt))}::bigint, COALESCE((SELECT p.num FROM ${s}.question p WHERE p.id = ${param(after.id)}), -1))`,
         ]),
   ]
   const bound = limit === undefined ? '' : ` LIMIT ${param(limit)}`

@@ -15,6 +15,8 @@ export interface FeedOptions {
   readonly from?: number | 'now'
   /** Ends after so many events. Default: it ends when its reader leaves or the runtime is closed. */
   readonly limit?: number
+  /** Called once, before the first event, with the id after which events are given: what `'now'` came to. */
+  readonly onBegin?: (from: number) => void
   readonly signal?: AbortSignal
 }
 
@@ -24,7 +26,7 @@ const pageSize = 200
 /** Follows all runs. Throws `input.invalid` for invalid options. */
 export function followAll(
   engine: Engine,
-  { from = 0, limit = Infinity, signal }: FeedOptions,
+  { from = 0, limit = Infinity, onBegin = () => {}, signal }: FeedOptions,
 ): AsyncIterableIterator<FeedEvent, undefined> {
   if (from !== 'now' && !(Number.isSafeInteger(from) && from >= 0))
     throw new ReeveError('input.invalid', `from ${String(from)}: not the id of an event`, {
@@ -34,16 +36,16 @@ export function followAll(
     throw new ReeveError('input.invalid', `limit ${String(limit)}: not a positive whole number`, {
       hint: 'Pass how many events to read, or leave it out.',
     })
-  return leavable(signal, (left) => pages(engine, from, limit, left))
+  return leavable(signal, (left) => pages(engine, { from, limit, onBegin }, left))
 }
 
 async function* pages(
   engine: Engine,
-  from: number | 'now',
-  limit: number,
+  { from, limit, onBegin }: Required<Omit<FeedOptions, 'signal'>>,
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent, undefined> {
   let last = from === 'now' ? (await engine.feed('now', 1)).upTo : from
+  onBegin(last)
   for (let left = limit; !signal.aborted;) {
     const { events, upTo } = await engine.feed(last, Math.min(left, pageSize))
     for (const event of events) {

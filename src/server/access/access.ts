@@ -121,6 +121,8 @@ export interface Entrance {
   /** Of an open route, of an unknown caller: nobody, without roles. */
   readonly principal: Principal
   readonly via?: Me['via']
+  /** Aborts when the credential of a stream's reader ends; absent: it does not. */
+  readonly ended?: AbortSignal
   /** To be called when the stream ends. Idempotent. */
   readonly leave: () => void
 }
@@ -206,7 +208,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       const address = addressOf(request, peer)
       const caller = role === 'open' ? undefined : await callerOf(request, address)
       if (role !== 'open' && caller === undefined) throw unknownCaller(request)
-      const { principal, via } = caller ?? { principal: nobody }
+      const { principal, via, until } = caller ?? { principal: nobody }
       const key =
         caller === undefined
           ? `address ${address ?? ''}`
@@ -214,9 +216,15 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (isShared) mustBeOfNoTenant(principal)
-      const leave = isStream ? open.enter(key) : () => {}
-      if (leave === undefined) throw tooMany(`${streams} streams are open already`)
-      return { principal, leave, ...present({ via }) }
+      if (!isStream) return { principal, leave: () => {}, ...present({ via }) }
+      const left = open.enter(key)
+      if (left === undefined) throw tooMany(`${streams} streams are open already`)
+      const end = until === undefined ? undefined : credentialEnd(clock, until)
+      const leave = (): void => {
+        end?.callOff()
+        left()
+      }
+      return { principal, leave, ...present({ via, ended: end?.signal }) }
     },
     body: (request) => jsonBody(request, { bytes: bodyBytes, depth: bodyDepth }),
     async beginSession(request, given, peer) {
@@ -245,6 +253,12 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       hosts.push(host.includes(':') ? `[${host.toLowerCase()}]` : host.toLowerCase())
     },
   }
+}
+
+/** Says when a credential ends, of one who is still reading then. */
+function credentialEnd(clock: Clock, until: number): { readonly signal: AbortSignal; readonly callOff: () => void } {
+  const ended = new AbortController()
+  return { signal: ended.signal, callOff: clock.timer(until, () => ended.abort()) }
 }
 
 /** The request as if it had come with this token. */

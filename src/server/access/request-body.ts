@@ -24,6 +24,11 @@ export async function jsonBody(request: Request, limits: BodyLimits): Promise<Js
       hint: 'Send it with Content-Type: application/json. Nothing was done.',
     })
   if (said === '') return undefined
+  const encoding = request.headers.get('Content-Encoding')
+  if (encoding !== null && encoding.toLowerCase() !== 'identity')
+    throw new ReeveError('request.not-json', `the body is declared as ${JSON.stringify(encoding)}`, {
+      hint: 'Send it without a Content-Encoding. Nothing was done.',
+    })
   let value: Json
   try {
     value = JSON.parse(said) as Json

@@ -9,6 +9,9 @@ import { ReeveError } from '../../core/index.ts'
 import { unknownRun, type Run, type Runtime, type StartOptions } from '../../runtime/index.ts'
 import type { Principal } from '../wire.ts'
 
+/** How many of the tenant's newest runs are searched for a question that is not open any more. */
+const mostSearched = 50
+
 /** The runtime for a principal: the same one, or that of their tenant. */
 export const runtimeOf = (runtime: Runtime, { tenant }: Principal): Runtime =>
   tenant === undefined ? runtime : tenantRuntime(runtime, tenant)
@@ -24,8 +27,17 @@ export async function runOf(runtime: Runtime, { tenant }: Principal, id: string)
 function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
   const principal = { name: '', roles: [], tenant }
   const own = (id: string): Promise<Run> => runOf(runtime, principal, id)
-  const mustAsk = async (id: string, code: 'approval.unknown' | 'interrupt.unknown'): Promise<void> => {
-    if ((await runtime.questions({ id, tenant })).length > 0) return
+  /** What a question of the tenant is answered through. Who comes too late is told so by its run, as without tenants. */
+  const holderOf = async (
+    id: string,
+    code: 'approval.unknown' | 'interrupt.unknown',
+  ): Promise<Pick<Runtime, 'decide' | 'answer'>> => {
+    if ((await runtime.questions({ id, tenant })).length > 0) return runtime
+    for (const { run } of await runtime.runs({ tenant, limit: mostSearched })) {
+      const handle = runtime.handle(run)
+      const { approvals, interrupts } = await handle.view()
+      if ([...approvals, ...interrupts].some((each) => each.id === id)) return handle
+    }
     throw new ReeveError(code, `no open question has the id ${JSON.stringify(id)}`, {
       hint: 'GET /api/questions lists what is open.',
     })
@@ -44,24 +56,22 @@ function tenantRuntime(runtime: Runtime, tenant: string): Runtime {
       throw notForTenants('the feed of all runs')
     },
     async decide(decision) {
-      await mustAsk(decision.approvalId, 'approval.unknown')
-      await runtime.decide(decision)
+      await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
     },
     async answer(answer) {
-      await mustAsk(answer.interruptId, 'interrupt.unknown')
-      await runtime.answer(answer)
+      await (await holderOf(answer.interruptId, 'interrupt.unknown')).answer(answer)
     },
     async settleDoubt(settlement) {
-      await mustAsk(settlement.id, 'interrupt.unknown')
+      await holderOf(settlement.id, 'interrupt.unknown')
       await runtime.settleDoubt(settlement)
     },
     async settleDivergence(settlement) {
-      await mustAsk(settlement.id, 'interrupt.unknown')
+      await holderOf(settlement.id, 'interrupt.unknown')
       await runtime.settleDivergence(settlement)
     },
     links: {
       async create(request) {
-        await mustAsk(request.approvalId, 'approval.unknown')
+        await holderOf(request.approvalId, 'approval.unknown')
         return runtime.links.create(request)
       },
       of: (token, audience) => runtime.links.of(token, audience),

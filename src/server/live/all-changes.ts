@@ -3,7 +3,8 @@
  *
  * Owns: one follower of the feed of all runs for all readers, which events change what a list shows, collecting them
  * for a moment, who may hear of which run. Does not own: the lists.
- * Holds: a reader of a tenant hears of the runs of that tenant alone. K9: readers change nothing.
+ * Holds: a reader is told first to read everything, and from then on of every change: what changes after its first
+ * message is in a later one. A reader of a tenant hears of the runs of that tenant alone. K9: readers change nothing.
  */
 import { ReeveError, rootActivation, rootRun, systemClock, type RunId } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
@@ -64,14 +65,22 @@ interface News {
   isMore: boolean
 }
 
+const everything = (): News => ({ questions: true, runs: new Set(), isMore: true })
 const nothing = (): News => ({ questions: false, runs: new Set(), isMore: false })
+
+/** One way through the feed of all runs. */
+interface Following {
+  readonly left: AbortController
+  /** Resolves when every later event is told, or it was left. */
+  readonly begun: Promise<void>
+}
 
 export class AllChanges {
   readonly #runtime: Runtime
   readonly #readers = new Set<ChangesReader>()
   readonly #tenants = new Map<RunId, string | undefined>()
   #position = 0
-  #following: AbortController | undefined
+  #following: Following | undefined
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
@@ -79,14 +88,16 @@ export class AllChanges {
 
   /** What changed for this principal, collected for a moment, for as long as it stays. */
   async *messages({ tenant }: Pick<Principal, 'tenant'>, signal: AbortSignal): AsyncGenerator<Changes, undefined> {
-    const reader: ChangesReader = { tenant, news: nothing(), wake: () => {} }
+    const reader: ChangesReader = { tenant, news: everything(), wake: () => {} }
     const wake = (): void => reader.wake()
     this.#readers.add(reader)
     signal.addEventListener('abort', wake)
     this.#following ??= this.#follow()
-    const { signal: closed } = this.#following
+    const { begun, left } = this.#following
+    const { signal: closed } = left
     closed.addEventListener('abort', wake)
     try {
+      await Promise.race([begun, aborted(signal)])
       while (!signal.aborted && !closed.aborted) {
         const { news } = reader
         if (news.isMore || news.runs.size > 0) {
@@ -108,17 +119,24 @@ export class AllChanges {
     return { position: this.#position, questions, ...(isMore ? {} : { runs: [...runs] }) }
   }
 
-  #follow(): AbortController {
+  #follow(): Following {
     const left = new AbortController()
-    this.#read(left.signal).catch(() => left.abort())
-    return left
+    const begun = new Promise<void>((resolve) => {
+      left.signal.addEventListener('abort', () => resolve())
+      this.#read(left.signal, resolve).catch(() => left.abort())
+    })
+    return { left, begun }
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
+  async #read(signal: AbortSignal, begun: () => void): Promise<void> {
+    const onBegin = (position: number): void => {
+      this.#position = position
+      begun()
+    }
     let from: number | 'now' = this.#position === 0 ? 'now' : this.#position
     while (!signal.aborted) {
       try {
-        for await (const event of this.#runtime.feed({ from, signal })) {
+        for await (const event of this.#runtime.feed({ from, signal, onBegin })) {
           from = this.#position = event.id
           const changed = changeOf(event)
           if (changed !== undefined) await this.#tell(changed, event)
@@ -170,7 +188,7 @@ export class AllChanges {
 
   /** Stops following. The next reader begins again. */
   close(): void {
-    this.#following?.abort()
+    this.#following?.left.abort()
     this.#following = undefined
   }
 }
@@ -185,6 +203,11 @@ function changeOf({ run, activation, event }: FeedEvent): Changed | undefined {
   const isOwn = activation === rootActivation(root)
   return isOwn ? { run: root, hasQuestions: false } : undefined
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {

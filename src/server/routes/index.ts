@@ -8,6 +8,7 @@ import { installationRoutes } from './installation.ts'
 import { liveRoutes } from './live.ts'
 import { linkRoutes } from './links.ts'
 import { questionRoutes } from './questions.ts'
+import { retryRoutes } from './retries.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { systemRoutes } from './system.ts'
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...controlRoutes,
   ...teamRoutes,
   ...forkRoutes,
+  ...retryRoutes,
   ...questionRoutes,
   ...sessionRoutes,
   ...grantRoutes,

@@ -1,6 +1,6 @@
 /** Routes of questions: what waits, over all runs, and its answers. The approver is the principal. */
 import type { ActivationId, RunId } from '../../core/index.ts'
-import { ReeveError } from '../../core/index.ts'
+import { present, ReeveError } from '../../core/index.ts'
 import type { Decision, Question, RunSummary } from '../../runtime/index.ts'
 import { questionView } from '../question-view.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
@@ -62,14 +62,36 @@ const decisionBody = object<DecisionBody>('DecisionBody', {
   inputHash: optional(name({ description: 'The hash of the arguments that the approver was shown.' })),
 })
 
-/** The open questions that the caller may see, oldest first. */
-async function openQuestions(
+type OpenFilter = NonNullable<Parameters<RequestContext['runtime']['questions']>[0]>
+type Place = NonNullable<OpenFilter['after']>
+
+/** The place of a question in the list, as a text: it names one also when that question is not open any more. */
+const cursorOf = ({ askedAt, id }: Place): string => `${askedAt}:${id}`
+
+/** The place that a cursor names. Throws `input.invalid`. */
+function placeOf(cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return undefined
+  const [, askedAt, id] = /^(\d{1,15}):(.+)$/u.exec(cursor) ?? []
+  if (id !== undefined) return { askedAt: Number(askedAt), id }
+  throw new ReeveError('input.invalid', `the query: after ${JSON.stringify(cursor)} is not a cursor`, {
+    hint: 'Give back `next` of the page before.',
+  })
+}
+
+/** An open question, and the summary of its run. */
+interface OpenQuestion {
+  readonly question: Question
+  readonly summary: RunSummary
+}
+
+/** Those of them whose runs the caller may see. */
+async function withSummaries(
   context: RequestContext,
-  filter: { readonly run?: string; readonly id?: string },
-): Promise<readonly { readonly question: Question; readonly summary: RunSummary }[]> {
+  questions: readonly Question[],
+): Promise<readonly OpenQuestion[]> {
   const summaries = new Map<RunId, RunSummary | undefined>()
-  const found: { question: Question; summary: RunSummary }[] = []
-  for (const each of await context.runtime.questions(filter)) {
+  const found: OpenQuestion[] = []
+  for (const each of questions) {
     if (!summaries.has(each.run)) summaries.set(each.run, await summaryOf(context, each.run))
     const summary = summaries.get(each.run)
     if (summary !== undefined) found.push({ question: each, summary })
@@ -77,6 +99,26 @@ async function openQuestions(
   return found
 }
 
+/** Up to `limit` of them after a place, of these kinds. Reads on until there are enough, or no more. */
+async function pageOfQuestions(
+  context: RequestContext,
+  {
+    kind: kinds,
+    run,
+    limit,
+    place,
+  }: Pick<QuestionsQuery, 'kind' | 'run'> & { limit: number; place: Place | undefined },
+): Promise<readonly OpenQuestion[]> {
+  const of: OpenFilter = present({ run, kind: kinds?.length === 1 ? kinds[0] : undefined })
+  const found: OpenQuestion[] = []
+  for (let after = place; ;) {
+    const page = await context.runtime.questions({ ...of, limit, ...present({ after }) })
+    const wanted = page.filter(({ kind }) => kinds === undefined || kinds.includes(kind))
+    found.push(...(await withSummaries(context, wanted)))
+    if (found.length >= limit || page.length < limit) return found.slice(0, limit)
+    after = page.at(-1)!
+  }
+}
 /** Undefined: it was removed since, or is not the caller's. */
 async function summaryOf(context: RequestContext, id: RunId): Promise<RunSummary | undefined> {
   try {
@@ -89,7 +131,7 @@ async function summaryOf(context: RequestContext, id: RunId): Promise<RunSummary
 
 /** The open question of this id; undefined if there is none that the caller may see. */
 async function openQuestion(context: RequestContext, id: string): Promise<QuestionView | undefined> {
-  const [found] = await openQuestions(context, { id })
+  const [found] = await withSummaries(context, await context.runtime.questions({ id }))
   return found && questionView(found.question, found.summary, context)
 }
 
@@ -103,15 +145,19 @@ export const questionRoutes: readonly Route[] = [
       run: optional(name()),
       kind: optional(list(choice(kinds))),
       limit: optional(whole({ minimum: 1, maximum: 1_000 })),
-      after: optional(name()),
+      after: optional(name({ description: '`next` of the page before.' })),
     }),
     answer: object<Page<QuestionView>>('QuestionPage', { items: list(question), next: optional(name()) }),
     async handle(context, { query: { run, kind, limit = 100, after } }) {
-      const open = await openQuestions(context, run === undefined ? {} : { run })
-      const wanted = open.filter(({ question: each }) => kind === undefined || kind.includes(each.kind))
-      const from = after === undefined ? 0 : wanted.findIndex(({ question: each }) => each.id === after) + 1
-      const items = wanted.slice(from, from + limit).map((each) => questionView(each.question, each.summary, context))
-      return { items, ...(wanted.length > from + limit ? { next: items.at(-1)!.id } : undefined) }
+      // one more than is asked for says whether there is another page
+      const open = await pageOfQuestions(context, {
+        ...present({ run, kind }),
+        limit: limit + 1,
+        place: placeOf(after),
+      })
+      const shown = open.slice(0, limit)
+      const items = shown.map((each) => questionView(each.question, each.summary, context))
+      return { items, ...(open.length > limit ? { next: cursorOf(shown.at(-1)!.question) } : undefined) }
     },
   }),
   route({

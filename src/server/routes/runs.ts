@@ -42,7 +42,8 @@ const startBody = object<StartBody>('StartBody', {
 
 const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
 
-interface RunsQuery {
+/** Which runs; all given conditions must hold. */
+export interface RunsFilter {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly user?: string
@@ -52,7 +53,23 @@ interface RunsQuery {
   readonly before?: number
   readonly usdFrom?: number
   readonly limit?: number
+}
+
+interface RunsQuery extends RunsFilter {
   readonly after?: string
+}
+
+/** The schemas of `RunsFilter`. */
+export const runsFilter = {
+  status: optional(list(choice(runStatuses))),
+  agent: optional(name()),
+  user: optional(name()),
+  session: optional(name()),
+  metadata: optional(jsonObject({ description: 'metadata.<key>=<value>: equal to this value, read as JSON.' })),
+  since: optional(amount({ description: 'Begun at this time or later, in milliseconds since 1970.' })),
+  before: optional(amount({ description: 'Begun before this time.' })),
+  usdFrom: optional(amount({ minimum: 0, description: 'Has cost so many US dollars or more.' })),
+  limit: optional(whole({ minimum: 1, maximum: 1_000 })),
 }
 
 interface EventsQuery {
@@ -78,8 +95,8 @@ function placeOf(cursor: string | undefined): RunFilter['after'] {
   })
 }
 
-/** Values of a query are texts. */
-const equalTo = (metadata: JsonObject | undefined): RunFilter['metadata'] =>
+/** Metadata as a filter has it: values of a query are texts. */
+export const equalTo = (metadata: JsonObject | undefined): RunFilter['metadata'] =>
   metadata && Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, metadataValue(value as string)]))
 
 export const runRoutes: readonly Route[] = [
@@ -89,15 +106,7 @@ export const runRoutes: readonly Route[] = [
     role: 'viewer',
     summary: 'Runs, newest first.',
     query: object<RunsQuery>('RunsQuery', {
-      status: optional(list(choice(runStatuses))),
-      agent: optional(name()),
-      user: optional(name()),
-      session: optional(name()),
-      metadata: optional(jsonObject({ description: 'metadata.<key>=<value>: equal to this value, read as JSON.' })),
-      since: optional(amount({ description: 'Begun at this time or later, in milliseconds since 1970.' })),
-      before: optional(amount({ description: 'Begun before this time.' })),
-      usdFrom: optional(amount({ minimum: 0, description: 'Has cost so many US dollars or more.' })),
-      limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+      ...runsFilter,
       after: optional(name({ description: '`next` of the page before.' })),
     }),
     answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
@@ -192,7 +201,8 @@ export const runRoutes: readonly Route[] = [
     answer: 'stream',
     async handle(context, { path, query }) {
       const run = await ownRun(context, path.run)
-      const from = query.from ?? lastEventId(context.request)
+      // a browser that connects again sends the address that it had at first
+      const from = lastEventId(context.request) ?? query.from ?? 0
       return eventStream(context, (signal) => feedMessages(run.feed({ from, signal })))
     },
   }),
@@ -222,10 +232,10 @@ function startedBy(
   return { user, ...traced, runId: derivedId('run', 'Idempotency-Key', principal.tenant ?? '', principal.name, key) }
 }
 
-/** The position after which a reader goes on. */
-function lastEventId(request: Request): number {
+/** The position of the last event that a reader has; undefined: it says none. */
+function lastEventId(request: Request): number | undefined {
   const given = request.headers.get('Last-Event-ID')
-  if (given === null || given === '') return 0
+  if (given === null || given === '') return undefined
   const position = /^\d{1,15}$/.test(given) ? Number(given) : undefined
   if (position !== undefined) return position
   throw new ReeveError('input.invalid', `Last-Event-ID ${JSON.stringify(given)} is not a position`, {

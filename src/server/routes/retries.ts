@@ -1,0 +1,75 @@
+/** Routes of retries: runs that ended badly go on, one by its id or many by a filter. */
+import { present, type RunId } from '../../core/index.ts'
+import type { RetryOptions, RetryResult } from '../../runtime/index.ts'
+import { shownError } from '../error-status.ts'
+import { answered, ownRun, route, type Route } from '../route.ts'
+import { choice, flag, list, name, object, optional, text } from '../wire-schema.ts'
+import type { RetriedRow, RetryAnswer, StartedRun } from '../wire.ts'
+import { equalTo, runsFilter, type RunsFilter } from './runs.ts'
+
+type RetryBody = Omit<RetryOptions, 'by'>
+type RetryAllBody = Pick<RetryOptions, 'reason'>
+
+const reason = optional(text({ maxLength: 10_000, description: 'Recorded with it.' }))
+
+/** What became of one run, as it may be shown. */
+const retriedRow = (result: RetryResult): RetriedRow => {
+  if (result.status !== 'refused') return result
+  const { status: _status, ...error } = shownError(result.error)
+  return { run: result.run, status: 'refused', error }
+}
+
+export const retryRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/runs/retry',
+    role: 'operator',
+    summary: 'Retry the runs that match, newest first, 100 if no limit says otherwise. Default: those that failed.',
+    query: object<RunsFilter>('RetryQuery', runsFilter),
+    body: object<RetryAllBody>('RetryAllBody', { reason }),
+    answer: object<RetryAnswer>('RetryAnswer', {
+      results: list(
+        object<RetriedRow>('RetriedRow', {
+          run: name<RunId>(),
+          status: choice(['retried', 'before', 'refused']),
+          retry: optional(name<RunId>()),
+          error: optional(
+            object<NonNullable<RetriedRow['error']>>('RetryError', {
+              code: name(),
+              message: text(),
+              hint: optional(text()),
+              retryable: flag(),
+            }),
+          ),
+        }),
+      ),
+      partial: flag({ description: 'Some were refused, or more runs match than the limit allows.' }),
+    }),
+    async handle({ runtime, principal, signal }, { query: { limit = 100, metadata, ...filter }, body }) {
+      const { results, partial } = await runtime.retryAll(
+        { ...filter, ...present({ metadata: equalTo(metadata) }) },
+        { ...body, limit, signal, by: principal.name },
+      )
+      return { results: results.map(retriedRow), partial }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/runs/{run}/retry',
+    role: 'operator',
+    summary:
+      'Go on with a run that ended badly, as a new run that begins before what failed. Once, unless it says again.',
+    body: object<RetryBody>('RetryBody', {
+      runId: optional(name({ description: 'The id of the new run. Makes the retry idempotent.' })),
+      again: optional(flag({ description: 'Another retry, though it has been retried before.' })),
+      reason,
+    }),
+    answer: object<StartedRun>('StartedRun', { run: name<RunId>() }),
+    statuses: [201],
+    async handle(context, { path, body }) {
+      const { id } = await ownRun(context, path.run)
+      const retry = await context.runtime.retry(id, { ...body, by: context.principal.name })
+      return retry.created === false ? { run: retry.id } : answered(201, { run: retry.id } satisfies StartedRun)
+    },
+  }),
+]
