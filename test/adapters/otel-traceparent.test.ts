@@ -1,7 +1,7 @@
 /** `traceparent`: read as the W3C says, recorded, and sent on: to tools, to code, to models, from HTTP. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, tool, type Json } from 'reeve'
+import { agent, createRuntime, tool, type Json, type ModelRef } from 'reeve'
 import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf, traceparentOf } from '../../src/core/index.ts'
 import type { ActivationId, RunId } from '../../src/core/index.ts'
 import { decode, encode } from '../../src/journal/index.ts'
@@ -85,7 +85,7 @@ test('K12: the field is in the first event, is read back as it was, and older jo
 })
 
 /** A model object of the AI SDK that keeps the headers it is called with. */
-function modelObject(headers: unknown[]): Parameters<typeof agent>[0]['model'] {
+function modelObject(headers: unknown[]): ModelRef {
   const text = (id: string): object[] => [
     { type: 'stream-start', warnings: [] },
     { type: 'text-start', id },
@@ -107,7 +107,7 @@ function modelObject(headers: unknown[]): Parameters<typeof agent>[0]['model'] {
       headers.push(options.headers)
       return Promise.resolve({ stream: ReadableStream.from(text('t')) })
     },
-  } as unknown as Parameters<typeof agent>[0]['model']
+  } as unknown as ModelRef
 }
 
 test('a run that is started with it: it is recorded, and tools, code and models are given their place in that trace', async () => {
