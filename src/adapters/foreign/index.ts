@@ -99,8 +99,13 @@ export interface ForeignWork {
   readonly proceed: (state: Json, replies: readonly ForeignReply[], io: StepIO, place: string) => Promise<ForeignLeg>
   /** The effect of a leg if the options say nothing. */
   readonly effect: 'idempotent' | 'once'
-  /** Undoes nothing, but tells a remote side that is still at work to stop. Called when the work is cancelled. */
-  readonly abandon?: (state: Json, io: StepIO) => Promise<void>
+  /** How often a later leg is tried, if the options say nothing. Default: once, as the first one. */
+  readonly proceedRetry?: RetryPolicy
+  /**
+   * Tells a remote side that is still at work to stop, once the work is cancelled or out of time. What it returns is
+   * recorded. It undoes nothing.
+   */
+  readonly abandon?: (state: Json, io: StepIO) => Promise<Json>
 }
 
 /** An agent whose work is done by a framework. Throws `agent.invalid` as `agent` does. */
@@ -109,9 +114,9 @@ export function foreignAgent<const Name extends string>(
   work: ForeignWork,
 ): Agent<Name, unknown, Json> {
   const { name, prompt, effect = work.effect, timeoutMs, retry, prices, approval, ...facts } = options
-  const stepOptions = (agentName: string): StepOptions => ({
+  const stepOptions = (agentName: string, tries: RetryPolicy | undefined): StepOptions => ({
     effect,
-    retry: retry ?? { attempts: 1 },
+    retry: retry ?? tries ?? { attempts: 1 },
     reserve: { turns: 1 },
     settle: (leg) => charged(agentName, (leg as unknown as ForeignLeg).uses ?? [], prices),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
@@ -123,8 +128,8 @@ export function foreignAgent<const Name extends string>(
   ): Promise<Json> => {
     const told = prompt?.(brief, history) ?? asText(brief as Json)
     const place = ctx.place.activation
-    const recorded = (go: (io: StepIO) => Promise<ForeignLeg>): Promise<ForeignLeg> =>
-      step(ctx, 'work', async (io) => naming(await going(go, io)), stepOptions(ctx.place.agent) as StepOptions)
+    const recorded = (go: (io: StepIO) => Promise<ForeignLeg>, tries?: RetryPolicy): Promise<ForeignLeg> =>
+      step(ctx, 'work', async (io) => naming(await going(go, io)), stepOptions(ctx.place.agent, tries))
     let leg = await recorded((io) => work.begin(told, io, place))
     let watched = false
     for (;;) {
@@ -136,14 +141,14 @@ export function foreignAgent<const Name extends string>(
         ctx.onCancel(
           'abandon',
           async (undoing) => {
-            await step(undoing, 'abandon', (io) => abandon(state, io).then(() => null), { retry: { attempts: 1 } })
+            await step(undoing, 'abandon', (io) => abandon(state, io), { retry: { attempts: 1 } })
           },
           { always: true },
         )
       }
       const asks = leg.status === 'asks' ? leg.asks : []
       const replies = await Promise.all(asks.map((ask) => replyTo(ctx, ask, approval)))
-      leg = await recorded((io) => work.proceed(state, replies, io, place))
+      leg = await recorded((io) => work.proceed(state, replies, io, place), work.proceedRetry)
     }
   }
   return agent({ ...facts, name, run } as never) as Agent<Name, unknown, Json>
