@@ -153,7 +153,7 @@ class Remote {
 
   /** Follows a task to its end, or to what it asks. */
   async follow(followed: Followed, io: StepIO): Promise<ForeignLeg> {
-    const view = new TaskView(io)
+    const view = new FollowedTask(io)
     for (;;) {
       view.take(await this.#task(followed, io))
       const leg = view.leg(followed)
@@ -190,7 +190,7 @@ class Remote {
   }
 
   /** How many events were heard; none if the remote agent does not stream, or has nothing to stream any more. */
-  async #stream({ task }: Followed, view: TaskView, { signal }: StepIO): Promise<number> {
+  async #stream({ task }: Followed, view: FollowedTask, { signal }: StepIO): Promise<number> {
     let heard = 0
     try {
       const events = this.#client.resubscribeTask({ id: task, tenant: this.#tenant } as never, { signal })
@@ -218,7 +218,7 @@ function questionId({ status }: WireTask): string | undefined {
 }
 
 /** What is known of a task: from it itself, and from its events. Shows the text of its artifacts as it comes. */
-class TaskView {
+class FollowedTask {
   readonly #io: StepIO
   #status: WireTask['status']
   readonly #artifacts = new Map<string, readonly WirePart[]>()

@@ -63,7 +63,7 @@ interface StreamPart {
 }
 
 /** What is kept between legs. */
-interface Conversation {
+interface AiSdkConversation {
   readonly messages: readonly Json[]
   readonly steps: number
 }
@@ -84,7 +84,7 @@ interface Conversation {
  */
 export function aiSdkAgent<const Name extends string>(options: AiSdkAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { agent, maxSteps, call, ...facts } = options
-  const leg = async (conversation: Conversation, io: StepIO): Promise<ForeignLeg> => {
+  const leg = async (conversation: AiSdkConversation, io: StepIO): Promise<ForeignLeg> => {
     const stopped = maxSteps === undefined ? undefined : { stopWhen: ({ steps }: Steps) => steps.length >= 1 }
     const result = (await agent.stream({
       ...call?.({ key: io.key, signal: io.signal }),
@@ -110,7 +110,7 @@ export function aiSdkAgent<const Name extends string>(options: AiSdkAgentOptions
     effect: 'idempotent',
     begin: (prompt, io) => leg({ messages: [{ role: 'user', content: prompt }], steps: 0 }, io),
     proceed: (state, replies, io) => {
-      const { messages, steps } = state as unknown as Conversation
+      const { messages, steps } = state as unknown as AiSdkConversation
       return leg({ messages: answered(messages, replies), steps }, io)
     },
   })

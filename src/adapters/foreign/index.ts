@@ -99,13 +99,15 @@ export interface ForeignWork {
   readonly proceed: (state: Json, replies: readonly ForeignReply[], io: StepIO, place: string) => Promise<ForeignLeg>
   /** The effect of a leg if the options say nothing. */
   readonly effect: 'idempotent' | 'once'
+  /** The effect of the first leg, whatever the options say. Default: as of the others. */
+  readonly beginEffect?: 'idempotent'
   /** How often a later leg is tried, if the options say nothing. Default: once, as the first one. */
   readonly proceedRetry?: RetryPolicy
   /**
    * Tells a remote side that is still at work to stop, once the work is cancelled or out of time. What it returns is
    * recorded. It undoes nothing.
    */
-  readonly abandon?: (state: Json, io: StepIO) => Promise<Json>
+  readonly abandon?: (state: Json, io: StepIO, place: string) => Promise<Json>
 }
 
 /** An agent whose work is done by a framework. Throws `agent.invalid` as `agent` does. */
@@ -114,8 +116,8 @@ export function foreignAgent<const Name extends string>(
   work: ForeignWork,
 ): Agent<Name, unknown, Json> {
   const { name, prompt, effect = work.effect, timeoutMs, retry, prices, approval, ...facts } = options
-  const stepOptions = (agentName: string, tries: RetryPolicy | undefined): StepOptions => ({
-    effect,
+  const stepOptions = (agentName: string, tries?: RetryPolicy, of: ForeignOptions['effect'] = effect): StepOptions => ({
+    effect: of,
     retry: retry ?? tries ?? { attempts: 1 },
     reserve: { turns: 1 },
     settle: (leg) => charged(agentName, (leg as unknown as ForeignLeg).uses ?? [], prices),
@@ -128,9 +130,12 @@ export function foreignAgent<const Name extends string>(
   ): Promise<Json> => {
     const told = prompt?.(brief, history) ?? asText(brief as Json)
     const place = ctx.place.activation
-    const recorded = (go: (io: StepIO) => Promise<ForeignLeg>, tries?: RetryPolicy): Promise<ForeignLeg> =>
-      step(ctx, 'work', async (io) => naming(await going(go, io)), stepOptions(ctx.place.agent, tries))
-    let leg = await recorded((io) => work.begin(told, io, place))
+    const recorded = (go: (io: StepIO) => Promise<ForeignLeg>, options: StepOptions): Promise<ForeignLeg> =>
+      step(ctx, 'work', async (io) => naming(await going(go, io)), options)
+    let leg = await recorded(
+      (io) => work.begin(told, io, place),
+      stepOptions(ctx.place.agent, undefined, work.beginEffect),
+    )
     let watched = false
     for (;;) {
       if (leg.status === 'done') return readOutput(leg.output, options.output !== undefined)
@@ -141,14 +146,17 @@ export function foreignAgent<const Name extends string>(
         ctx.onCancel(
           'abandon',
           async (undoing) => {
-            await step(undoing, 'abandon', (io) => abandon(state, io), { retry: { attempts: 1 } })
+            await step(undoing, 'abandon', (io) => abandon(state, io, place), { retry: { attempts: 1 } })
           },
           { always: true },
         )
       }
       const asks = leg.status === 'asks' ? leg.asks : []
       const replies = await Promise.all(asks.map((ask) => replyTo(ctx, ask, approval)))
-      leg = await recorded((io) => work.proceed(state, replies, io, place), work.proceedRetry)
+      leg = await recorded(
+        (io) => work.proceed(state, replies, io, place),
+        stepOptions(ctx.place.agent, work.proceedRetry),
+      )
     }
   }
   return agent({ ...facts, name, run } as never) as Agent<Name, unknown, Json>

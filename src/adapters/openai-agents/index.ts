@@ -62,7 +62,7 @@ interface State {
 }
 
 /** What is kept between legs. `heard`: how many answers of models are counted already. */
-interface Kept {
+interface SerializedRun {
   readonly run: string
   readonly heard: number
   readonly turns: number
@@ -84,7 +84,7 @@ interface Kept {
 export function openAIAgent<const Name extends string>(options: OpenAIAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { sdk, agent, maxSteps, ...facts } = options
   const model = typeof agent.model === 'string' && agent.model !== '' ? agent.model : 'unknown'
-  const leg = async (input: unknown, kept: Kept, io: StepIO): Promise<ForeignLeg> => {
+  const leg = async (input: unknown, kept: SerializedRun, io: StepIO): Promise<ForeignLeg> => {
     const turns = kept.turns + 1
     const bound = maxSteps === undefined ? undefined : { maxTurns: turnOf(kept.run) + 1 }
     const options = { stream: true, signal: io.signal, ...bound }
@@ -93,7 +93,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
     io.signal.throwIfAborted()
     const responses = result.rawResponses ?? []
     const uses = responses.slice(kept.heard).map(({ usage }) => useOf(model, usage))
-    const state = (): Json => ({ run: result.state.toString(), heard: responses.length, turns }) satisfies Kept
+    const state = (): Json => ({ run: result.state.toString(), heard: responses.length, turns }) satisfies SerializedRun
     if (stopped) {
       if (turns >= maxSteps!) throw new Error(`it has used all of its ${maxSteps!} turns`)
       return { status: 'on', state: state(), uses }
@@ -106,7 +106,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
     effect: 'idempotent',
     begin: (prompt, io) => leg(prompt, { run: '', heard: 0, turns: 0 }, io),
     proceed: async (given, replies, io) => {
-      const kept = given as unknown as Kept
+      const kept = given as unknown as SerializedRun
       const state = (await sdk.RunState.fromString(agent as never, edited(kept.run, replies))) as State
       for (const item of state.getInterruptions()) {
         const reply = replies.find(({ id }) => id === idOf(item))
