@@ -17,15 +17,15 @@ export interface Command {
 }
 
 /** A request of the agent that waits for an answer. */
-export interface Request {
+export interface AgentRequest {
   readonly method: string
   readonly params: JsonObject
   readonly answer: (result: Json) => void
 }
 
 /** Who hears what the agent says. */
-export interface Hearer {
-  readonly request: (request: Request) => void
+export interface ChildHearer {
+  readonly request: (request: AgentRequest) => void
   readonly notice: (method: string, params: JsonObject) => void
 }
 
@@ -44,7 +44,7 @@ const killAll = (): void => {
 
 export class Child {
   readonly #process: ChildProcess
-  readonly #hearer: Hearer
+  readonly #hearer: ChildHearer
   readonly #open = new Map<number, { resolve: (value: Json) => void; reject: (error: Error) => void }>()
   #next = 1
   #line = ''
@@ -53,7 +53,7 @@ export class Child {
   /** Resolves when it has ended, to why. */
   readonly ended: Promise<Error>
 
-  constructor({ command, args, cwd, env }: Command, hearer: Hearer) {
+  constructor({ command, args, cwd, env }: Command, hearer: ChildHearer) {
     this.#hearer = hearer
     // a group of its own, so that its children end with it
     const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
@@ -123,8 +123,7 @@ export class Child {
     if (open === undefined) return // an answer to nothing that was asked
     this.#open.delete(id as number)
     if (error === undefined) open.resolve(result ?? null)
-    else
-      open.reject(new Error(isObject(error) && typeof error['message'] === 'string' ? error['message'] : 'it failed'))
+    else open.reject(new Error(errorText(error)))
   }
 
   /** What it said cannot be understood: it is not spoken with any further. */
@@ -176,7 +175,7 @@ export class Child {
 function errorText(error: Json): string {
   const { message, data } = isObject(error) ? error : {}
   const details = isObject(data) ? (data['details'] ?? data['message']) : data
-  const told = [message, details].filter((each) => typeof each === 'string' && each !== '')
+  const told = [message, details].flatMap((each) => (typeof each === 'string' && each !== '' ? [each] : []))
   return told.length === 0 ? 'the coding agent has failed' : cut(told.join(': '), tail)
 }
 

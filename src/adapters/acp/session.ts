@@ -7,7 +7,7 @@
  */
 import { canonical, failure, FailureError, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { ForeignAsk, ForeignReply } from '../foreign/index.ts'
-import { Child, notFound, type Command, type Request } from './child.ts'
+import { Child, notFound, type Command, type AgentRequest } from './child.ts'
 
 /** Version 1 of the protocol, the stable one. */
 const protocolVersion = 1
@@ -17,11 +17,11 @@ const mostText = 4 * 1024 * 1024
 /** A request of the agent that waits for a person. */
 interface HeldRequest {
   readonly ask: ForeignAsk
-  readonly request: Request
+  readonly request: AgentRequest
 }
 
 /** How a prompt has ended, or what it waits for. */
-export type Progress = { readonly ended: string } | { readonly asks: readonly ForeignAsk[] }
+export type PromptProgress = { readonly ended: string } | { readonly asks: readonly ForeignAsk[] }
 
 export class Session {
   readonly #child: Child
@@ -119,14 +119,14 @@ export class Session {
   }
 
   /** Waits until the prompt has ended or asks. Rejects if the process ends, and if it is stopped. */
-  async progress(show: (text: string) => void, signal: AbortSignal): Promise<Progress> {
+  async progress(show: (text: string) => void, signal: AbortSignal): Promise<PromptProgress> {
     this.#show = show
     const stopped = new Promise<never>((_, reject) => {
       if (signal.aborted) reject(signal.reason as Error)
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
     stopped.catch(() => {})
-    const ended = this.#prompt!.then((reason): Progress => ({ ended: reason }))
+    const ended = this.#prompt!.then((reason): PromptProgress => ({ ended: reason }))
     try {
       for (;;) {
         const asks = [...this.#waiting.values()].map(({ ask }) => ask)
@@ -166,7 +166,7 @@ export class Session {
     await this.#child.close()
   }
 
-  #take(request: Request): void {
+  #take(request: AgentRequest): void {
     const ask = this.#askOf(request)
     if (ask === undefined) return request.answer(notFound(request.method))
     const remembered = this.#remembered.get(contentOf(ask))
@@ -179,7 +179,7 @@ export class Session {
     this.#wake?.()
   }
 
-  #askOf({ method, params }: Request): ForeignAsk | undefined {
+  #askOf({ method, params }: AgentRequest): ForeignAsk | undefined {
     if (method === 'elicitation/create' && params['mode'] === 'form') {
       const { message, requestedSchema } = params
       const question = {

@@ -121,11 +121,11 @@ interface Steps {
 }
 
 /** Shows the text while it comes, and says what each model call has used. Rejects with the error in the stream. */
-async function shown(result: StreamResult, { emit }: StepIO): Promise<readonly ForeignUse[]> {
+async function shown(result: StreamResult, io: StepIO): Promise<readonly ForeignUse[]> {
   const uses: ForeignUse[] = []
   for await (const part of result.stream ?? result.fullStream ?? []) {
     if (part.type === 'text-delta' && typeof part.text === 'string')
-      emit({ type: 'text.delta', id: part.id ?? '0', text: part.text })
+      io.emit({ type: 'text.delta', id: part.id ?? '0', text: part.text })
     else if (part.type === 'finish-step') uses.push(useOf(part))
     else if (part.type === 'error') throw asError(part.error)
     else if (part.type === 'abort') throw new Error('the agent was stopped')

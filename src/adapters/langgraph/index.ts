@@ -171,14 +171,14 @@ const raisedIn = (interrupts: unknown): readonly Raised[] =>
   )
 
 /** Runs the graph, shows the text of its models, and returns where it has ended. */
-async function streamed(graph: LangGraphLike, input: unknown, config: object, { emit }: StepIO): Promise<Snapshot> {
+async function streamed(graph: LangGraphLike, input: unknown, config: object, io: StepIO): Promise<Snapshot> {
   let values: unknown
   const interrupts = new Map<string, Raised>()
   for await (const chunk of await graph.stream(input as never, config as never)) {
     const [mode, told] = chunk as [string, unknown]
     if (mode === 'messages') {
       const text = modelText((told as readonly unknown[])[0])
-      if (text !== '') emit({ type: 'text.delta', text })
+      if (text !== '') io.emit({ type: 'text.delta', text })
       continue
     }
     if (typeof told !== 'object' || told === null) continue

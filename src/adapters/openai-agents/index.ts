@@ -119,12 +119,12 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
 }
 
 /** Shows the text while it comes. True if a run that is taken turn by turn has stopped after its turn. */
-async function heard(result: RunResult, byTurns: boolean, { emit }: StepIO): Promise<boolean> {
+async function heard(result: RunResult, byTurns: boolean, io: StepIO): Promise<boolean> {
   try {
     for await (const { type, data } of result) {
       const event = type === 'raw_model_stream_event' ? jsonOf(data) : null
       if (isObject(event) && event['type'] === 'output_text_delta' && typeof event['delta'] === 'string')
-        emit({ type: 'text.delta', text: event['delta'] })
+        io.emit({ type: 'text.delta', text: event['delta'] })
     }
     await result.completed
     return false

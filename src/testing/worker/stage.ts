@@ -32,7 +32,7 @@ export interface StageOptions {
 }
 
 /** One process on the store. */
-interface WorkerProcess {
+interface StageProcess {
   readonly process: { dead: boolean }
   readonly engine: EmbeddedEngine
   readonly runtime: Runtime
@@ -49,7 +49,7 @@ export class WorkerStage {
   readonly #patienceMs: number
   readonly #timeoutMs: number | undefined
   readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-worker-'))
-  #life: WorkerProcess | undefined
+  #life: StageProcess | undefined
   #worker = ''
   #run: RunId | undefined
 
