@@ -210,6 +210,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   a2a: { imports: ['agent', 'engine'], adapters: ['foreign'], doors: ['index.ts', 'worker.ts'] },
   langgraph: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   'openai-agents': { imports: ['agent', 'engine'], adapters: ['foreign'] },
+  mastra: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   acp: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   mcp: { imports: ['agent'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
