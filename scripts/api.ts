@@ -25,6 +25,12 @@ const doors = {
   'reeve/temporal': 'adapters/temporal/index.d.ts',
   'reeve/notify': 'adapters/notify/index.d.ts',
   'reeve/otel': 'adapters/otel/index.d.ts',
+  'reeve/ai-sdk/agent': 'adapters/ai-sdk/agent.d.ts',
+  'reeve/a2a/worker': 'adapters/a2a/worker.d.ts',
+  'reeve/langgraph': 'adapters/langgraph/index.d.ts',
+  'reeve/openai-agents': 'adapters/openai-agents/index.d.ts',
+  'reeve/mastra': 'adapters/mastra/index.d.ts',
+  'reeve/acp': 'adapters/acp/index.d.ts',
   'reeve/server': 'server/index.d.ts',
 }
 

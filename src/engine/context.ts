@@ -111,11 +111,18 @@ export interface StepOptions<T = Json> {
    * model call, what its answer has.
    */
   readonly holds?: Shape
-  /** Says what a result used. Not called for a failed step. An absent charge settles at the reserve. */
-  readonly settle?: (result: T) => {
-    readonly charge?: Charge
-    readonly usage?: { readonly agent: string; readonly model: string; readonly used: CallUsage | undefined }
-  }
+  /**
+   * Says what a result used: one model call, or each of several. Not called for a failed step. An absent charge settles
+   * at the reserve.
+   */
+  readonly settle?: (result: T) => { readonly charge?: Charge; readonly usage?: StepUsage | readonly StepUsage[] }
+}
+
+/** A model call within a step: by which agent, of which model, what it used. `undefined`: it did not say. */
+export interface StepUsage {
+  readonly agent: string
+  readonly model: string
+  readonly used: CallUsage | undefined
 }
 
 /**

@@ -26,3 +26,14 @@ export { watched, type Watcher } from './watch.ts'
 export { inOrder, scripted, teamScenario, type ScriptedModel, type ScriptLine, type TeamScenario } from './team.ts'
 export { expectEvents, expectNoEvents, type EventPattern } from './expect-events.ts'
 export { fingerprints, type Fingerprint } from './fingerprints.ts'
+export { workerContract, type WorkerCase, type WorkerContractOptions } from './worker/worker-contract.ts'
+export {
+  workerClaims,
+  type WorkerClaim,
+  type WorkerHonours,
+  type WorkerResult,
+  type WorkerUnderTest,
+} from './worker/claims.ts'
+export type { MakeWorker } from './worker/stage.ts'
+export type { WorkerPart, WorkerToolIO, WorkerTurn } from './worker/part.ts'
+export { workerTable } from './worker/table.ts'

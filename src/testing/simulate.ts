@@ -7,11 +7,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { canonical, type Json, type Usage } from '../core/index.ts'
 import { isCommand, type Recorded } from '../journal/index.ts'
 import type { Engine, Registry, RunEnd, StartRun } from '../engine/index.ts'
 import { createEmbeddedEngine, type CrashPoint, type EmbeddedEngine } from '../engine/embedded/index.ts'
+import { bury } from './dead-process.ts'
 import { checkJournal } from './journal-check.ts'
 import { manualClock, type ManualClock } from './manual-clock.ts'
 import { verifyJournal } from './replay.ts'
@@ -198,13 +198,6 @@ async function live(
 /** Calls to a dead process are never answered. */
 async function dying(dead: () => boolean): Promise<void> {
   for (let turn = 0; turn < 50 && !dead(); turn++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** The owner of the dead engine is this living process, so its heartbeat is removed by hand. */
-function bury(file: string): void {
-  const db = new DatabaseSync(file)
-  db.exec('DELETE FROM process')
-  db.close()
 }
 
 async function readOnce(file: string, scenario: Scenario): Promise<readonly Recorded[]> {

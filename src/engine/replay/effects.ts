@@ -8,6 +8,7 @@
  * again).
  */
 import {
+  addUsage,
   cancelled,
   completed,
   failed,
@@ -32,7 +33,7 @@ import {
 } from '../../core/index.ts'
 import type { Charge, StepSettled } from '../../journal/index.ts'
 import { backoff, retryDefaults } from '../backoff.ts'
-import { Cancelled, type StepIO } from '../context.ts'
+import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
 import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
@@ -139,8 +140,11 @@ const lost = (op: Operation): EffectUse => {
   const usage = lostUsage(op)
   return usage.length === 0 ? {} : { usage }
 }
-type ReportedUse =
-  { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
+type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
+
+/** The rows of what a result used: one call, or several of any models. */
+const usageOf = (told: StepUsage | readonly StepUsage[]): Usage =>
+  [told].flat().reduce<Usage>((rows, { agent, model, used }) => addUsage(rows, [usageRow(agent, model, used)]), [])
 
 export class Effects {
   readonly #host: EffectsHost
@@ -433,7 +437,7 @@ export class Effects {
     }
     const used: EffectUse = {
       ...(told?.charge === undefined ? {} : { charge: told.charge }),
-      ...(told?.usage === undefined ? {} : { usage: [usageRow(told.usage.agent, told.usage.model, told.usage.used)] }),
+      ...(told?.usage === undefined ? {} : { usage: usageOf(told.usage) }),
     }
     this.#end(flight, completed((value ?? null) as Json), attempt, used)
   }

@@ -1,0 +1,256 @@
+/**
+ * Session: the conversation with one coding agent over ACP v1.
+ *
+ * Owns: how a session is opened, loaded, prompted and stopped; the text; the requests that wait for people. Does not own:
+ * the process (child.ts), legs (index.ts).
+ * Holds: nothing is allowed here. A permission is answered with an option that allows this once, and only by `reply`.
+ */
+import { canonical, failure, FailureError, isObject, type Json, type JsonObject } from '../../core/index.ts'
+import type { ForeignAsk, ForeignReply } from '../foreign/index.ts'
+import { Child, notFound, type Command, type AgentRequest } from './child.ts'
+
+/** Version 1 of the protocol, the stable one. */
+const protocolVersion = 1
+/** The longest answer, in characters. */
+const mostText = 4 * 1024 * 1024
+
+/** A request of the agent that waits for a person. */
+interface HeldRequest {
+  readonly ask: ForeignAsk
+  readonly request: AgentRequest
+}
+
+/** How a prompt has ended, or what it waits for. */
+export type PromptProgress = { readonly ended: string } | { readonly asks: readonly ForeignAsk[] }
+
+export class Session {
+  readonly #child: Child
+  #id = ''
+  #capabilities: JsonObject = {}
+  readonly #calls = new Map<string, JsonObject>()
+  readonly #waiting = new Map<string, HeldRequest>()
+  /** Replies that were given to what a process before this one asked, by content. */
+  readonly #remembered = new Map<string, ForeignReply>()
+  #text = ''
+  #allText = ''
+  #show: ((text: string) => void) | undefined
+  #isLoading = false
+  #heardHistory = false
+  #prompt: Promise<string> | undefined
+  #wake: (() => void) | undefined
+
+  constructor(command: Command) {
+    this.#child = new Child(command, {
+      request: (request) => this.#take(request),
+      notice: (method, params) => {
+        if (method === 'session/update' && isObject(params['update'])) this.#update(params['update'])
+      },
+    })
+  }
+
+  get id(): string {
+    return this.#id
+  }
+
+  get isOver(): boolean {
+    return this.#child.isOver
+  }
+
+  get hasPrompted(): boolean {
+    return this.#prompt !== undefined
+  }
+
+  /** Whether it can go on with a session of a process before it. */
+  get canLoad(): boolean {
+    return this.#capabilities['loadSession'] === true || this.#canResume
+  }
+
+  get #canResume(): boolean {
+    const { sessionCapabilities } = this.#capabilities
+    return isObject(sessionCapabilities) && isObject(sessionCapabilities['resume'])
+  }
+
+  async initialize(): Promise<void> {
+    const answer = await this.#child.request('initialize', {
+      protocolVersion,
+      clientCapabilities: {
+        fs: { readTextFile: false, writeTextFile: false },
+        terminal: false,
+        elicitation: { form: {} },
+      },
+      clientInfo: { name: 'reeve', version: '1' },
+    })
+    const { protocolVersion: spoken, agentCapabilities } = isObject(answer) ? answer : {}
+    if (spoken !== protocolVersion)
+      throw failed(
+        `the coding agent speaks version ${String(canonical(spoken ?? null))} of ACP, and not ${protocolVersion}`,
+      )
+    this.#capabilities = isObject(agentCapabilities) ? agentCapabilities : {}
+  }
+
+  async open(cwd: string, mcpServers: readonly Json[]): Promise<void> {
+    const answer = await this.#child.request('session/new', { cwd, mcpServers: [...mcpServers] })
+    const { sessionId } = isObject(answer) ? answer : {}
+    if (typeof sessionId !== 'string' || sessionId === '') throw failed('the coding agent named no session')
+    this.#id = sessionId
+  }
+
+  /** Goes on with a session. Resolves to whether it has a history; true where the agent does not show it. */
+  async load(id: string, cwd: string, mcpServers: readonly Json[]): Promise<boolean> {
+    const loads = this.#capabilities['loadSession'] === true
+    this.#isLoading = true
+    await this.#child.request(loads ? 'session/load' : 'session/resume', {
+      sessionId: id,
+      cwd,
+      mcpServers: [...mcpServers],
+    })
+    this.#isLoading = false
+    this.#id = id
+    return !loads || this.#heardHistory
+  }
+
+  prompt(text: string, key: string): void {
+    const params = { sessionId: this.#id, prompt: [{ type: 'text', text }], _meta: { 'reeve/key': key } }
+    this.#prompt = this.#child.request('session/prompt', params).then((answer) => {
+      const { stopReason } = isObject(answer) ? answer : {}
+      return typeof stopReason === 'string' ? stopReason : 'unknown'
+    })
+    this.#prompt.catch(() => {}) // heard by `progress`
+  }
+
+  /** Waits until the prompt has ended or asks. Rejects if the process ends, and if it is stopped. */
+  async progress(show: (text: string) => void, signal: AbortSignal): Promise<PromptProgress> {
+    this.#show = show
+    const stopped = new Promise<never>((_, reject) => {
+      if (signal.aborted) reject(signal.reason as Error)
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+    stopped.catch(() => {})
+    const ended = this.#prompt!.then((reason): PromptProgress => ({ ended: reason }))
+    try {
+      for (;;) {
+        const asks = [...this.#waiting.values()].map(({ ask }) => ask)
+        if (asks.length > 0) return { asks }
+        const asked = new Promise<undefined>((resolve) => (this.#wake = () => resolve(undefined)))
+        const next = await Promise.race([ended, asked, stopped])
+        if (next !== undefined) return next
+      }
+    } finally {
+      this.#show = undefined
+      this.#wake = undefined
+    }
+  }
+
+  /** The answer: what it has said since its last tool; all that it has said if that is nothing. */
+  get answer(): string {
+    return this.#text.trim() === '' ? this.#allText : this.#text
+  }
+
+  /** Answers what waits here; what was asked by a process before this one is answered when it is asked again. */
+  reply(replies: readonly { readonly content: string; readonly reply: ForeignReply }[]): void {
+    for (const { content, reply } of replies) {
+      const waiting = [...this.#waiting.values()].find(({ ask }) => ask.id === reply.id && contentOf(ask) === content)
+      if (waiting === undefined) this.#remembered.set(content, reply)
+      else this.#answer(waiting, reply)
+    }
+  }
+
+  #answer({ ask, request }: HeldRequest, reply: ForeignReply): void {
+    this.#waiting.delete(ask.id)
+    request.answer(ask.type === 'question' ? elicited(request.params, reply) : permitted(request.params, reply))
+  }
+
+  /** Tells it to stop, and ends the process with its children. */
+  async close(): Promise<void> {
+    if (this.#prompt !== undefined) this.#child.notify('session/cancel', { sessionId: this.#id })
+    await this.#child.close()
+  }
+
+  #take(request: AgentRequest): void {
+    const ask = this.#askOf(request)
+    if (ask === undefined) return request.answer(notFound(request.method))
+    const remembered = this.#remembered.get(contentOf(ask))
+    const waiting = { ask, request }
+    if (remembered !== undefined) {
+      this.#remembered.delete(contentOf(ask)) // it was given for one time
+      return this.#answer(waiting, remembered)
+    }
+    this.#waiting.set(ask.id, waiting)
+    this.#wake?.()
+  }
+
+  #askOf({ method, params }: AgentRequest): ForeignAsk | undefined {
+    if (method === 'elicitation/create' && params['mode'] === 'form') {
+      const { message, requestedSchema } = params
+      const question = {
+        message: message ?? '',
+        ...(requestedSchema === undefined ? undefined : { schema: requestedSchema }),
+      }
+      return { type: 'question', id: `question:${this.#waiting.size}:${canonical(question)}`, question }
+    }
+    if (method !== 'session/request_permission') return undefined
+    const update = isObject(params['toolCall']) ? params['toolCall'] : {}
+    const id = typeof update['toolCallId'] === 'string' ? update['toolCallId'] : ''
+    const {
+      toolCallId: _id,
+      status: _status,
+      _meta: _ours,
+      ...content
+    } = { ...this.#calls.get(id), ...present(update) }
+    const { name, kind, title } = content
+    return {
+      type: 'approval',
+      id: `permission:${this.#waiting.size}:${id}`,
+      action: typeof name === 'string' && name !== '' ? name : typeof kind === 'string' ? kind : 'other',
+      input: content,
+      ...(typeof title === 'string' ? { description: title } : undefined),
+    }
+  }
+
+  #update(update: JsonObject): void {
+    const { sessionUpdate, content, toolCallId } = update
+    if (this.#isLoading) this.#heardHistory = true
+    if (sessionUpdate === 'tool_call' || sessionUpdate === 'tool_call_update') {
+      const { sessionUpdate: _kind, ...call } = update
+      if (typeof toolCallId === 'string')
+        this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...present(call) })
+      if (sessionUpdate === 'tool_call') this.#text = ''
+      return
+    }
+    if (sessionUpdate !== 'agent_message_chunk' || this.#isLoading || !isObject(content)) return
+    if (content['type'] !== 'text' || typeof content['text'] !== 'string') return
+    this.#text += content['text']
+    this.#allText += content['text']
+    this.#show?.(content['text'])
+    if (this.#allText.length > mostText) this.#child.kill('SIGKILL')
+  }
+}
+
+/** What is asked, without what another process would name in another way. */
+export const contentOf = (ask: ForeignAsk): string =>
+  canonical(ask.type === 'approval' ? [ask.action, ask.input] : [ask.question])
+
+/** Members that are there: `null` in an update says nothing. */
+const present = (update: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined))
+
+/** The option that allows, or rejects, this once. Without one it is cancelled, which allows nothing. */
+function permitted({ options }: JsonObject, reply: ForeignReply): Json {
+  const kind = reply.type === 'approved' && !reply.edited ? 'allow_once' : 'reject_once'
+  const listed = Array.isArray(options) ? (options as readonly Json[]).filter(isObject) : []
+  const optionId = listed.find((option) => option['kind'] === kind)?.['optionId']
+  return { outcome: optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
+}
+
+/** The answer to a form: an object as it is; another value for the one field of a form with one. */
+function elicited({ requestedSchema }: JsonObject, reply: ForeignReply): Json {
+  if (reply.type !== 'answer' || reply.value === null) return { action: 'decline' }
+  if (isObject(reply.value)) return { action: 'accept', content: reply.value }
+  const properties = isObject(requestedSchema) ? requestedSchema['properties'] : undefined
+  const [field, ...more] = isObject(properties) ? Object.keys(properties) : []
+  return field === undefined || more.length > 0
+    ? { action: 'decline' }
+    : { action: 'accept', content: { [field]: reply.value } }
+}
+
+export const failed = (message: string): FailureError => new FailureError(failure('agent.failed', message, 'internal'))

@@ -1,0 +1,155 @@
+/** Agents of other frameworks: what they report is counted, what they say is bounded and checked, whatever it is. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { a2aAgent } from '../../src/adapters/a2a/worker.ts'
+import { aiSdkAgent } from '../../src/adapters/ai-sdk/agent.ts'
+import { createRuntime, supervisor, type Agent } from '../../src/index.ts'
+
+const played = async (worker: Agent, limits?: { readonly usd?: number; readonly turns?: number }) => {
+  await using runtime = await createRuntime({ agents: [worker], strict: true, onWarning: () => {} })
+  return await runtime.run(worker.name, 'Do it.', { ...(limits && { limits }) })
+}
+
+/** An agent of the AI SDK that streams these parts, and has these messages at its end. */
+const streaming = (parts: readonly object[], responseMessages: readonly unknown[] = [], text = 'done') => ({
+  stream: (_options: never) =>
+    Promise.resolve({
+      // eslint-disable-next-line @typescript-eslint/require-await
+      stream: (async function* () {
+        yield* parts
+      })(),
+      responseMessages: Promise.resolve(responseMessages),
+      text: Promise.resolve(text),
+      finishReason: Promise.resolve('stop'),
+    }),
+})
+const finished = (modelId: string, inputTokens: number, outputTokens: number) => ({
+  type: 'finish-step',
+  usage: { inputTokens, outputTokens },
+  response: { modelId },
+})
+
+describe('usage', () => {
+  const parts = [finished('small', 10, 1), finished('large', 20, 2), finished('small', 30, 3)]
+  test('has a row for each model, and a call for each', async () => {
+    const { usage } = await played(aiSdkAgent({ name: 'sdk', agent: streaming(parts) }))
+    expect(usage).toMatchObject([
+      { agent: 'sdk', model: 'small', calls: 2, input: 40, output: 4, unpriced: 2 },
+      { agent: 'sdk', model: 'large', calls: 1, input: 20, output: 2, unpriced: 1 },
+    ])
+  })
+  test('has dollars where prices are given', async () => {
+    const prices = { small: { inputPerMillion: 1_000_000, outputPerMillion: 0 } }
+    const { usage } = await played(aiSdkAgent({ name: 'sdk', agent: streaming(parts), prices }))
+    expect(usage).toMatchObject([
+      { model: 'small', usd: 40, unpriced: 0 },
+      { model: 'large', usd: 0, unpriced: 1 },
+    ])
+  })
+  test('counts against the limit of the run: another leg is refused', async () => {
+    const asks = [
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'look', input: {} }] },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'look', output: { type: 'text', value: '' } }],
+      },
+    ]
+    const worker = aiSdkAgent({ name: 'sdk', agent: streaming(parts, asks), maxSteps: 20 })
+    expect(await played(worker, { turns: 4 })).toMatchObject({ status: 'failed', failure: { code: 'budget.exceeded' } })
+  })
+  test('of a call that says nothing is unknown, and never 0', async () => {
+    const { usage } = await played(aiSdkAgent({ name: 'sdk', agent: streaming([{ type: 'finish-step' }]) }))
+    expect(usage).toMatchObject([{ model: 'unknown', calls: 1, unknown: 1 }])
+  })
+})
+
+describe('an agent of the AI SDK', () => {
+  test('that asks twice under one id has failed', async () => {
+    const call = { type: 'tool-call', toolCallId: 'same', toolName: 'ask', input: {} }
+    const worker = aiSdkAgent({ name: 'sdk', agent: streaming([], [{ role: 'assistant', content: [call, call] }]) })
+    expect(await played(worker)).toMatchObject({
+      status: 'failed',
+      failure: { message: 'it asks twice under the id "same"' },
+    })
+  })
+  test('whose stream has an error has failed with it', async () => {
+    const worker = aiSdkAgent({ name: 'sdk', agent: streaming([{ type: 'error', error: new Error('out of order') }]) })
+    expect(await played(worker)).toMatchObject({ status: 'failed', failure: { message: 'out of order' } })
+  })
+  test('is a worker like any other: unknown options are told', async () => {
+    const worker = aiSdkAgent({ name: 'sdk', agent: streaming([]), timeoutMS: 1 } as never)
+    await expect(createRuntime({ agents: [worker] })).rejects.toThrow(/timeoutMS/)
+  })
+  test('has an input and an output of a schema', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
+    const told: unknown[] = []
+    const inner = streaming([], [], '{"n":2}')
+    const agent = {
+      stream: (options: never) => (told.push((options as { messages: unknown }).messages), inner.stream(options)),
+    }
+    const worker = aiSdkAgent({ name: 'sdk', description: 'Adds.', agent, input: schema, output: schema })
+    const lead = supervisor({
+      name: 'lead',
+      workers: [worker],
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? { calls: [{ name: 'forward_message', input: { worker: 'sdk' } }] }
+          : { calls: [{ name: 'delegate_sdk', input: { n: 1 } }] },
+    })
+    expect(await played(lead)).toMatchObject({ status: 'completed' })
+    expect(told).toEqual([[{ role: 'user', content: '{"n":1}' }]])
+  })
+})
+
+test('whatever a remote A2A agent answers, the work ends', async () => {
+  const names = fc.constantFrom(
+    'id',
+    'contextId',
+    'status',
+    'state',
+    'message',
+    'parts',
+    'artifacts',
+    'content',
+    '$case',
+    'value',
+    '__proto__',
+  )
+  const leaf = fc.oneof(
+    fc.constantFrom('text', 'data', 'task', 'statusUpdate', 3, 4, 6, 2),
+    fc.jsonValue({ maxDepth: 1 }),
+  )
+  const value = fc.letrec((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.dictionary(names, tie('node'), { maxKeys: 4 }),
+      fc.array(tie('node'), { maxLength: 3 }),
+    ),
+  })).node
+  const objects = fc.dictionary(names, value, { maxKeys: 5 })
+  await fc.assert(
+    fc.asyncProperty(objects, objects, fc.array(objects, { maxLength: 3 }), async (sent, task, events) => {
+      let left = 3
+      const client = {
+        sendMessage: () => Promise.resolve(sent),
+        // it is asked again and again while it says nothing that counts
+        getTask: () => (left-- > 0 ? Promise.resolve(task) : Promise.resolve({ status: { state: 4 } })),
+        cancelTask: () => Promise.resolve({}),
+        async *resubscribeTask() {
+          for (const event of events) yield await Promise.resolve({ payload: event })
+        },
+      }
+      const worker = a2aAgent({ name: 'remote', client, pollMs: 1, retry: { attempts: 1 } })
+      await using runtime = await createRuntime({ agents: [worker], onWarning: () => {} })
+      const run = await runtime.start('remote', 'Do it.')
+      for (;;) {
+        const state = await run.until('waiting')
+        if (!('waiting' in state)) break
+        for (const { id } of state.questions) await run.answer({ interruptId: id, value: 'yes' })
+      }
+      expect(['completed', 'failed']).toContain((await run.outcome()).status)
+    }),
+    { numRuns: 40 },
+  )
+})
