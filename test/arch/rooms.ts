@@ -207,7 +207,6 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   },
   foreign: { imports: ['agent', 'edge', 'engine', 'model'] },
   'ai-sdk': { imports: ['agent', 'engine'], adapters: ['foreign'], doors: ['index.ts', 'agent.ts'] },
-  a2a: { imports: ['agent', 'engine'], adapters: ['foreign'], doors: ['index.ts', 'worker.ts'] },
   langgraph: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   'openai-agents': { imports: ['agent', 'engine'], adapters: ['foreign'] },
   mastra: { imports: ['agent', 'engine'], adapters: ['foreign'] },
@@ -215,7 +214,11 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   mcp: { imports: ['agent'] },
   'served-run': { imports: ['runtime', 'server'] },
   'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
-  a2a: { imports: ['journal', 'edge', 'runtime', 'server'], adapters: ['served-run'] },
+  a2a: {
+    imports: ['journal', 'edge', 'runtime', 'server', 'agent', 'engine'],
+    adapters: ['served-run', 'foreign'],
+    doors: ['index.ts', 'worker.ts'],
+  },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal', 'runtime'], packages: ['@opentelemetry/api'] },
 }
