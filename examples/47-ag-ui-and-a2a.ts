@@ -29,7 +29,7 @@ const postman = agent({
 await using runtime = await createRuntime({ agents: [postman] })
 // #region serve
 const server = createServer({ runtime, protocols: [agUi({ agent: postman }), a2a({ agents: [postman] })] })
-const { url, close } = await listen(server, { port: 0 })
+const listening = await listen(server, { port: 0 })
 // #endregion
 
 const post = async (path: string, body: object): Promise<string> => {
@@ -38,7 +38,7 @@ const post = async (path: string, body: object): Promise<string> => {
     'Content-Type': 'application/json',
     'A2A-Version': '1.0',
   }
-  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const response = await fetch(listening.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   assert.equal(response.status, 200)
   return response.text()
 }
@@ -78,6 +78,6 @@ const decision = { data: { id: asked.id, decision: 'approve' } }
 const done = await send({ messageId: 'a2', role: 'ROLE_USER', taskId: task.id, parts: [decision] })
 console.log('A2A:', done.status.state, done.artifacts?.[0]?.parts[0]?.text)
 // #endregion
-await close()
+await listening.close()
 assert.equal(second.at(-1)!.outcome!.type, 'success')
 assert.equal(done.status.state, 'TASK_STATE_COMPLETED')

@@ -397,11 +397,11 @@ export class EventTranslator {
   /** The last events of a stream. `questions`: those that a waiting run has open. */
   end(rest: Rest, questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
     const events: AgUiEvent[] = [...this.#announce()]
-    for (const activation of [...this.#answering.keys()]) events.push(...this.#givenUp(activation))
+    for (const activation of this.#answering.keys()) events.push(...this.#givenUp(activation))
     if (rest.status === 'waiting') return [...events, ...this.#suspended(questions)]
     const how = rest.status === 'ended' ? withoutHandoff(rest.outcome) : undefined
     const why = how === undefined ? 'the run is stuck' : describeOutcome(how)
-    for (const [id, owner] of [...this.#unanswered]) events.push(this.#result(id, owner, `[no result: ${why}]`))
+    for (const [id, owner] of this.#unanswered) events.push(this.#result(id, owner, `[no result: ${why}]`))
     for (const id of [...this.#subagents.keys()].reverse())
       events.push({ type: 'SUBAGENT_ERROR', subagentRunId: id, message: visibleLine(why) })
     this.#subagents.clear()

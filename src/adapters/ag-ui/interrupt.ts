@@ -123,5 +123,5 @@ function happenedIn(id: string, payload: JsonObject): Reply {
 
 const invalid = (id: string, problem: string): ReeveError =>
   new ReeveError('interrupt.invalid', `resume ${JSON.stringify(id)}: ${problem}`, {
-    hint: 'responseSchema of the interrupt says what it takes. Nothing was decided.',
+    hint: 'The schema in the interrupt says what it takes. Nothing was decided.',
   })
