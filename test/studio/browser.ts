@@ -57,12 +57,22 @@ export class StudioServer {
 
   /** Starts runs of an agent; their ids. */
   async run(agent: string, count = 1): Promise<readonly string[]> {
-    const child = this.#child!
-    const told = once(child, 'message') as Promise<[{ readonly runs?: readonly string[]; readonly failed?: string }]>
-    child.send({ start: agent, count })
-    const [{ runs, failed }] = await told
-    if (runs === undefined) throw new Error(failed)
+    const { runs } = await this.#ask<{ readonly runs: readonly string[] }>({ start: agent, count })
     return runs
+  }
+
+  /** Lets one agent of `crew.ts` through a door: the one that has waited longest there, or the next that comes. */
+  async open(door: string): Promise<void> {
+    await this.#ask({ open: door })
+  }
+
+  async #ask<T>(message: object): Promise<T> {
+    const child = this.#child!
+    const told = once(child, 'message') as Promise<[T & { readonly failed?: string }]>
+    child.send(message)
+    const [said] = await told
+    if (said.failed !== undefined) throw new Error(said.failed)
+    return said
   }
 
   async close(): Promise<void> {

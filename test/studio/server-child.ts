@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { agents } from './agents.ts'
+import { crews, openDoor } from './crew.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
-const runtime = await createRuntime({ store: file, agents: [...agents] })
+const runtime = await createRuntime({ store: file, agents: [...agents, ...crews] })
 const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, name, roles }) => [token, { name, roles }])) },
@@ -15,11 +16,25 @@ const server = createServer({
 })
 const listening = await listen(server, { port: Number(port) })
 process.send?.({ url: listening.url, port: listening.port })
-process.on('message', (message: { readonly start: string; readonly count?: number; readonly user?: string }) => {
+type Message =
+  | { readonly start: string; readonly count?: number; readonly user?: string }
+  /** A door at which agents of crew.ts wait. */
+  | { readonly open: string }
+
+async function answer(message: Message): Promise<object> {
+  if ('open' in message) {
+    await openDoor(message.open)
+    return { opened: message.open }
+  }
   const { start, count = 1, user = 'mia@example.com' } = message
-  const ids = Array.from({ length: count }, () => runtime.start(start, 'Please see to it.', { user }))
-  Promise.all(ids).then(
-    (runs) => process.send?.({ runs: runs.map(({ id }) => id) }),
+  const runs = await Promise.all(
+    Array.from({ length: count }, () => runtime.start(start, 'Please see to it.', { user })),
+  )
+  return { runs: runs.map(({ id }) => id) }
+}
+process.on('message', (message: Message) => {
+  answer(message).then(
+    (said) => process.send?.(said),
     (error: unknown) => process.send?.({ failed: String(error) }),
   )
 })
