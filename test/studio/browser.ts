@@ -66,6 +66,11 @@ export class StudioServer {
     await this.#ask({ open: door })
   }
 
+  /** Cancels every run that has not ended. */
+  async cancelAll(): Promise<void> {
+    await this.#ask({ cancel: 'all' })
+  }
+
   async #ask<T>(message: object): Promise<T> {
     const child = this.#child!
     const told = once(child, 'message') as Promise<[T & { readonly failed?: string }]>

@@ -93,6 +93,7 @@ const writer = agent({
     { thought: 'The order first, then the mail.', calls: [{ name: 'look_up', input: { order: 'A-1042' } }] },
     {
       said: [
+        { door: 'writer' },
         'Dear Mia,\n\nyour parcel A-1042 was delivered ',
         { door: 'writer' },
         'on Monday. We are sorry that it was damaged',

@@ -20,11 +20,21 @@ type Message =
   | { readonly start: string; readonly count?: number; readonly user?: string }
   /** A door at which agents of crew.ts wait. */
   | { readonly open: string }
+  | { readonly cancel: 'all' }
 
 async function answer(message: Message): Promise<object> {
   if ('open' in message) {
     await openDoor(message.open)
     return { opened: message.open }
+  }
+  if ('cancel' in message) {
+    const open = await runtime.runs({ status: ['running', 'waiting', 'paused', 'human_control'] })
+    for (const { run } of open) {
+      const handle = runtime.handle(run)
+      await handle.control.cancel('the test has ended')
+      await handle.outcome()
+    }
+    return { cancelled: open.length }
   }
   const { start, count = 1, user = 'mia@example.com' } = message
   const runs = await Promise.all(

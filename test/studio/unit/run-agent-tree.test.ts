@@ -91,6 +91,26 @@ describe('what an agent does now', () => {
     expect(doingOf(activation('a', { shortOf }))).toMatchObject({ text: 'waits for room in its limit of $2', since: 7 })
   })
 
+  test('what is recorded during a pause has not begun; what began before goes on', () => {
+    const doing = (since: number, kind: Open['kind'] = 'step') =>
+      doingOf(activation('a', { open: [open(kind, 'send', { since })] }), 5_000)
+    expect(doing(5_000)).toEqual({ kind: 'wait', text: 'send begins when the run goes on', since: 5_000 })
+    expect(doing(4_999)).toMatchObject({ text: 'does send' })
+    expect(doing(6_000, 'worker')).toMatchObject({ text: 'waits for send' })
+  })
+
+  test.each([
+    ['mail', 'waits for mail'],
+    ['a/sleep#2', 'sleeps'],
+    ['turn/until', 'waits for a timer'],
+  ])('the timer %s', (address, text) => {
+    expect(doingOf(activation('a', { open: [open('timer', address)] }))).toMatchObject({ kind: 'wait', text })
+  })
+
+  test('a deadline is nothing that it waits for', () => {
+    expect(doingOf(activation('a', { open: [open('timer', 'work/b/timeout#3')] }))).toBeUndefined()
+  })
+
   test('nothing once it has ended', () => {
     expect(doingOf(activation('a', { endedAt: 9, open: [open('model', 'm')] }))).toBeUndefined()
   })

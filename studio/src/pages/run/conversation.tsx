@@ -154,11 +154,19 @@ function Row(props: {
     case 'entry':
       return (
         <article className={`run-entry ${row.entry.type}${isShown ? ' shown' : ''}`}>
-          <EntryHead {...heads[row.entry.type]} name={row.entry.name} at={row.entry.at} />
+          <EntryHead {...headOf(row.entry)} at={row.entry.at} />
           <EntryBody entry={row.entry} />
         </article>
       )
   }
+}
+
+/** An agent says, thinks and ends; a tool, a sender is named after the word. */
+const headOf = ({ type, name }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
+  const { icon, word } = heads[type]
+  const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
+  if (name === undefined) return { icon, word }
+  return isSpeaker ? { icon, word: word.toLowerCase(), speaker: name } : { icon, word, name }
 }
 
 const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly word: string }>> = {
@@ -175,14 +183,22 @@ const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconNam
 function EntryHead(props: {
   readonly icon: IconName
   readonly word: string
+  /** Whom or what it is about. */
   readonly name?: string | undefined
+  /** Who does it. */
+  readonly speaker?: string | undefined
   readonly at?: number
   readonly after?: string
 }) {
-  const { icon, word, name, at, after } = props
+  const { icon, word, name, speaker, at, after } = props
   return (
     <header>
       <Icon name={icon} />
+      {speaker !== undefined && (
+        <b>
+          <VisibleText>{speaker}</VisibleText>
+        </b>
+      )}
       <span className="word">{word}</span>
       {name !== undefined && (
         <b>

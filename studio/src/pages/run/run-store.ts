@@ -41,20 +41,19 @@ export class RunStore {
   }
 
   take(message: LiveMessage): void {
+    const before = this.#state.run
     if (message.type === 'parts') {
-      if (this.texts.add(message.parts)) this.#show('texts')
+      // a piece comes after the patch that shows its call open: what is not open has ended
+      const open = message.parts.filter(({ activation, address }) => isUnderWay(before, activation, address))
+      if (this.texts.add(open)) this.#show('texts')
       return
     }
-    const before = this.#state.run
     if (message.type === 'patch' && before === undefined) return
     const run = message.type === 'snapshot' ? message.run : patched(before!, message.patch)
     // what streamed before a reconnect may have holes
     if (message.type === 'snapshot') this.texts.clear()
     this.#state = { run, connection: 'live' }
-    const isOpen = (activation: string, address: string): boolean =>
-      Object.hasOwn(run.activations, activation) &&
-      run.activations[activation]!.open.some((each) => each.address === address)
-    if (this.texts.keep(isOpen)) this.#show('texts')
+    if (this.texts.keep((activation, address) => isUnderWay(run, activation, address))) this.#show('texts')
     this.#show('state')
   }
 
@@ -86,6 +85,11 @@ export class RunStore {
     })
   }
 }
+
+const isUnderWay = (run: LiveRun | undefined, activation: string, address: string): boolean =>
+  run !== undefined &&
+  Object.hasOwn(run.activations, activation) &&
+  run.activations[activation]!.open.some((each) => each.address === address)
 
 /** A run with what has changed. What a patch does not name is the same object as before. */
 function patched(run: LiveRun, patch: LivePatch): LiveRun {
