@@ -66,6 +66,11 @@ export class StudioServer {
     await this.#ask({ open: door })
   }
 
+  /** Resolves when a run has ended. */
+  async ended(run: string): Promise<void> {
+    await this.#ask({ ended: run })
+  }
+
   /** Cancels every run that has not ended. */
   async cancelAll(): Promise<void> {
     await this.#ask({ cancel: 'all' })

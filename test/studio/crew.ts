@@ -230,4 +230,32 @@ const strangers = team({
   },
 })
 
-export const crews: readonly Agent[] = [desk, stepper, research, strangers]
+// ---- many
+// ---------------------------------------------------------------------------------------------------------------------
+
+const counter = agent({
+  name: 'counter',
+  description: 'Counts.',
+  model: () => ({ text: 'counted', usage: { input: 9, output: 1 } }),
+})
+
+/** A thousand workers, each with a limit that is handed down, and then one step that waits. */
+const crowd = supervisor({
+  name: 'crowd',
+  workers: [counter],
+  limits: { turns: 10_000, tokens: 1_000_000 },
+  model: ({ messages }) => {
+    const asked = messages.filter(({ role }) => role === 'assistant').length
+    return asked < 20
+      ? {
+          calls: Array.from({ length: 50 }, (_, i) => ({
+            name: 'delegate',
+            input: { worker: 'counter', instructions: `Count heap ${asked * 50 + i}.` },
+          })),
+          usage: { input: 10, output: 10 },
+        }
+      : 'all is counted'
+  },
+})
+
+export const crews: readonly Agent[] = [desk, stepper, research, strangers, crowd]

@@ -21,12 +21,15 @@ type Message =
   /** A door at which agents of crew.ts wait. */
   | { readonly open: string }
   | { readonly cancel: 'all' }
+  /** A run, to its end. */
+  | { readonly ended: string }
 
 async function answer(message: Message): Promise<object> {
   if ('open' in message) {
     await openDoor(message.open)
     return { opened: message.open }
   }
+  if ('ended' in message) return { status: (await runtime.handle(message.ended).outcome()).status }
   if ('cancel' in message) {
     const open = await runtime.runs({ status: ['running', 'waiting', 'paused', 'human_control'] })
     for (const { run } of open) {

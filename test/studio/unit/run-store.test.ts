@@ -1,12 +1,6 @@
-import { beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LiveActivation, LiveRun, PartMessage } from '../../../src/server/wire.ts'
 import { RunStore } from '../../../studio/src/pages/run/run-store.ts'
-
-beforeEach(() => {
-  vi.stubGlobal('document', { hidden: false })
-  vi.stubGlobal('requestAnimationFrame', (draw: () => void) => draw())
-  return () => vi.unstubAllGlobals()
-})
 
 const call = { kind: 'model', address: 'turn/model', name: 'm', since: 1, failedAttempts: 0, inDoubt: false } as const
 const view = (open: LiveActivation['open']): LiveActivation =>
@@ -26,7 +20,7 @@ const piece = (text: string, offset: number): PartMessage =>
 const said = (store: RunStore): readonly string[] => store.texts.of('act_a').map(({ last }) => last)
 
 test('pieces that come twice count once, and those of a call that has ended not at all', () => {
-  const store = new RunStore()
+  const store = new RunStore((draw) => draw())
   store.take({ type: 'parts', parts: [piece('too early', 0)] })
   store.take({ type: 'snapshot', run: run([call]) })
   store.take({ type: 'parts', parts: [piece('Once', 0)] })

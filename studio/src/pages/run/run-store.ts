@@ -18,6 +18,7 @@ export interface RunState {
 }
 
 export class RunStore {
+  readonly #atNextFrame: (draw: () => void) => void
   readonly texts = new LiveTexts()
   #state: RunState = { connection: 'connecting' }
   #version = 0
@@ -26,6 +27,11 @@ export class RunStore {
   #awaitsFrame = false
   #stateChanged = false
   #textsChanged = false
+
+  /** `atNextFrame`: calls once, when the page is drawn next. */
+  constructor(atNextFrame: (draw: () => void) => void) {
+    this.#atNextFrame = atNextFrame
+  }
 
   readonly state = (): RunState => this.#state
   /** Rises when a streamed text has changed. */
@@ -72,7 +78,7 @@ export class RunStore {
     else this.#textsChanged = true
     if (this.#awaitsFrame) return
     this.#awaitsFrame = true
-    atNextFrame(() => {
+    this.#atNextFrame(() => {
       this.#awaitsFrame = false
       const [state, texts] = [this.#stateChanged, this.#textsChanged]
       this.#stateChanged = false
@@ -105,10 +111,4 @@ function patched(run: LiveRun, patch: LivePatch): LiveRun {
     next[part] = records
   }
   return next as unknown as LiveRun
-}
-
-/** A hidden page has no frames; its state is still kept, and shown twice a second. */
-function atNextFrame(draw: () => void): void {
-  if (document.hidden) setTimeout(draw, 500)
-  else requestAnimationFrame(draw)
 }
