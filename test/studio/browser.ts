@@ -66,6 +66,11 @@ export class StudioServer {
     await this.#ask({ open: door })
   }
 
+  /** Resolves when an agent of a run has something of this name under way. */
+  async waiting(run: string, name: string): Promise<void> {
+    await this.#ask({ waiting: run, name })
+  }
+
   /** Resolves when a run has ended. */
   async ended(run: string): Promise<void> {
     await this.#ask({ ended: run })

@@ -21,6 +21,8 @@ type Message =
   /** A door at which agents of crew.ts wait. */
   | { readonly open: string }
   | { readonly cancel: 'all' }
+  /** A run, until something of this name is under way. */
+  | { readonly waiting: string; readonly name: string }
   /** A run, to its end. */
   | { readonly ended: string }
 
@@ -28,6 +30,12 @@ async function answer(message: Message): Promise<object> {
   if ('open' in message) {
     await openDoor(message.open)
     return { opened: message.open }
+  }
+  if ('waiting' in message) {
+    const run = runtime.handle(message.waiting)
+    for await (const { event } of run.events())
+      if ('op' in event && event.op === 'step' && 'tool' in event && event.tool === message.name) break
+    return { waiting: message.name }
   }
   if ('ended' in message) return { status: (await runtime.handle(message.ended).outcome()).status }
   if ('cancel' in message) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LiveActivation } from '../../../src/server/wire.ts'
-import { agentRows, doingOf } from '../../../studio/src/pages/run/agent-tree.ts'
+import { agentRows, doingOf, rowsAround } from '../../../studio/src/pages/run/agent-tree.ts'
 
 type Open = LiveActivation['open'][number]
 const activation = (id: string, more: Partial<LiveActivation> = {}): LiveActivation => {
@@ -114,4 +114,12 @@ describe('what an agent does now', () => {
   test('nothing once it has ended', () => {
     expect(doingOf(activation('a', { endedAt: 9, open: [open('model', 'm')] }))).toBeUndefined()
   })
+})
+
+test('of a long list the rows around one are chosen from; of a short one all', () => {
+  const rows = Array.from({ length: 1_000 }, (_, i) => i)
+  expect(rowsAround(rows, 500, 10)).toEqual({ rows: rows.slice(495, 505), before: 495, after: 495 })
+  expect(rowsAround(rows, -1, 10)).toEqual({ rows: rows.slice(0, 10), before: 0, after: 990 })
+  expect(rowsAround(rows, 999, 10)).toEqual({ rows: rows.slice(990), before: 990, after: 0 })
+  expect(rowsAround([1, 2], 1, 10)).toEqual({ rows: [1, 2], before: 0, after: 0 })
 })

@@ -69,6 +69,17 @@ export function agentRows(activations: Activations, collapsed: ReadonlySet<strin
   return rows
 }
 
+/** Of a list to choose from, the part that a person may want: `most` rows around one, and how many stand before and after. */
+export function rowsAround<Row>(
+  rows: readonly Row[],
+  at: number,
+  most = 200,
+): { readonly rows: readonly Row[]; readonly before: number; readonly after: number } {
+  const before = Math.max(0, Math.min(rows.length - most, Math.max(0, at) - Math.floor(most / 2)))
+  const part = rows.slice(before, before + most)
+  return { rows: part, before, after: rows.length - before - part.length }
+}
+
 type Open = LiveActivation['open'][number]
 
 /** What an agent does now, in words, and since when. Undefined: it has ended, or does nothing that is recorded. */

@@ -8,6 +8,7 @@ import { JsonView } from '../../ui/json-view.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
 import { ValueView } from './overview.tsx'
@@ -37,11 +38,7 @@ export function Conversation() {
             value={chosen.activation}
             onChange={({ target }) => go(undefined, { agent: target.value, entry: undefined })}
           >
-            {agents.map(({ view, level }) => (
-              <option key={view.activation} value={view.activation}>
-                {`${' '.repeat((level - 1) * 3)}${view.agent}${view.task === undefined ? '' : ` (${view.task})`}`}
-              </option>
-            ))}
+            <AgentOptions agents={agents} at={at} />
           </Select>
         </label>
         <Button small disabled={at <= 0} onClick={() => step(-1)}>
