@@ -24,9 +24,10 @@ for (const agent of ['greeter', 'editor', 'mailer', 'payer', 'planner', 'support
 // a team at work, and a writer in the middle of a mail
 const [team = ''] = await server.run('research')
 const [desk = ''] = await server.run('desk')
+const [newsroom = ''] = await server.run('newsroom')
 const paths: Readonly<Record<string, string>> =
   which === 'readme'
-    ? { inbox: '/', runs: '/runs', run: `/runs/${desk}`, timeline: `/runs/${desk}/timeline` }
+    ? { inbox: '/', runs: '/runs', run: `/runs/${desk}`, timeline: `/runs/${newsroom}/timeline` }
     : {
         inbox: '/',
         runs: '/runs',
@@ -43,6 +44,8 @@ try {
   await watcher.getByRole('treeitem').nth(1).click()
   for (let i = 0; i < 2; i++) await server.open('writer')
   await watcher.locator('.run-stream').getByText('We are sorry').waitFor()
+  // all but the call that waits for an approval is done
+  await server.settled(newsroom, 2)
   for (const [view, options] of Object.entries(views)) {
     if (which === 'readme' && view === 'phone') continue
     for (const [name, path] of Object.entries(paths)) {

@@ -71,6 +71,11 @@ export class StudioServer {
     await this.#ask({ waiting: run, name })
   }
 
+  /** Resolves when so many workers of a run have ended. */
+  async settled(run: string, workers: number): Promise<void> {
+    await this.#ask({ settled: run, workers })
+  }
+
   /** Resolves when a run has ended. */
   async ended(run: string): Promise<void> {
     await this.#ask({ ended: run })

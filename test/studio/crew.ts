@@ -2,7 +2,7 @@
  * Agents that work as slowly as a test wants: their models stream and wait at doors, which the test opens. A door is of
  * one process: after a kill all are shut again.
  */
-import { agent, step, teammate, tool, type Agent } from '../../src/agent/index.ts'
+import { agent, step, teammate, tool, type Agent, type Tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Model, ModelAnswer } from '../../src/model/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -230,6 +230,78 @@ const strangers = team({
   },
 })
 
+// ---- for pictures: a team whose calls take as long as such calls do
+// ---------------------------------------------------------------------------------------------------------------------
+
+const lasting = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    })
+  })
+const slow = (id: string, ms: readonly number[], turns: readonly Turn[]): Model => {
+  const model = streaming(id, turns)
+  return {
+    ...model,
+    async call(request) {
+      const results = request.messages.filter(({ role }) => role === 'tool').length
+      await lasting(ms[Math.min(results, ms.length - 1)]!, request.signal)
+      return model.call(request)
+    },
+  }
+}
+const slowTool = (name: string, ms: number, approval?: object): Tool =>
+  tool({
+    name,
+    description: `Does ${name}.`,
+    input: { type: 'object', properties: { about: { type: 'string' } }, required: ['about'] },
+    ...(approval === undefined ? {} : { approval }),
+    execute: (_input: unknown, { signal }: { readonly signal: AbortSignal }) =>
+      lasting(ms, signal).then(() => `${name}: three pages`),
+  } as never)
+const call = (name: string): { readonly name: string; readonly input: Json } => ({
+  name,
+  input: { about: 'delivery times' },
+})
+const reporters = (
+  [
+    ['reporter', [500, 900, 1_400], [slowTool('search', 700), slowTool('read_pages', 900)]],
+    ['fact-checker', [700, 600, 900], [slowTool('look_up', 400), slowTool('publish_note', 300, { risk: 'medium' })]],
+    ['illustrator', [400, 1_100, 800], [slowTool('find_images', 1_200), slowTool('crop', 500)]],
+  ] as const
+).map(([name, ms, tools]) =>
+  agent({
+    name,
+    description: `The ${name} of the newsroom.`,
+    tools: [...tools] as never,
+    model: slow('acme/quill-2', ms, [
+      { calls: [call(tools[0].name)] },
+      { calls: [call(tools[1].name)] },
+      { said: ['That is all.'] },
+    ]),
+  }),
+)
+const newsroom = supervisor({
+  name: 'newsroom',
+  workers: reporters,
+  limits: { tokens: 200_000, usd: 2 },
+  model: slow(
+    'acme/lead-1',
+    [900, 800],
+    [
+      {
+        calls: reporters.map(({ name }) => ({
+          name: 'delegate',
+          input: { worker: name, instructions: 'Delivery times.' },
+        })),
+      },
+      { said: ['The story is ready.'] },
+    ],
+  ),
+})
+
 // ---- many
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -258,4 +330,4 @@ const crowd = supervisor({
   },
 })
 
-export const crews: readonly Agent[] = [desk, stepper, research, strangers, crowd]
+export const crews: readonly Agent[] = [desk, stepper, research, strangers, newsroom, crowd]

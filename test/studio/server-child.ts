@@ -23,6 +23,8 @@ type Message =
   | { readonly cancel: 'all' }
   /** A run, until something of this name is under way. */
   | { readonly waiting: string; readonly name: string }
+  /** A run, until so many workers have ended. */
+  | { readonly settled: string; readonly workers: number }
   /** A run, to its end. */
   | { readonly ended: string }
 
@@ -36,6 +38,12 @@ async function answer(message: Message): Promise<object> {
     for await (const { event } of run.events())
       if ('op' in event && event.op === 'step' && 'tool' in event && event.tool === message.name) break
     return { waiting: message.name }
+  }
+  if ('settled' in message) {
+    let left = message.workers
+    for await (const { event } of runtime.handle(message.settled).events())
+      if (event.type === 'worker.settled' && --left === 0) break
+    return { settled: message.settled }
   }
   if ('ended' in message) return { status: (await runtime.handle(message.ended).outcome()).status }
   if ('cancel' in message) {
