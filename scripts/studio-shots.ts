@@ -21,16 +21,24 @@ mkdirSync(out, { recursive: true })
 const server = new StudioServer()
 await server.start()
 const browser = await launchBrowser()
-const [done = ''] = await server.run('greeter')
-for (const agent of ['editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
+for (const agent of ['greeter', 'editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
+// a team at work, and a writer in the middle of a mail
+const [team = ''] = await server.run('research')
+const [desk = ''] = await server.run('desk')
+const [newsroom = ''] = await server.run('newsroom')
 await furnish(server)
 const paths: Readonly<Record<string, string>> =
   which === 'readme'
-    ? { inbox: '/', runs: '/runs' }
+    ? { inbox: '/', runs: '/runs', run: `/runs/${desk}`, timeline: `/runs/${newsroom}/timeline` }
     : {
         inbox: '/',
         runs: '/runs',
-        run: `/runs/${done}`,
+        ...Object.fromEntries(
+          ['overview', 'timeline', 'conversation', 'team', 'cost', 'journal', 'audit', 'take-over'].flatMap((tab) => [
+            [`run-${tab}`, `/runs/${desk}/${tab}`],
+            [`team-${tab}`, `/runs/${team}/${tab}`],
+          ]),
+        ),
         sessions: '/sessions',
         session: '/sessions/order-1042?user=mia%40example.com',
         trust: '/trust',
@@ -40,6 +48,13 @@ const paths: Readonly<Record<string, string>> =
         system: '/system',
       }
 try {
+  // text that streams is kept for those who come later while one looks
+  const { page: watcher } = await visit(browser, server, `/runs/${desk}`)
+  await watcher.getByRole('treeitem').nth(1).click()
+  for (let i = 0; i < 2; i++) await server.open('writer')
+  await watcher.locator('.run-stream').getByText('We are sorry').waitFor()
+  // all but the call that waits for an approval is done
+  await server.settled(newsroom, 2)
   for (const [view, options] of Object.entries(views)) {
     if (which === 'readme' && view === 'phone') continue
     for (const [name, path] of Object.entries(paths)) {
@@ -49,6 +64,10 @@ try {
       if (name === 'inbox' && view !== 'phone') {
         await page.locator('.question', { hasText: 'issue_refund' }).click()
         await page.locator('#question-detail').getByRole('heading', { level: 1, name: 'issue_refund' }).waitFor()
+      }
+      if (name === 'run') {
+        await page.getByRole('treeitem').nth(1).click()
+        await page.locator('.run-stream').getByText('We are sorry').waitFor()
       }
       const file = join(out, `studio-${name}-${view}.png`)
       await page.screenshot({ path: file })

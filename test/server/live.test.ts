@@ -7,10 +7,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { agent, createRuntime, supervisor, tool, type Runtime } from 'reeve'
 import { completed, rootActivation, runId, type Json } from '../../src/core/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
-import type { Question } from '../../src/runtime/index.ts'
+import type { Question, RunPart } from '../../src/runtime/index.ts'
 import { cut } from '../../src/server/live/cut.ts'
 import { LiveRuns } from '../../src/server/live/live-runs.ts'
 import { RunState } from '../../src/server/live/run-state.ts'
+import { callKey, SaidSoFar } from '../../src/server/live/said-so-far.ts'
 import type {
   Changes,
   ConversationPage,
@@ -460,4 +461,74 @@ test('changes over all runs: each reader hears of the runs of its tenant alone',
   left.abort()
   await Promise.all(readers)
   live.close()
+})
+
+test('a reader who comes while a model streams is given the text so far, and then what follows, once', async () => {
+  let goOn = (): void => {}
+  const speaker = agent({
+    name: 'speaker',
+    description: 'Speaks.',
+    model: async ({ emit }) => {
+      await new Promise<void>((resolve) => (goOn = resolve))
+      emit?.({ type: 'text.delta', id: 't', text: 'Once upon ' })
+      emit?.({ type: 'text.delta', id: 't', text: 'a time' })
+      await new Promise<void>((resolve) => (goOn = resolve))
+      emit?.({ type: 'text.delta', id: 't', text: ', there was a run.' })
+      await new Promise<void>((resolve) => (goOn = resolve))
+      return 'Once upon a time, there was a run.'
+    },
+  })
+  await using runtime = await createRuntime({ agents: [speaker], parkAfterMs: 10 })
+  const live = new LiveRuns(runtime)
+  const left = new AbortController()
+  const text = ({ parts }: Screen): string => {
+    let said = ''
+    for (const { part, offset } of parts) {
+      if (typeof offset !== 'number' || offset > said.length) continue
+      said += (part as { readonly text: string }).text.slice(said.length - offset)
+    }
+    return said
+  }
+  const run = await runtime.start(speaker, 'Speak.')
+  const first = await reads(live, run.id, left.signal)
+  await expect.poll(() => Object.values(first.run?.activations ?? {})[0]?.open.length).toBe(1)
+  goOn()
+  await expect.poll(() => text(first)).toBe('Once upon a time')
+  goOn()
+  await expect.poll(() => text(first)).toMatch(/there was a run/)
+  const second = await reads(live, run.id, left.signal)
+  await expect.poll(() => text(second)).toBe(text(first))
+  goOn()
+  await second.until(isOver)
+  const third = await reads(live, run.id, left.signal)
+  await third.until(isOver)
+  expect(third.parts).toEqual([])
+  left.abort()
+  live.close()
+})
+
+test('of a long text the end is kept for readers to come, and its offset says what is missing', () => {
+  const said = new SaidSoFar()
+  const piece = (offset: number, text: string, attempt = 1): RunPart =>
+    ({
+      activation: rootActivation(runId('r')),
+      address: 'turn/model',
+      attempt,
+      epoch: 1,
+      offset,
+      part: { type: 'text.delta', id: 't', text },
+    }) as unknown as RunPart
+  for (let i = 0; i < 400; i++) said.add(piece(i * 1_000, 'x'.repeat(1_000)))
+  const [kept, ...more] = said.parts()
+  const { text } = kept!.part as { readonly text: string }
+  expect(more).toEqual([])
+  expect(text.length).toBeLessThanOrEqual(256 * 1_024)
+  expect(kept!.offset! + text.length).toBe(400_000)
+  said.add(piece(0, 'again', 2))
+  expect(said.parts().map(({ part }) => part)).toMatchObject([{ text: 'again' }])
+  said.end(callKey(rootActivation(runId('r')), 'turn/model'))
+  expect(said.parts()).toEqual([])
+  // a piece that comes late begins nothing
+  expect(said.add(piece(5, 'late', 2))).toBe(false)
+  expect(said.parts()).toEqual([])
 })

@@ -76,12 +76,42 @@ export class StudioServer {
     count = 1,
     caller: { readonly user?: string; readonly session?: string } = {},
   ): Promise<readonly string[]> {
-    const child = this.#child!
-    const told = once(child, 'message') as Promise<[{ readonly runs?: readonly string[]; readonly failed?: string }]>
-    child.send({ start: agent, count, ...caller })
-    const [{ runs, failed }] = await told
-    if (runs === undefined) throw new Error(failed)
+    const { runs } = await this.#ask<{ readonly runs: readonly string[] }>({ start: agent, count, ...caller })
     return runs
+  }
+
+  /** Lets one agent of `crew.ts` through a door: the one that has waited longest there, or the next that comes. */
+  async open(door: string): Promise<void> {
+    await this.#ask({ open: door })
+  }
+
+  /** Resolves when an agent of a run has something of this name under way. */
+  async waiting(run: string, name: string): Promise<void> {
+    await this.#ask({ waiting: run, name })
+  }
+
+  /** Resolves when so many workers of a run have ended. */
+  async settled(run: string, workers: number): Promise<void> {
+    await this.#ask({ settled: run, workers })
+  }
+
+  /** Resolves when a run has ended. */
+  async ended(run: string): Promise<void> {
+    await this.#ask({ ended: run })
+  }
+
+  /** Cancels every run that has not ended. */
+  async cancelAll(): Promise<void> {
+    await this.#ask({ cancel: 'all' })
+  }
+
+  async #ask<T>(message: object): Promise<T> {
+    const child = this.#child!
+    const told = once(child, 'message') as Promise<[T & { readonly failed?: string }]>
+    child.send(message)
+    const [said] = await told
+    if (said.failed !== undefined) throw new Error(said.failed)
+    return said
   }
 
   async close(): Promise<void> {

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { agents } from './agents.ts'
+import { crews, openDoor } from './crew.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
-const runtime = await createRuntime({ store: file, agents: [...agents] })
+const runtime = await createRuntime({ store: file, agents: [...agents, ...crews] })
 const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, ...person }) => [token, person])) },
@@ -15,16 +16,53 @@ const server = createServer({
 })
 const listening = await listen(server, { port: Number(port) })
 process.send?.({ url: listening.url, port: listening.port })
-process.on(
-  'message',
-  (message: { readonly start: string; readonly count?: number; readonly user?: string; readonly session?: string }) => {
-    const { start, count = 1, user = 'mia@example.com', session } = message
-    const ids = Array.from({ length: count }, () =>
-      runtime.start(start, 'Please see to it.', { user, ...(session === undefined ? {} : { session }) }),
-    )
-    Promise.all(ids).then(
-      (runs) => process.send?.({ runs: runs.map(({ id }) => id) }),
-      (error: unknown) => process.send?.({ failed: String(error) }),
-    )
-  },
-)
+type Message =
+  | { readonly start: string; readonly count?: number; readonly user?: string; readonly session?: string }
+  /** A door at which agents of crew.ts wait. */
+  | { readonly open: string }
+  | { readonly cancel: 'all' }
+  /** A run, until something of this name is under way. */
+  | { readonly waiting: string; readonly name: string }
+  /** A run, until so many workers have ended. */
+  | { readonly settled: string; readonly workers: number }
+  /** A run, to its end. */
+  | { readonly ended: string }
+
+async function answer(message: Message): Promise<object> {
+  if ('open' in message) {
+    await openDoor(message.open)
+    return { opened: message.open }
+  }
+  if ('waiting' in message) {
+    const run = runtime.handle(message.waiting)
+    for await (const { event } of run.events())
+      if ('op' in event && event.op === 'step' && 'tool' in event && event.tool === message.name) break
+    return { waiting: message.name }
+  }
+  if ('settled' in message) {
+    let left = message.workers
+    for await (const { event } of runtime.handle(message.settled).events())
+      if (event.type === 'worker.settled' && --left === 0) break
+    return { settled: message.settled }
+  }
+  if ('ended' in message) return { status: (await runtime.handle(message.ended).outcome()).status }
+  if ('cancel' in message) {
+    const open = await runtime.runs({ status: ['running', 'waiting', 'paused', 'human_control'] })
+    for (const { run } of open) {
+      const handle = runtime.handle(run)
+      await handle.control.cancel('the test has ended')
+      await handle.outcome()
+    }
+    return { cancelled: open.length }
+  }
+  const { start, count = 1, user = 'mia@example.com', session } = message
+  const caller = { user, ...(session === undefined ? {} : { session }) }
+  const runs = await Promise.all(Array.from({ length: count }, () => runtime.start(start, 'Please see to it.', caller)))
+  return { runs: runs.map(({ id }) => id) }
+}
+process.on('message', (message: Message) => {
+  answer(message).then(
+    (said) => process.send?.(said),
+    (error: unknown) => process.send?.({ failed: String(error) }),
+  )
+})

@@ -4,7 +4,8 @@
  * Owns: reading the journal in pages and following it, child runs included; when what is shown is brought up to date;
  * live parts, joined; its readers. Does not own: what is shown (run-state.ts), rows (journal-rows.ts), which runs are
  * watched (live-runs.ts).
- * Holds: a reader holds no queue of patches: it is given what changed since it last asked. Folding gives way to the rest
+ * Holds: a reader holds no queue of patches: it is given what changed since it last asked. Pieces of a text come after the
+ * patch that shows their call open, and none after its end was read. Folding gives way to the rest
  * of the process every few milliseconds. K9: readers change nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -15,6 +16,7 @@ import type { PartMessage } from '../wire.ts'
 import { AgentConversation } from './conversation.ts'
 import { JournalRows, type RowFilter } from './journal-rows.ts'
 import { RunState, type StoreStatus } from './run-state.ts'
+import { callKey, SaidSoFar } from './said-so-far.ts'
 
 /** Events that are read at once. */
 const pageSize = 1_000
@@ -31,6 +33,8 @@ const lookEveryMs = 1_000
 const retryMs = 500
 /** Characters of parts that wait for one reader. One that is further behind misses them: the journal has the text. */
 const partsBound = 512 * 1024
+/** Calls of which pieces wait for the event that began them. */
+const mostPending = 2_000
 
 /** One journal that is read: of the run itself, or of a child run. */
 interface JournalSource {
@@ -74,7 +78,10 @@ export class WatchedRun {
   #lastShown = 0
   #cost = 0
   #callOff = (): void => {}
+  readonly #said = new SaidSoFar()
   #pending = new Map<string, RunPart[]>()
+  /** Calls that have begun since what is shown was last brought up to date. */
+  readonly #notShown = new Set<string>()
   #isFlushing = false
   #isOpen = false
   readonly #conversations = new Map<ActivationId, HeldConversation>()
@@ -136,11 +143,21 @@ export class WatchedRun {
       if (recorded.position <= source.position) return
     }
     source.position = recorded.position
+    this.#noteCall(activation, event)
     this.rows.add(recorded)
     this.state.take(this.#placed(source, recorded), source === this.#source ? recorded.position : 0)
     if (event.type === 'worker.started' && event.apart === true && event.refused === undefined)
       this.#track(runOf(childActivation(activation, event.address, true)))
     if (event.type === 'activation.settled' && activation === `act_${source.run.id}`) source.isOver = true
+  }
+
+  #noteCall(activation: ActivationId, event: Recorded['event']): void {
+    if (event.type === 'step.settled') {
+      const key = callKey(activation, event.address)
+      this.#said.end(key)
+      this.#pending.delete(key)
+    } else if (this.#isOpen && 'op' in event && event.op === 'step')
+      this.#notShown.add(callKey(activation, event.address))
   }
 
   /** Events of child runs have places between those of the run itself, in the order in which they were read. */
@@ -227,6 +244,8 @@ export class WatchedRun {
     this.#isStale = false
     const { version } = this.state
     this.state.show(this.#status, this.#questions)
+    this.#notShown.clear()
+    if (this.#pending.size > 0) this.#flushLater()
     if (this.state.version !== version) this.#wakeAll()
     this.#lastShown = performance.now()
     this.#cost = this.#lastShown - began
@@ -245,14 +264,18 @@ export class WatchedRun {
   }
 
   #hold(part: RunPart): void {
-    if (this.#readers.size === 0) return
-    const key = `${part.activation} ${part.address}`
+    if (!this.#said.add(part) || this.#readers.size === 0) return
+    const key = callKey(part.activation, part.address)
     const held = this.#pending.get(key) ?? []
     const last = held.at(-1)
     const joined = last === undefined ? undefined : mergeParts(last, part)
     if (joined === undefined) held.push(part)
     else held[held.length - 1] = joined
     this.#pending.set(key, held)
+    this.#flushLater()
+  }
+
+  #flushLater(): void {
     if (this.#isFlushing) return
     this.#isFlushing = true
     systemClock.timer(systemClock.now() + partsEveryMs, () => this.#flush())
@@ -260,9 +283,17 @@ export class WatchedRun {
 
   #flush(): void {
     this.#isFlushing = false
-    const all = [...this.#pending.values()].flat().map((part) => this.#message(part))
-    this.#pending.clear()
-    const json = `{"type":"parts","parts":${JSON.stringify(all)}}`
+    const all: PartMessage[] = []
+    for (const [key, parts] of this.#pending) {
+      // its beginning is not shown yet: it goes with the next flush
+      const { activation, address } = parts[0]!
+      if (this.#notShown.has(key) || !this.#isUnderWay(activation, address)) continue
+      all.push(...parts.map((part) => this.#message(part)))
+      this.#pending.delete(key)
+    }
+    if (this.#pending.size > mostPending) this.#pending.clear()
+    if (all.length === 0) return
+    const json = partsJson(all)
     for (const reader of this.#readers) {
       if (reader.partsLength + json.length > partsBound) {
         reader.parts = []
@@ -272,6 +303,10 @@ export class WatchedRun {
       reader.partsLength += json.length
       reader.wake()
     }
+  }
+
+  #isUnderWay(activation: ActivationId, address: string): boolean {
+    return this.state.index.activations.get(activation)?.open.has(address) === true
   }
 
   #message({ activation, address, attempt, offset, part }: RunPart): PartMessage {
@@ -287,8 +322,8 @@ export class WatchedRun {
   }
 
   /**
-   * Messages for one reader, as JSON of `LiveMessage`, for as long as it stays: a snapshot, then what changed since the
-   * message before, and parts. Ends if the run is removed. Rejects with `run.unknown`.
+   * Messages for one reader, as JSON of `LiveMessage`, for as long as it stays: a snapshot, the text of calls under way,
+   * then what changed since the message before, and parts. Ends if the run is removed. Rejects with `run.unknown`.
    */
   async *messages(signal: AbortSignal): AsyncGenerator<string, undefined> {
     await this.opened
@@ -314,9 +349,18 @@ export class WatchedRun {
     if (reader.version !== version) {
       const patch = reader.version === undefined ? undefined : this.state.patchSince(reader.version)
       reader.version = version
-      return patch === undefined
-        ? `{"type":"snapshot","run":${this.state.snapshot()}}`
-        : `{"type":"patch","patch":${patch}}`
+      if (patch !== undefined) return `{"type":"patch","patch":${patch}}`
+      // pieces that come twice are told by their offsets
+      const said = this.#said
+        .parts()
+        .filter(({ activation, address }) => this.#isUnderWay(activation, address))
+        .map((part) => this.#message(part))
+      if (said.length > 0) {
+        const json = partsJson(said)
+        reader.parts.unshift(json)
+        reader.partsLength += json.length
+      }
+      return `{"type":"snapshot","run":${this.state.snapshot()}}`
     }
     const parts = reader.parts.shift()
     if (parts !== undefined) reader.partsLength -= parts.length
@@ -419,6 +463,8 @@ export class WatchedRun {
     return this.state.index.activations.get(activation)?.agent ?? ''
   }
 }
+
+const partsJson = (parts: readonly PartMessage[]): string => `{"type":"parts","parts":${JSON.stringify(parts)}}`
 
 /** Conversations that are kept in memory, of those that were read last. */
 const conversationsKept = 4

@@ -1,5 +1,5 @@
 /** Tabs: arrow keys, Home and End move and select; only the selected one is in the tab order. */
-import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
 
 export interface Tab<Id extends string> {
   readonly id: Id
@@ -18,6 +18,10 @@ export function Tabs<Id extends string>(props: {
   const { label, tabs, current, onSelect, children } = props
   const base = useId()
   const list = useRef<HTMLDivElement>(null)
+  // at phone width not all of them are in sight
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   const move = (event: KeyboardEvent): void => {
     const at = tabs.findIndex(({ id }) => id === current)
     const steps: Readonly<Record<string, number>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LiveActivation } from '../../../src/server/wire.ts'
-import { agentRows, doingOf } from '../../../studio/src/pages/run/agent-tree.ts'
+import { agentRows, doingOf, rowsAround } from '../../../studio/src/pages/run/agent-tree.ts'
 
 type Open = LiveActivation['open'][number]
 const activation = (id: string, more: Partial<LiveActivation> = {}): LiveActivation => {
@@ -91,7 +91,35 @@ describe('what an agent does now', () => {
     expect(doingOf(activation('a', { shortOf }))).toMatchObject({ text: 'waits for room in its limit of $2', since: 7 })
   })
 
+  test('what is recorded during a pause has not begun; what began before goes on', () => {
+    const doing = (since: number, kind: Open['kind'] = 'step') =>
+      doingOf(activation('a', { open: [open(kind, 'send', { since })] }), 5_000)
+    expect(doing(5_000)).toEqual({ kind: 'wait', text: 'send begins when the run goes on', since: 5_000 })
+    expect(doing(4_999)).toMatchObject({ text: 'does send' })
+    expect(doing(6_000, 'worker')).toMatchObject({ text: 'waits for send' })
+  })
+
+  test.each([
+    ['mail', 'waits for mail'],
+    ['a/sleep#2', 'sleeps'],
+    ['turn/until', 'waits for a timer'],
+  ])('the timer %s', (address, text) => {
+    expect(doingOf(activation('a', { open: [open('timer', address)] }))).toMatchObject({ kind: 'wait', text })
+  })
+
+  test('a deadline is nothing that it waits for', () => {
+    expect(doingOf(activation('a', { open: [open('timer', 'work/b/timeout#3')] }))).toBeUndefined()
+  })
+
   test('nothing once it has ended', () => {
     expect(doingOf(activation('a', { endedAt: 9, open: [open('model', 'm')] }))).toBeUndefined()
   })
+})
+
+test('of a long list the rows around one are chosen from; of a short one all', () => {
+  const rows = Array.from({ length: 1_000 }, (_, i) => i)
+  expect(rowsAround(rows, 500, 10)).toEqual({ rows: rows.slice(495, 505), before: 495, after: 495 })
+  expect(rowsAround(rows, -1, 10)).toEqual({ rows: rows.slice(0, 10), before: 0, after: 990 })
+  expect(rowsAround(rows, 999, 10)).toEqual({ rows: rows.slice(990), before: 990, after: 0 })
+  expect(rowsAround([1, 2], 1, 10)).toEqual({ rows: [1, 2], before: 0, after: 0 })
 })

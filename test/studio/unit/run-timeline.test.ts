@@ -59,6 +59,15 @@ describe('rows', () => {
   })
 })
 
+test('deadlines of other spans are no bars', () => {
+  const timeline = timelineOf([
+    span(0, undefined, { kind: 'timer', name: 'work/a/timeout' }),
+    span(0, 10, { kind: 'timer', name: 'sleep' }),
+    span(0, 10, { kind: 'step', name: 'timeout' }),
+  ])
+  expect([...timeline.spans()].map(({ name }) => name)).toEqual(['sleep', 'timeout'])
+})
+
 describe('bars', () => {
   const barsIn = (spans: readonly Span[], from: number, to: number, width: number, now = 1_000) =>
     barsOf(timelineOf(spans).rows(['act_a'])[0]!, 0, { from, to }, width, now)

@@ -14,10 +14,12 @@ const rowHeight = 52
 
 export function AgentList(props: {
   readonly activations: Readonly<Record<string, LiveActivation>>
+  /** As of `doingOf`. */
+  readonly heldSince: number | undefined
   readonly chosen: string | undefined
   readonly onChoose: (activation: string) => void
 }) {
-  const { activations, chosen, onChoose } = props
+  const { activations, heldSince, chosen, onChoose } = props
   const id = useId()
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set())
   const scroller = useRef<HTMLDivElement>(null)
@@ -78,6 +80,7 @@ export function AgentList(props: {
             key={row.view.activation}
             id={`${id}-${from + i}`}
             row={row}
+            heldSince={heldSince}
             top={(from + i) * rowHeight}
             isChosen={from + i === at}
             onChoose={() => choose(row)}
@@ -92,15 +95,16 @@ export function AgentList(props: {
 function AgentItem(props: {
   readonly id: string
   readonly row: AgentRow
+  readonly heldSince: number | undefined
   readonly top: number
   readonly isChosen: boolean
   readonly onChoose: () => void
   readonly onToggle: () => void
 }) {
-  const { id, row, top, isChosen, onChoose, onToggle } = props
+  const { id, row, heldSince, top, isChosen, onChoose, onToggle } = props
   const { view, level, position, size, expanded, hidden } = row
   const spend = useMemo(() => spendOf(view.usage), [view.usage])
-  const doing = doingOf(view)
+  const doing = doingOf(view, heldSince)
   return (
     // The tree itself has the focus and hears the keys.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus

@@ -5,6 +5,7 @@
  * is drawn (overview.tsx). Pure. Works without recursion: a tree may be as deep as its run allows.
  */
 import type { LiveActivation } from '../../../../src/server/wire.ts'
+import { isDeadline, timerText } from './timers.ts'
 
 /** A row of the tree, with what ARIA asks of a tree item. */
 export interface AgentRow {
@@ -68,6 +69,17 @@ export function agentRows(activations: Activations, collapsed: ReadonlySet<strin
   return rows
 }
 
+/** Of a list to choose from, the part that a person may want: `most` rows around one, and how many stand before and after. */
+export function rowsAround<Row>(
+  rows: readonly Row[],
+  at: number,
+  most = 200,
+): { readonly rows: readonly Row[]; readonly before: number; readonly after: number } {
+  const before = Math.max(0, Math.min(rows.length - most, Math.max(0, at) - Math.floor(most / 2)))
+  const part = rows.slice(before, before + most)
+  return { rows: part, before, after: rows.length - before - part.length }
+}
+
 type Open = LiveActivation['open'][number]
 
 /** What an agent does now, in words, and since when. Undefined: it has ended, or does nothing that is recorded. */
@@ -81,20 +93,30 @@ export interface Doing {
 // the first one that is there is what a reader wants to know
 const order: readonly Open['kind'][] = ['approval', 'interrupt', 'model', 'tool', 'step', 'worker', 'timer']
 
-export function doingOf({ open, shortOf, endedAt }: LiveActivation): Doing | undefined {
+/** `heldSince`: nothing that is recorded from then on begins, because the run is paused or taken over. */
+export function doingOf(
+  { open: all, shortOf, endedAt }: Pick<LiveActivation, 'open' | 'shortOf' | 'endedAt'>,
+  heldSince?: number,
+): Doing | undefined {
   if (endedAt !== undefined) return undefined
+  const open = all.filter((each) => !isDeadline(each))
   const doubt = open.find(({ inDoubt }) => inDoubt)
   if (doubt !== undefined)
     return { kind: 'human', text: `waits for an operator: did ${doubt.name} happen?`, since: doubt.since }
   if (shortOf !== undefined)
     return { kind: 'wait', text: `waits for room in its limit of ${limitText(shortOf)}`, since: shortOf.since }
   const kind = order.find((each) => open.some((one) => one.kind === each))
-  const all = open.filter((each) => each.kind === kind)
-  const first = all[0]
+  const alike = open.filter((each) => each.kind === kind)
+  const first = alike[0]
   if (first === undefined) return undefined
-  const more = all.length === 1 ? '' : ` and ${all.length - 1} more`
+  const more = alike.length === 1 ? '' : ` and ${alike.length - 1} more`
+  if (heldSince !== undefined && first.since >= heldSince && effects.has(first.kind))
+    return { kind: 'wait', text: `${first.name}${more} begins when the run goes on`, since: first.since }
   return { ...sayings[first.kind](first, more), since: first.since }
 }
+
+/** What a pause holds back. */
+const effects: ReadonlySet<Open['kind']> = new Set(['model', 'tool', 'step'])
 
 const limitText = ({ limit, max }: { readonly limit: 'tokens' | 'usd'; readonly max: number }): string =>
   limit === 'usd' ? `$${max}` : `${max} tokens`
@@ -108,5 +130,5 @@ const sayings: Readonly<Record<Open['kind'], (open: Open, more: string) => Omit<
   tool: (open, more) => ({ kind: 'work', text: `runs ${open.name}${retried(open)}${more}` }),
   step: (open, more) => ({ kind: 'work', text: `does ${open.name}${retried(open)}${more}` }),
   worker: (open, more) => ({ kind: 'wait', text: `waits for ${open.name}${more}` }),
-  timer: (_, more) => ({ kind: 'wait', text: `waits for a timer${more}` }),
+  timer: (open, more) => ({ kind: 'wait', text: `${timerText(open.name)}${more}` }),
 }

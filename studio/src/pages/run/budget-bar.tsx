@@ -3,13 +3,14 @@ import { countText, moneyText } from '../../ui/amounts.tsx'
 import type { Budget } from './spend.ts'
 
 const amountText = (of: Budget['of'], amount: number): string =>
-  of === 'usd' ? moneyText(amount) : `${countText(Math.round(amount))} tokens`
+  of === 'usd' ? moneyText(amount) : countText(Math.round(amount))
 
 export function BudgetBar({ budget }: { readonly budget: Budget }) {
   const { of, limit, spent, reserved, left, spentShare, reservedShare, limitAt } = budget
+  const whole = of === 'usd' ? moneyText(limit) : `${countText(limit)} tokens`
   const percent = (share: number): string => `${(share * 100).toFixed(2)}%`
   const said = [
-    `${amountText(of, spent)} of ${amountText(of, limit)} spent`,
+    `${amountText(of, spent)} of ${whole} spent`,
     ...(reserved > 0 ? [`${amountText(of, reserved)} reserved`] : []),
     left < 0 ? `${amountText(of, -left)} over` : `${amountText(of, left)} left`,
   ].join(', ')
@@ -22,7 +23,7 @@ export function BudgetBar({ budget }: { readonly budget: Budget }) {
       </div>
       <div className="run-budget-text">
         <span>
-          <b>{amountText(of, spent)}</b> of {amountText(of, limit)}
+          <b>{amountText(of, spent)}</b> of {whole}
         </span>
         {reserved > 0 && <span className="run-reserved">{amountText(of, reserved)} reserved</span>}
         <span className={left < 0 ? 'run-over' : 'muted'}>

@@ -21,6 +21,14 @@ const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'limited', 't
 /** The run will not change any more. */
 export const hasEnded = (status: string): boolean => ended.has(status)
 
+/** Since when nothing new begins: the run is paused, or an operator has it. */
+export const heldSince = ({
+  pause,
+  takeover,
+  endedAt,
+}: Pick<RunHead, 'pause' | 'takeover' | 'endedAt'>): number | undefined =>
+  endedAt === undefined ? (pause?.since ?? takeover?.since) : undefined
+
 /** What can be done to a run in this state, the most likely first. */
 export function controlsOf(head: Pick<RunHead, 'status' | 'takeover' | 'cancel' | 'pause'>): readonly Control[] {
   const { status, takeover } = head

@@ -8,6 +8,7 @@ import { JsonView } from '../../ui/json-view.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
 import { ValueView } from './overview.tsx'
@@ -37,11 +38,7 @@ export function Conversation() {
             value={chosen.activation}
             onChange={({ target }) => go(undefined, { agent: target.value, entry: undefined })}
           >
-            {agents.map(({ view, level }) => (
-              <option key={view.activation} value={view.activation}>
-                {`${' '.repeat((level - 1) * 3)}${view.agent}${view.task === undefined ? '' : ` (${view.task})`}`}
-              </option>
-            ))}
+            <AgentOptions agents={agents} at={at} />
           </Select>
         </label>
         <Button small disabled={at <= 0} onClick={() => step(-1)}>
@@ -154,11 +151,19 @@ function Row(props: {
     case 'entry':
       return (
         <article className={`run-entry ${row.entry.type}${isShown ? ' shown' : ''}`}>
-          <EntryHead {...heads[row.entry.type]} name={row.entry.name} at={row.entry.at} />
+          <EntryHead {...headOf(row.entry)} at={row.entry.at} />
           <EntryBody entry={row.entry} />
         </article>
       )
   }
+}
+
+/** An agent says, thinks and ends; a tool, a sender is named after the word. */
+const headOf = ({ type, name }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
+  const { icon, word } = heads[type]
+  const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
+  if (name === undefined) return { icon, word }
+  return isSpeaker ? { icon, word: word.toLowerCase(), speaker: name } : { icon, word, name }
 }
 
 const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly word: string }>> = {
@@ -175,14 +180,22 @@ const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconNam
 function EntryHead(props: {
   readonly icon: IconName
   readonly word: string
+  /** Whom or what it is about. */
   readonly name?: string | undefined
+  /** Who does it. */
+  readonly speaker?: string | undefined
   readonly at?: number
   readonly after?: string
 }) {
-  const { icon, word, name, at, after } = props
+  const { icon, word, name, speaker, at, after } = props
   return (
     <header>
       <Icon name={icon} />
+      {speaker !== undefined && (
+        <b>
+          <VisibleText>{speaker}</VisibleText>
+        </b>
+      )}
       <span className="word">{word}</span>
       {name !== undefined && (
         <b>

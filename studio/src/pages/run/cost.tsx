@@ -1,11 +1,12 @@
 /** Cost: tokens and money by agent and model, against every limit, with what is reserved; over time. */
-import { useMemo } from 'react'
-import type { RunHead } from '../../../../src/server/wire.ts'
+import { useMemo, useState } from 'react'
+import type { LiveActivation, RunHead } from '../../../../src/server/wire.ts'
 import { countText, moneyText } from '../../ui/amounts.tsx'
+import { Button } from '../../ui/button.tsx'
 import { Figure } from '../../ui/figure.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
-import { durationText } from '../../ui/time.tsx'
+import { durationText, serverNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { BudgetBar } from './budget-bar.tsx'
 import { useRun } from './run-context.tsx'
@@ -17,7 +18,8 @@ type UsageRow = RunHead['usage'][number]
 export function Cost() {
   const { live } = useRun()
   const total = useMemo(() => spendOf(live.head.usage), [live.head.usage])
-  const limited = Object.values(live.activations).filter(({ limits }) => limits !== undefined)
+  const limited = useMemo(() => tightest(Object.values(live.activations)), [live.activations])
+  const [shown, setShown] = useState(shownLimits)
   const teams = Object.values(live.teams).filter(({ budget }) => Object.keys(budget.limits).length > 0)
   const unknown = unknownText(total)
   const rows = useMemo(
@@ -30,9 +32,9 @@ export function Cost() {
       <div className="figures">
         <Figure word="Spent" value={moneyText(total.usd)} />
         <Figure word="Tokens" value={countText(total.tokens)} />
-        <Figure word="Of these read" value={countText(total.input)} />
-        <Figure word="Written" value={countText(total.output)} />
-        <Figure word="From the cache" value={countText(total.cached)} />
+        <Figure word="Input" value={countText(total.input)} />
+        <Figure word="Output" value={countText(total.output)} />
+        <Figure word="Cached input" value={countText(total.cached)} />
         <Figure word="Model calls" value={countText(total.calls)} />
       </div>
       {unknown !== undefined && (
@@ -43,7 +45,7 @@ export function Cost() {
       {(limited.length > 0 || teams.length > 0) && (
         <Panel title="Limits">
           <div className="stack">
-            {limited.map((view) => (
+            {limited.slice(0, shown).map((view) => (
               <section key={view.activation}>
                 <h3>
                   <VisibleText>{view.path.join(' › ')}</VisibleText>
@@ -53,6 +55,13 @@ export function Cost() {
                 ))}
               </section>
             ))}
+            {limited.length > shown && (
+              <div>
+                <Button small onClick={() => setShown(shown + 50)}>
+                  Show more ({limited.length - shown} left)
+                </Button>
+              </div>
+            )}
             {teams.map(({ activation, path, budget }) => (
               <section key={`team ${activation}`}>
                 <h3>
@@ -84,13 +93,13 @@ export function Cost() {
                   Calls
                 </th>
                 <th scope="col" className="num">
-                  Read
+                  Input
                 </th>
                 <th scope="col" className="num">
                   Cached
                 </th>
                 <th scope="col" className="num">
-                  Written
+                  Output
                 </th>
                 <th scope="col" className="num">
                   Cost
@@ -113,6 +122,20 @@ export function Cost() {
       </Panel>
     </div>
   )
+}
+
+/** Limits are handed down, so thousands of agents may have some: those that are shown first. */
+const shownLimits = 10
+
+/** Agents with limits: the root, then those who have used most of theirs. */
+function tightest(views: readonly LiveActivation[]): readonly LiveActivation[] {
+  const used = ({ limits, usage, reserved }: LiveActivation): number =>
+    Math.max(0, ...budgetsOf(limits, spendOf(usage), reserved).map(({ limit, left }) => (limit - left) / limit))
+  return views
+    .filter(({ limits }) => limits?.tokens !== undefined || limits?.usd !== undefined)
+    .map((view) => ({ view, used: view.parent === undefined ? Infinity : used(view) }))
+    .sort((one, other) => other.used - one.used)
+    .map(({ view }) => view)
 }
 
 function Row({ row, total, byUsd }: { readonly row: UsageRow; readonly total: number; readonly byUsd: boolean }) {
@@ -146,6 +169,7 @@ function Row({ row, total, byUsd }: { readonly row: UsageRow; readonly total: nu
 
 function OverTime() {
   const { timeline, version } = useTimeline()
+  const { head } = useRun().live
   const points = useMemo(
     () => spendOverTime(timeline.spans()),
     // oxlint-disable-next-line react-hooks/exhaustive-deps
@@ -154,24 +178,26 @@ function OverTime() {
   if (points.length < 2) return null
   return (
     <Panel title="Over time">
-      <Curve points={points} begin={timeline.bounds(undefined).from} />
+      <Curve points={points} begin={head.startedAt} end={head.endedAt ?? serverNow()} />
     </Panel>
   )
 }
 
-function Curve({ points, begin }: { readonly points: readonly SpendPoint[]; readonly begin: number }) {
+function Curve(props: { readonly points: readonly SpendPoint[]; readonly begin: number; readonly end: number }) {
+  const { points, begin, end } = props
   const [width, height] = [800, 120]
   const last = points.at(-1)!
   const byUsd = last.usd > 0
   const amount = ({ usd, tokens }: SpendPoint): number => (byUsd ? usd : tokens)
-  const [span, most] = [Math.max(1, last.at - begin), Math.max(1e-9, amount(last))]
+  const [span, most] = [Math.max(1, end - begin), Math.max(1e-9, amount(last))]
   const x = (at: number): number => ((at - begin) / span) * width
   const y = (value: number): number => height - (value / most) * (height - 8)
   const steps = points.flatMap((point, i) => {
     const before = points[i - 1]
     return [`${x(point.at)},${y(before === undefined ? 0 : amount(before))}`, `${x(point.at)},${y(amount(point))}`]
   })
-  const line = [`0,${height}`, ...steps].join(' ')
+  // nothing was spent between the last call and the end
+  const line = [`0,${height}`, ...steps, `${width},${y(amount(last))}`].join(' ')
   const text = byUsd ? moneyText(last.usd) : `${countText(last.tokens)} tokens`
   return (
     <figure className="run-curve">

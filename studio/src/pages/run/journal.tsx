@@ -13,6 +13,7 @@ import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { clockTime, exactTime } from '../../ui/time.tsx'
 import { showRow, useRowWindow } from '../../ui/virtual-rows.ts'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { ForkDialog } from './fork-dialog.tsx'
 import { familyOf, journalLine } from './journal-lines.ts'
@@ -64,11 +65,10 @@ export function Journal() {
           onChange={({ target }) => go(undefined, { filter: target.value || undefined, row: undefined })}
         >
           <option value="">All agents</option>
-          {agents.map(({ view, level }) => (
-            <option key={view.activation} value={view.activation}>
-              {`${' '.repeat((level - 1) * 3)}${view.agent}`}
-            </option>
-          ))}
+          <AgentOptions
+            agents={agents}
+            at={agents.findIndex(({ view }) => view.activation === (selection.filter ?? selection.agent))}
+          />
         </Select>
         <Select
           aria-label="Kind of entry"

@@ -17,6 +17,7 @@ import { doingOf } from './agent-tree.ts'
 import { BudgetBar } from './budget-bar.tsx'
 import { said } from './control-bar.tsx'
 import { parsedJson } from '../../data/json-input.ts'
+import { heldSince } from './controls.ts'
 import { RunQuestions } from './questions.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
@@ -31,6 +32,7 @@ export function Overview() {
       <Panel title={`Agents (${Object.keys(live.activations).length})`} flush>
         <AgentList
           activations={live.activations}
+          heldSince={heldSince(live.head)}
           chosen={chosen?.activation}
           onChoose={(agent) => go(undefined, { agent })}
         />
@@ -47,11 +49,12 @@ export function Overview() {
 }
 
 function AgentDetail({ view }: { readonly view: LiveActivation }) {
-  const { go } = useRun()
+  const { go, live } = useRun()
   const texts = useLiveTexts(view.activation)
   const spend = useMemo(() => spendOf(view.usage), [view.usage])
-  const budgets = budgetsOf(view.limits, spend, view.reserved)
-  const doing = doingOf(view)
+  // those of the whole run stand in its head
+  const budgets = view.parent === undefined ? [] : budgetsOf(view.limits, spend, view.reserved)
+  const doing = doingOf(view, heldSince(live.head))
   const unknown = unknownText(spend)
   return (
     <Panel
@@ -80,7 +83,7 @@ function AgentDetail({ view }: { readonly view: LiveActivation }) {
             ['Task', view.task !== undefined && <VisibleText key="v">{view.task}</VisibleText>],
             ['Version', <VisibleText key="v">{view.version}</VisibleText>],
             ['Began', <Time key="t" at={view.startedAt} />],
-            [view.endedAt === undefined ? 'For' : 'Took', <Duration key="d" from={view.startedAt} to={view.endedAt} />],
+            ['Took', view.endedAt !== undefined && <Duration key="d" from={view.startedAt} to={view.endedAt} />],
             ['Calls', `${view.modelCalls} to models, ${view.toolCalls} to tools`],
             ['Retries', view.failedAttempts > 0 && `${view.failedAttempts} attempts failed`],
             [

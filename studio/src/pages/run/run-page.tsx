@@ -182,14 +182,10 @@ function Head() {
           </span>
         )}
         <span>
-          began <Time at={head.startedAt} />,{' '}
-          {head.endedAt === undefined ? (
+          began <Time at={head.startedAt} />
+          {head.endedAt !== undefined && (
             <>
-              for <Duration from={head.startedAt} />
-            </>
-          ) : (
-            <>
-              took <Duration from={head.startedAt} to={head.endedAt} />
+              , took <Duration from={head.startedAt} to={head.endedAt} />
             </>
           )}
         </span>

@@ -18,6 +18,7 @@ export interface RunState {
 }
 
 export class RunStore {
+  readonly #atNextFrame: (draw: () => void) => void
   readonly texts = new LiveTexts()
   #state: RunState = { connection: 'connecting' }
   #version = 0
@@ -26,6 +27,11 @@ export class RunStore {
   #awaitsFrame = false
   #stateChanged = false
   #textsChanged = false
+
+  /** `atNextFrame`: calls once, when the page is drawn next. */
+  constructor(atNextFrame: (draw: () => void) => void) {
+    this.#atNextFrame = atNextFrame
+  }
 
   readonly state = (): RunState => this.#state
   /** Rises when a streamed text has changed. */
@@ -41,20 +47,19 @@ export class RunStore {
   }
 
   take(message: LiveMessage): void {
+    const before = this.#state.run
     if (message.type === 'parts') {
-      if (this.texts.add(message.parts)) this.#show('texts')
+      // a piece comes after the patch that shows its call open: what is not open has ended
+      const open = message.parts.filter(({ activation, address }) => isUnderWay(before, activation, address))
+      if (this.texts.add(open)) this.#show('texts')
       return
     }
-    const before = this.#state.run
     if (message.type === 'patch' && before === undefined) return
     const run = message.type === 'snapshot' ? message.run : patched(before!, message.patch)
     // what streamed before a reconnect may have holes
     if (message.type === 'snapshot') this.texts.clear()
     this.#state = { run, connection: 'live' }
-    const isOpen = (activation: string, address: string): boolean =>
-      Object.hasOwn(run.activations, activation) &&
-      run.activations[activation]!.open.some((each) => each.address === address)
-    if (this.texts.keep(isOpen)) this.#show('texts')
+    if (this.texts.keep((activation, address) => isUnderWay(run, activation, address))) this.#show('texts')
     this.#show('state')
   }
 
@@ -73,7 +78,7 @@ export class RunStore {
     else this.#textsChanged = true
     if (this.#awaitsFrame) return
     this.#awaitsFrame = true
-    atNextFrame(() => {
+    this.#atNextFrame(() => {
       this.#awaitsFrame = false
       const [state, texts] = [this.#stateChanged, this.#textsChanged]
       this.#stateChanged = false
@@ -86,6 +91,11 @@ export class RunStore {
     })
   }
 }
+
+const isUnderWay = (run: LiveRun | undefined, activation: string, address: string): boolean =>
+  run !== undefined &&
+  Object.hasOwn(run.activations, activation) &&
+  run.activations[activation]!.open.some((each) => each.address === address)
 
 /** A run with what has changed. What a patch does not name is the same object as before. */
 function patched(run: LiveRun, patch: LivePatch): LiveRun {
@@ -101,10 +111,4 @@ function patched(run: LiveRun, patch: LivePatch): LiveRun {
     next[part] = records
   }
   return next as unknown as LiveRun
-}
-
-/** A hidden page has no frames; its state is still kept, and shown twice a second. */
-function atNextFrame(draw: () => void): void {
-  if (document.hidden) setTimeout(draw, 500)
-  else requestAnimationFrame(draw)
 }

@@ -61,7 +61,13 @@ function streamRun(path: string, run: string, store: RunStore): () => void {
 
 /** The live state of a run, for as long as the component is shown. */
 export function useRunStore(path: string, run: string): { readonly store: RunStore; readonly state: RunState } {
-  const [store] = useState(() => new RunStore())
+  const [store] = useState(() => new RunStore(atNextFrame))
   useEffect(() => streamRun(path, run, store), [path, run, store])
   return { store, state: useSyncExternalStore(store.subscribe, store.state) }
+}
+
+/** A hidden page has no frames; its state is still kept, and shown twice a second. */
+function atNextFrame(draw: () => void): void {
+  if (document.hidden) setTimeout(draw, 500)
+  else requestAnimationFrame(draw)
 }

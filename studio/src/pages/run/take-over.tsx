@@ -184,6 +184,9 @@ function CompleteButton({
   )
 }
 
+/** A run may have thousands: these are drawn at first. */
+const shownSteps = 30
+
 function Steps(props: {
   readonly title: string
   readonly steps: readonly TakeoverStep[]
@@ -192,13 +195,14 @@ function Steps(props: {
   readonly children?: (step: TakeoverStep) => ReactNode
 }) {
   const { title, steps, empty, results, children } = props
+  const [shown, setShown] = useState(shownSteps)
   return (
     <Panel title={`${title} (${steps.length})`} flush>
       {steps.length === 0 ? (
         <p className="run-none muted">{empty}</p>
       ) : (
         <ul className="run-list">
-          {steps.map((step) => (
+          {steps.slice(0, shown).map((step) => (
             <li key={step.id}>
               <div className="grow">
                 <div className="row wrap">
@@ -242,6 +246,13 @@ function Steps(props: {
               {children?.(step)}
             </li>
           ))}
+          {steps.length > shown && (
+            <li>
+              <Button small onClick={() => setShown(shown + 200)}>
+                Show more ({steps.length - shown} left)
+              </Button>
+            </li>
+          )}
         </ul>
       )}
     </Panel>

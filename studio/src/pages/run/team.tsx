@@ -98,8 +98,14 @@ function Plan({ team }: { readonly team: Team }) {
         <PlanGraph team={team} chosen={chosen} onChoose={(id) => setChosen(id === chosen ? undefined : id)} />
         {task !== undefined && <TaskDetail task={task} />}
         <p className="muted">
-          {plan.route} route, {plan.strategy}, at most {plan.concurrency} at once.{' '}
-          <VisibleText>{plan.reasons.join(' ')}</VisibleText>
+          Route: {plan.route}
+          {plan.reasons.length > 0 && (
+            <>
+              {' '}
+              (<VisibleText>{plan.reasons.join('; ')}</VisibleText>)
+            </>
+          )}
+          . Order: {plan.strategy.replaceAll('_', ' ')}. At most {plan.concurrency} at once.
         </p>
         {team.answer !== undefined && (
           <p className="muted">
@@ -370,6 +376,7 @@ function RetireDialog(props: { readonly team: Team; readonly member: Member; rea
   const { team, member, onClose } = props
   const { api } = useRun()
   const [now, setNow] = useState(false)
+  const [again, setAgain] = useState(true)
   const [reason, setReason] = useState('')
   const { busy, problem, send } = useSending(onClose)
   const retire = (): Promise<unknown> =>
@@ -377,6 +384,7 @@ function RetireDialog(props: { readonly team: Team; readonly member: Member; rea
       team: team.activation,
       member: member.member,
       mode: now ? 'force' : 'graceful',
+      reassign: again,
       ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
     })
   return (
@@ -399,9 +407,16 @@ function RetireDialog(props: { readonly team: Team; readonly member: Member; rea
       }
     >
       <div className="stack">
-        <p>It gets no more work. It leaves once its task has ended; its result counts.</p>
+        <p>
+          {now
+            ? 'It leaves now. What it works on is stopped and has no result.'
+            : 'It leaves once its task has ended; its result counts. It gets no more work.'}
+        </p>
         <Checkbox checked={now} onChange={({ target }) => setNow(target.checked)}>
           At once: what it works on is stopped
+        </Checkbox>
+        <Checkbox checked={again} onChange={({ target }) => setAgain(target.checked)}>
+          A new member does the task that it does not end; without one, the task fails
         </Checkbox>
         <ReasonField reason={reason} onChange={setReason} problem={problem} />
       </div>
@@ -440,7 +455,7 @@ function Mailbox({ team }: { readonly team: Team }) {
       }
     >
       <p className="run-mail-sums muted">
-        {mailbox.accepted} accepted
+        {mailbox.accepted === 1 ? '1 message' : `${mailbox.accepted} messages`} accepted
         {mailbox.dropped > 0 && `, ${mailbox.dropped} dropped because a bound was reached`}
         {refused.map(([reason, count]) => `, ${count} refused: ${reason.replaceAll('_', ' ')}`)}
       </p>
@@ -463,7 +478,7 @@ function Mailbox({ team }: { readonly team: Team }) {
                     </b>
                     <span className="muted">to</span>
                     <b>
-                      <VisibleText>{message.to}</VisibleText>
+                      <VisibleText>{addressee(message.to)}</VisibleText>
                     </b>
                     {message.kind !== undefined && (
                       <span className="run-mark">
@@ -488,6 +503,10 @@ function Mailbox({ team }: { readonly team: Team }) {
     </Panel>
   )
 }
+
+/** As the form says it. */
+const addressee = (to: string): string =>
+  to === '*' ? 'everyone' : to.startsWith('role:') ? `every ${to.slice('role:'.length)}` : to
 
 function Delivery({ message }: { readonly message: Team['mailbox']['messages'][number] }) {
   const { recipients, unread } = message

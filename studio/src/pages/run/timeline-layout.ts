@@ -6,6 +6,7 @@
  * Adding spans lays out only the lanes that they belong to.
  */
 import type { Span } from '../../../../src/server/wire.ts'
+import { isDeadline } from './timers.ts'
 
 /** A part of the time of a run. */
 export interface TimeWindow {
@@ -43,10 +44,11 @@ export class Timeline {
     return this.#count
   }
 
-  /** Adds spans; one whose id is known takes its place. */
+  /** Adds spans; one whose id is known takes its place. Deadlines of other spans are no work and no wait: left out. */
   add(spans: readonly Span[]): void {
     const touched = new Set<string>()
     for (const span of spans) {
+      if (isDeadline(span)) continue
       const lane = this.#spans.get(span.activation) ?? new Map<string, Span>()
       this.#spans.set(span.activation, lane)
       if (!lane.has(span.id)) this.#count++

@@ -352,13 +352,14 @@ function Canvas(props: {
           context.strokeRect(x - 1, y - 1, bar.width + 2, h + 2)
           context.lineWidth = 1
         }
-        if (!isAgent && count === 1 && bar.width > 44) {
+        if (!isAgent && bar.width > 44) {
           context.fillStyle = colours['surface']!
           context.save()
           context.beginPath()
           context.rect(x, y, bar.width - 4, h)
           context.clip()
-          context.fillText(visible(span.name.slice(0, 60)), x + 5, y + h / 2 + 0.5)
+          const more = count === 1 ? '' : ` +${count - 1}`
+          context.fillText(`${visible(span.name.slice(0, 60))}${more}`, x + 5, y + h / 2 + 0.5)
           context.restore()
         }
       }
