@@ -21,6 +21,8 @@ export default defineConfig({
       'reeve/temporal': source('./src/adapters/temporal/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
       'reeve/server': source('./src/server/index.ts'),
+      'reeve/ai-sdk': source('./src/adapters/ai-sdk/index.ts'),
+      'reeve/openai': source('./src/adapters/openai/index.ts'),
       reeve: source('./src/index.ts'),
     },
   },

@@ -1,0 +1,2 @@
+/** placeholder */
+export const openai = (): never => undefined as never
