@@ -42,13 +42,18 @@ export async function serving(
   const runtime = await createRuntime({ store: storeFile(), agents })
   open.push(() => runtime.close())
   const errors: unknown[] = []
-  const server = await listen(createServer({ runtime, auth, protocols, onError: (error) => errors.push(error) }), { port: 0 })
+  const server = await listen(createServer({ runtime, auth, protocols, onError: (error) => errors.push(error) }), {
+    port: 0,
+  })
   open.push(() => server.close())
   return { url: server.url, runtime, errors }
 }
 
 /** A server in a process of its own (server-child.ts). */
-export async function servedApart(store: string, port = 0): Promise<{ readonly url: string; readonly kill: () => Promise<void> }> {
+export async function servedApart(
+  store: string,
+  port = 0,
+): Promise<{ readonly url: string; readonly kill: () => Promise<void> }> {
   const file = new URL('server-child.ts', import.meta.url).pathname
   const child: ChildProcess = spawn(process.execPath, ['--no-warnings', file, store, String(port)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -48,7 +48,10 @@ export function office(pause: () => Promise<void> = () => Promise.resolve()): Of
     model: ({ messages }) => {
       const last = messages.at(-1)
       if (last?.role === 'tool') return last.isError === true ? 'It was not sent.' : 'The mail is on its way.'
-      return { text: 'I will write it.', calls: [{ name: 'send_mail', input: { to: 'ann@example.org', text: 'Hello' } }] }
+      return {
+        text: 'I will write it.',
+        calls: [{ name: 'send_mail', input: { to: 'ann@example.org', text: 'Hello' } }],
+      }
     },
   })
   const boss = supervisor({
@@ -61,7 +64,10 @@ export function office(pause: () => Promise<void> = () => Promise.resolve()): Of
       const users = messages.filter(({ role }) => role === 'user').length
       if (results.length === 0) return { text: 'Looking Ann up.', calls: [{ name: 'look_up', input: { name: 'ann' } }] }
       if (results.length === 1)
-        return { text: 'Asking the postman.', calls: [{ name: 'delegate', input: { worker: 'postman', instructions: 'Greet Ann.' } }] }
+        return {
+          text: 'Asking the postman.',
+          calls: [{ name: 'delegate', input: { worker: 'postman', instructions: 'Greet Ann.' } }],
+        }
       return `Done: message ${users}.`
     },
   })

@@ -1,14 +1,23 @@
 /** The AI SDK's own client, `useChat` in a page, talks to `uiMessages`. It is the judge of every chunk. */
+// @ts-expect-error it has no types of its own
 import { JSDOM } from 'jsdom'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { UIMessage } from 'ai'
-import { uiMessages, uiMessageStreamResponse, type RunMessageData, type RunMessageMetadata } from '../src/adapters/ai-sdk/index.ts'
+import {
+  uiMessages,
+  uiMessageStreamResponse,
+  type RunMessageData,
+  type RunMessageMetadata,
+} from '../src/adapters/ai-sdk/index.ts'
 import { as, closeAll, servedApart, serving, storeFile } from './serving.ts'
 import { book, office } from './team.ts'
 
 type Message = UIMessage<RunMessageMetadata, RunMessageData>
 
-const { window } = new JSDOM('<!doctype html><body></body>', { url: 'http://127.0.0.1/' })
+const { window } = new (JSDOM as new (html: string, options: object) => { readonly window: Window })(
+  '<!doctype html><body></body>',
+  { url: 'http://127.0.0.1/' },
+)
 Object.assign(globalThis, { window, document: window.document, IS_REACT_ACT_ENVIRONMENT: true })
 let page: typeof import('@testing-library/react')
 let react: typeof import('@ai-sdk/react')
@@ -174,7 +183,9 @@ describe('useChat', () => {
     await first.send('Greet Ann.')
     const before = first.last
     first.unmount()
-    const { messages } = (await (await fetch(`${url}/chat/chat1`, { headers: as('ann') })).json()) as { messages: Message[] }
+    const { messages } = (await (await fetch(`${url}/chat/chat1`, { headers: as('ann') })).json()) as {
+      messages: Message[]
+    }
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(messages[0]?.parts).toEqual([{ type: 'text', text: 'Greet Ann.' }])
     expect((await sdk.safeValidateUIMessages({ messages })).success).toBe(true)
@@ -237,9 +248,7 @@ describe('useChat', () => {
     await chat.send('Where to?')
     const asked = chat.parts.find((part) => part.type === 'data-question')
     expect(asked?.data).toMatchObject({ question: 'Which city?', status: 'open', path: ['asker'] })
-    await page.act(async () =>
-      chat.now.sendMessage(undefined, { body: { answers: { [asked!.data.id]: 'Rome' } } }),
-    )
+    await page.act(async () => chat.now.sendMessage(undefined, { body: { answers: { [asked!.data.id]: 'Rome' } } }))
     await chat.until(() => chat.last?.metadata?.status === 'completed')
     expect(chat.now.messages).toHaveLength(2)
     expect(chat.text).toEqual(['Off to Rome.'])

@@ -36,7 +36,8 @@ export async function chatMessages(
   for (const [id, summary] of byMessage) {
     const run = handle(summary.run)
     messages.push({ id, role: 'user', parts: [{ type: 'text', text: await runInput(run) }] })
-    if (hasEnded(summary.status) || summary.waitsFor !== undefined) messages.push(await answerOf(run, summary.agent, signal))
+    if (hasEnded(summary.status) || summary.waitsFor !== undefined)
+      messages.push(await answerOf(run, summary.agent, signal))
   }
   return messages
 }
@@ -76,7 +77,10 @@ class MessageParts {
         return
       case 'text-start':
       case 'reasoning-start':
-        return this.#add({ type: chunk.type === 'text-start' ? 'text' : 'reasoning', text: '', state: 'streaming' }, chunk.id)
+        return this.#add(
+          { type: chunk.type === 'text-start' ? 'text' : 'reasoning', text: '', state: 'streaming' },
+          chunk.id,
+        )
       case 'text-delta':
       case 'reasoning-delta':
         return this.#change(chunk.id, (part) => ({ text: `${part['text'] as string}${chunk.delta}` }))
@@ -125,7 +129,11 @@ class MessageParts {
     })
   }
 
-  #approved({ approvalId, approved, reason }: Extract<UiMessageChunk, { readonly type: 'tool-approval-response' }>): void {
+  #approved({
+    approvalId,
+    approved,
+    reason,
+  }: Extract<UiMessageChunk, { readonly type: 'tool-approval-response' }>): void {
     for (const part of this.parts) {
       const { approval } = part
       if (!isObject(approval) || approval['id'] !== approvalId) continue

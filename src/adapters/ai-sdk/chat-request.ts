@@ -5,7 +5,16 @@
  * the client has seen. Does not own: what is done with it (ui-messages.ts). Pure.
  * Holds: of the messages of a client only the last one counts: what was said before is in the session.
  */
-import { described, hasNames, isObject, own, ReeveError, type FilePart, type Json, type JsonObject } from '../../core/index.ts'
+import {
+  described,
+  hasNames,
+  isObject,
+  own,
+  ReeveError,
+  type FilePart,
+  type Json,
+  type JsonObject,
+} from '../../core/index.ts'
 
 /** A message of a user. */
 export interface ChatMessage {
@@ -52,7 +61,8 @@ export function chatRequest(body: Json | undefined): ChatRequest {
   if (!isObject(last)) throw invalid('it has no message: expected messages, or message')
   const role = member(last, 'role')
   if (role === 'assistant') return { chat, agent, said: answersIn(body, last) }
-  if (role !== 'user') throw invalid(`the role of the last message is ${described(role)}, expected "user" or "assistant"`)
+  if (role !== 'user')
+    throw invalid(`the role of the last message is ${described(role)}, expected "user" or "assistant"`)
   return { chat, agent, said: messageIn(last, member(body, 'trigger') === 'regenerate-message') }
 }
 

@@ -36,7 +36,11 @@ const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
 /** A followed run as a response. */
 export const messageStream = (followed: FollowedRun, agent: string, from: number, reading: SseReading): Response =>
-  sseResponse(reading, (signal) => messages(followed, new ChunkWriter({ run: followed.run.id, agent }, from), signal), headers)
+  sseResponse(
+    reading,
+    (signal) => messages(followed, new ChunkWriter({ run: followed.run.id, agent }, from), signal),
+    headers,
+  )
 
 async function* messages(
   followed: FollowedRun,

@@ -60,12 +60,17 @@ export function uiMessages(options: UiMessagesOptions): Protocol {
       const [chat, what, ...more] = rest.split('/').map(decoded)
       const { method } = request
       if (rest === '' && method === 'POST') return chats.post(context, chatRequest(await context.body()))
-      if (rest !== '' && more.length === 0 && what === undefined && method === 'GET') return chats.history(context, chat!)
+      if (rest !== '' && more.length === 0 && what === undefined && method === 'GET')
+        return chats.history(context, chat!)
       if (more.length === 0 && what === 'stream' && method === 'GET') return chats.resume(context, chat!)
       if (more.length === 0 && what === 'stop' && method === 'POST') return chats.stop(context, chat!)
-      throw new ReeveError('request.unknown-path', `there is no ${method} ${JSON.stringify(new URL(request.url).pathname)}`, {
-        hint: `A chat has POST ${path}, GET ${path}/{id}, GET ${path}/{id}/stream and POST ${path}/{id}/stop.`,
-      })
+      throw new ReeveError(
+        'request.unknown-path',
+        `there is no ${method} ${JSON.stringify(new URL(request.url).pathname)}`,
+        {
+          hint: `A chat has POST ${path}, GET ${path}/{id}, GET ${path}/{id}/stream and POST ${path}/{id}/stop.`,
+        },
+      )
     },
     refuse,
   }
@@ -78,7 +83,9 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new ReeveError('input.invalid', `the path: ${JSON.stringify(part)} is not an id`, { hint: 'Nothing was done.' })
+    throw new ReeveError('input.invalid', `the path: ${JSON.stringify(part)} is not an id`, {
+      hint: 'Nothing was done.',
+    })
   }
 }
 
@@ -123,7 +130,10 @@ class Chats {
       metadata: { [messageKey]: said.id },
       ...present({ messages: files.length === 0 ? undefined : [{ role: 'user', content: files } as const] }),
     }
-    return runtime.start(agent, said.text, options)
+    const run = await runtime.start(agent, said.text, options)
+    // at once: its first words are shown as well
+    this.#followed.follow(run)
+    return run
   }
 
   async #answer(context: ProtocolContext, chat: string, said: ChatAnswers): Promise<Response> {
@@ -143,7 +153,10 @@ class Chats {
       if (isRepeated.has(id)) continue
       const decision = approved ? 'approve' : 'reject'
       await run.decide({ approvalId: id, decision, approver: principal.name, ...present({ comment: reason }) })
-      followed.noteDecision(open.find((each) => each.id === id)!, approved)
+      followed.noteDecision(
+        open.find((each) => each.id === id)!,
+        approved,
+      )
     }
     for (const { id, value } of said.answers) await run.answer({ interruptId: id, value, by: principal.name })
     return this.#stream(context, run, from)

@@ -26,7 +26,7 @@ import {
   type Spoken,
 } from '../../journal/index.ts'
 import { isDelta, type Question, type RunPart, type StreamItem } from '../../runtime/index.ts'
-import type { Shown, ShownChange, ShownWorker } from './shown.ts'
+import { applyChange, type Shown, type ShownChange, type ShownWorker } from './shown.ts'
 
 /** Characters of a worker's text that are shown. */
 const workerTextLength = 20_000
@@ -209,7 +209,8 @@ export class ShownFold {
     // text that a middleware has replaced was never said
     this.#gone(this.#live.get(id)?.blocks ?? [])
     this.#live.delete(id)
-    for (const [call, owner] of this.#open) if (owner === id) this.#result(call, `stopped: its agent ended as ${status}`, true)
+    for (const [call, owner] of this.#open)
+      if (owner === id) this.#result(call, `stopped: its agent ended as ${status}`, true)
     const line = this.#workers.get(id)
     if (line !== undefined) this.#status(line, status)
   }
@@ -464,8 +465,17 @@ export class ShownFold {
     line.text += text
     const grown = line.text.length - line.shownLength
     const isFirst = line.shownLength === 0
-    if (line.shownLength < workerTextLength && (isFirst || grown >= Math.max(48, line.shownLength / 10))) this.#line(line)
+    if (line.shownLength < workerTextLength && (isFirst || grown >= Math.max(48, line.shownLength / 10)))
+      this.#line(line)
   }
+}
+
+/** What is shown of the events of a run, without live parts. */
+export function recordedChanges(events: readonly Recorded[]): readonly ShownChange[] {
+  const fold = new ShownFold()
+  const all: ShownChange[] = []
+  for (const event of events) for (const change of fold.take({ type: 'event', event })) applyChange(all, change)
+  return all
 }
 
 /** Later than everything that is in the feed. */

@@ -68,7 +68,9 @@ export type ShownChange =
 export function applyChange(all: ShownChange[], change: ShownChange): void {
   if (change.type === 'withdraw') {
     const gone = new Set(change.blocks)
-    const kept = all.filter((each) => each.type === 'withdraw' || !('block' in each.shown) || !gone.has(each.shown.block))
+    const kept = all.filter(
+      (each) => each.type === 'withdraw' || !('block' in each.shown) || !gone.has(each.shown.block),
+    )
     all.splice(0, all.length, ...kept)
     return
   }
