@@ -6,7 +6,14 @@
  */
 import { ReeveError } from '../../core/index.ts'
 import type { Run } from '../../runtime/index.ts'
-import { FollowedRun, sseMessage, sseResponse, type SseReading } from '../run-stream/index.ts'
+import {
+  FollowedRun,
+  sseMessage,
+  sseResponse,
+  type Rest,
+  type ShownChange,
+  type SseReading,
+} from '../run-stream/index.ts'
 import { ChunkWriter, errorText } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
 
@@ -34,22 +41,22 @@ export async function uiMessageStreamResponse(run: Run, options: UiMessageStream
 /** The header by which the AI SDK knows the stream. */
 const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
-/** A followed run as a response. */
+/** A followed run as a response. It is read from this call on. */
 export const messageStream = (followed: FollowedRun, agent: string, from: number, reading: SseReading): Response =>
   sseResponse(
     reading,
-    (signal) => messages(followed, new ChunkWriter({ run: followed.run.id, agent }, from), signal),
+    (signal) => messages(followed.read(signal), new ChunkWriter({ run: followed.run.id, agent }, from), signal),
     headers,
   )
 
 async function* messages(
-  followed: FollowedRun,
+  changes: AsyncIterable<ShownChange | Rest>,
   writer: ChunkWriter,
   signal: AbortSignal,
 ): AsyncGenerator<string, undefined> {
   yield* written(writer.begin())
   try {
-    for await (const change of followed.read(signal))
+    for await (const change of changes)
       yield* written(change.type === 'show' || change.type === 'withdraw' ? writer.take(change) : writer.end(change))
   } catch (thrown) {
     // the run goes on: only this stream cannot

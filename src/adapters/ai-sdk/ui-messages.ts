@@ -148,18 +148,17 @@ class Chats {
     const open = await context.runtime.questions({ run: run.id })
     const isRepeated = await this.#mustBeAnswerable(run, open, said, principal.name)
     const from = said.position ?? (await askedAt(run, said))
-    const followed = this.#followed.follow(run)
     for (const { id, approved, reason } of said.approvals) {
       if (isRepeated.has(id)) continue
       const decision = approved ? 'approve' : 'reject'
       await run.decide({ approvalId: id, decision, approver: principal.name, ...present({ comment: reason }) })
-      followed.noteDecision(
-        open.find((each) => each.id === id)!,
-        approved,
-      )
     }
     for (const { id, value } of said.answers) await run.answer({ interruptId: id, value, by: principal.name })
-    return this.#stream(context, run, from)
+    const decided = said.approvals.flatMap(({ id, approved }) => {
+      const question = open.find((each) => each.id === id)
+      return question === undefined ? [] : [{ question, approved }]
+    })
+    return this.#stream(context, run, from, decided)
   }
 
   /**
@@ -208,9 +207,16 @@ class Chats {
     return new Response(null, { status: 204 })
   }
 
-  async #stream({ signal, heartbeatMs }: ProtocolContext, run: Run, from = 0): Promise<Response> {
+  async #stream(
+    { signal, heartbeatMs }: ProtocolContext,
+    run: Run,
+    from = 0,
+    decided: readonly { readonly question: Question; readonly approved: boolean }[] = [],
+  ): Promise<Response> {
     const { agent } = await run.summary()
-    return messageStream(this.#followed.follow(run), agent, from, { signal, heartbeatMs })
+    const followed = this.#followed.follow(run)
+    for (const { question, approved } of decided) followed.noteDecision(question, approved)
+    return messageStream(followed, agent, from, { signal, heartbeatMs })
   }
 }
 

@@ -186,7 +186,6 @@ class OpenAiApi {
     const run = await responseRun(context, previous)
     const { name } = context.principal
     const open = await context.runtime.questions({ run: run.id })
-    const followed = this.#followed.follow(run)
     // all of them are open, or nothing is decided
     const isOpen = (id: string): boolean => open.some((each) => each.id === id)
     const first = [...approvals.filter(({ id }) => !isOpen(id)), ...approvals.filter(({ id }) => isOpen(id))]
@@ -194,10 +193,6 @@ class OpenAiApi {
     for (const { id, approved, reason } of first) {
       const decision = approved ? 'approve' : 'reject'
       await run.decide({ approvalId: id, decision, approver: name, ...present({ comment: reason }) })
-      followed.noteDecision(
-        open.find((each) => each.id === id)!,
-        approved,
-      )
     }
     for (const { id, value } of answers) await run.answer({ interruptId: id, value: jsonIn(value) ?? value, by: name })
     return run
@@ -252,24 +247,27 @@ class OpenAiApi {
     throw new ReeveError('engine.closed', 'the request was given up', { retryable: true })
   }
 
-  #stream(
-    { signal, heartbeatMs }: ProtocolContext,
-    run: Run,
-    begin: readonly string[],
-    write: (change: ShownChange | Rest) => readonly string[],
-  ): Response {
+  #stream({ signal, heartbeatMs }: ProtocolContext, run: Run, begin: readonly string[], write: Write): Response {
     const followed = this.#followed.follow(run)
-    return sseResponse({ signal, heartbeatMs }, async function* (left) {
-      yield* begin
-      try {
-        for await (const change of followed.read(left)) yield* write(change)
-      } catch (thrown) {
-        // the run goes on: only this stream cannot
-        yield sseMessage({ error: streamError(thrown) })
-      }
-      return undefined
-    })
+    return sseResponse({ signal, heartbeatMs }, (left) => written(begin, followed.read(left), write))
   }
+}
+
+type Write = (change: ShownChange | Rest) => readonly string[]
+
+async function* written(
+  begin: readonly string[],
+  changes: AsyncIterable<ShownChange | Rest>,
+  write: Write,
+): AsyncGenerator<string, undefined> {
+  yield* begin
+  try {
+    for await (const change of changes) yield* write(change)
+  } catch (thrown) {
+    // the run goes on: only this stream cannot
+    yield sseMessage({ error: streamError(thrown) })
+  }
+  return undefined
 }
 
 const isError = (answer: Json | { readonly error: OpenAiError }): answer is { readonly error: OpenAiError } =>

@@ -47,6 +47,7 @@ export class FollowedRun {
   /** Resolves when its feed has ended. Rejects if it cannot be read. */
   readonly #over: Promise<void>
   #rest: Promise<Rest> | undefined
+  #isOver = false
   #hasNews = (): void => {}
 
   constructor(run: Run, onClose: () => void = () => {}) {
@@ -60,6 +61,7 @@ export class FollowedRun {
 
   async #read(): Promise<void> {
     for await (const item of this.run.feed({ signal: this.#left.signal })) this.#take(this.#fold.take(item))
+    this.#isOver = true
   }
 
   #take(changes: readonly ShownChange[]): void {
@@ -85,41 +87,23 @@ export class FollowedRun {
 
   /**
    * Everything that is shown, from the beginning, then what changes, until the run has ended or needs a person. The last
-   * item says which. Rejects with `run.unknown`, `engine.closed`, `store.*`.
+   * item says which. It is followed for this reader from this call on, until it leaves or the signal aborts. Rejects with
+   * `run.unknown`, `engine.closed`, `store.*`.
    */
-  async *read(signal: AbortSignal): AsyncGenerator<ShownChange | Rest, undefined> {
+  read(signal: AbortSignal): AsyncGenerator<ShownChange | Rest, undefined> {
     const reader: ShownReader = { queue: [...this.#shown], wake: () => {} }
+    const rest = this.#untilRest()
+    rest.catch(() => {})
     this.#readers.add(reader)
-    const wake = (): void => reader.wake()
-    let rest: Rest | undefined
-    let failed: { readonly thrown: unknown } | undefined
-    this.#untilRest().then(
-      (found) => {
-        rest = found
-        reader.wake()
-      },
-      (thrown: unknown) => {
-        failed = { thrown }
-        reader.wake()
-      },
-    )
-    signal.addEventListener('abort', wake)
-    try {
-      while (!signal.aborted) {
-        const next = reader.queue.shift()
-        if (next !== undefined) yield next
-        else if (rest !== undefined) {
-          yield rest
-          return undefined
-        } else if (failed !== undefined) throw failed.thrown
-        else await new Promise<void>((resolve) => (reader.wake = resolve))
-      }
-      return undefined
-    } finally {
-      signal.removeEventListener('abort', wake)
+    const leave = (): void => {
+      signal.removeEventListener('abort', leave)
       this.#readers.delete(reader)
+      reader.wake()
       if (this.#readers.size === 0 && this.#rest === undefined) this.#close()
     }
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    return readChanges(reader, rest, signal, leave)
   }
 
   #untilRest(): Promise<Rest> {
@@ -139,7 +123,7 @@ export class FollowedRun {
     // the feed may be behind what the run was found to wait for
     const recorded = await this.run.journal({ from: this.#fold.position })
     const last = recorded.at(-1)?.position ?? 0
-    while (this.#fold.position < last)
+    while (this.#fold.position < last && !this.#isOver)
       await Promise.race([new Promise<void>((resolve) => (this.#hasNews = resolve)), this.#over])
     for (const question of found.questions)
       if (question.run !== this.run.id && !this.#fold.knows(question.id)) this.#take(this.#fold.takeQuestion(question))
@@ -149,6 +133,40 @@ export class FollowedRun {
   /** Rejects where the feed cannot be read; never resolves. */
   #failure(): Promise<never> {
     return new Promise((_resolve, reject) => this.#over.catch(reject))
+  }
+}
+
+async function* readChanges(
+  reader: ShownReader,
+  resting: Promise<Rest>,
+  signal: AbortSignal,
+  leave: () => void,
+): AsyncGenerator<ShownChange | Rest, undefined> {
+  let rest: Rest | undefined
+  let failed: { readonly thrown: unknown } | undefined
+  resting.then(
+    (found) => {
+      rest = found
+      reader.wake()
+    },
+    (thrown: unknown) => {
+      failed = { thrown }
+      reader.wake()
+    },
+  )
+  try {
+    while (!signal.aborted) {
+      const next = reader.queue.shift()
+      if (next !== undefined) yield next
+      else if (rest !== undefined) {
+        yield rest
+        return undefined
+      } else if (failed !== undefined) throw failed.thrown
+      else await new Promise<void>((resolve) => (reader.wake = resolve))
+    }
+    return undefined
+  } finally {
+    leave()
   }
 }
 
