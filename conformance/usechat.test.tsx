@@ -46,14 +46,23 @@ interface ChatOptions {
 /** A page with a chat. */
 function chatWith(url: string, { user = 'ann', agent = 'office', id = 'chat1', ...rest }: ChatOptions = {}) {
   const errors: Error[] = []
-  const { result, unmount } = page.renderHook(() =>
-    react.useChat<Message>({
-      id,
-      ...rest,
-      transport: new sdk.DefaultChatTransport({ api: `${url}/chat`, headers: as(user), body: { agent } }),
-      sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithApprovalResponses,
-      onError: (error) => errors.push(error),
-    }),
+  const onError = (error: Error): number => errors.push(error)
+  const { messages = [], resume = false } = rest
+  const headers = as(user)
+  const { useChat } = react
+  const { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } = sdk
+  const { result, unmount } = page.renderHook(
+    () =>
+      // #region client
+      useChat<UIMessage<RunMessageMetadata, RunMessageData>>({
+        id,
+        messages,
+        resume,
+        transport: new DefaultChatTransport({ api: `${url}/chat`, headers, body: { agent } }),
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+        onError,
+      }),
+    // #endregion
   )
   const chat = {
     errors,

@@ -25,6 +25,8 @@ const doors = {
   'reeve/temporal': 'adapters/temporal/index.d.ts',
   'reeve/notify': 'adapters/notify/index.d.ts',
   'reeve/server': 'server/index.d.ts',
+  'reeve/ai-sdk': 'adapters/ai-sdk/index.d.ts',
+  'reeve/openai': 'adapters/openai/index.d.ts',
 }
 
 /** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */

@@ -23,7 +23,7 @@ export interface CompletionHead {
 const gap = '\n\n'
 
 /** What was said, joined. */
-export function saidText(changes: readonly ShownChange[]): string {
+function saidText(changes: readonly ShownChange[]): string {
   const blocks = new Map<string, string>()
   for (const change of changes)
     if (change.type === 'show' && change.shown.type === 'text')
@@ -39,7 +39,7 @@ function waitingOf(run: string, { status, waiting, questions }: RunWaiting): Jso
 }
 
 /** What waits, for people who read the answer. */
-export function waitingNotice(run: string, { status, questions }: RunWaiting): string {
+function waitingNotice(run: string, { status, questions }: RunWaiting): string {
   const approvals = approvalsAmong(questions).map(
     ({ id, path, tool, input, reason }) =>
       `- ${visibleLine(path.join(' > '))} asks to do ${visibleLine(tool)} with ${cut(visibleJson(input), 500)} (${cut(visibleLine(reason), 200)}); approval ${id}`,
@@ -47,7 +47,7 @@ export function waitingNotice(run: string, { status, questions }: RunWaiting): s
   const others = questions
     .filter(({ kind }) => kind !== 'approval')
     .map(({ id, kind, body }) => {
-      const asks = typeof body === 'object' && body !== null && 'question' in body ? (body.question as Json) : null
+      const asks = typeof body === 'object' && body !== null && 'question' in body ? body.question : null
       return `- ${kind === 'interrupt' ? `a question: ${cut(visibleJson(asks), 500)}` : kind}; ${id}`
     })
   const head =
@@ -84,7 +84,7 @@ export function completion(
   const error = outcomeError(withoutHandoff(outcome as Outcome))
   if (error !== undefined) return { error }
   const used = chatUsage(usage)
-  return form(said, finishOf(outcome as Outcome), used === undefined ? {} : { usage: used })
+  return form(said, finishOf(outcome), used === undefined ? {} : { usage: used })
 }
 
 /** Writes the chunks of a completion. */
@@ -122,7 +122,7 @@ export class CompletionWriter {
     const error = outcomeError(withoutHandoff(outcome as Outcome))
     if (error !== undefined) return [sseMessage({ error })]
     const used = this.#includesUsage ? [this.#usage(chatUsage(usage) ?? null)] : []
-    return [this.#chunk({}, finishOf(outcome as Outcome)), ...used]
+    return [this.#chunk({}, finishOf(outcome)), ...used]
   }
 
   #form(choices: Json, more: { readonly [name: string]: Json }): string {

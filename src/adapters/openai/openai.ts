@@ -23,7 +23,7 @@ import {
   type Json,
 } from '../../core/index.ts'
 import { hasEnded, type RegisteredAgent, type Run, type RunSummary } from '../../runtime/index.ts'
-import type { Protocol, ProtocolContext } from '../../server/index.ts'
+import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import {
   applyChange,
   FollowedRuns,
@@ -128,8 +128,9 @@ class OpenAiApi {
     const { createdAt } = await run.summary()
     const head: CompletionHead = { run: run.id, model: asked.agent, created: Math.floor(createdAt / 1000) }
     if (!asked.isStream) {
-      const { changes, rest } = await this.#atRest(context, run)
-      const answer = completion(head, changes, rest)
+      const found = await this.#atRest(context, run)
+      if (found === undefined) return refuse(givenUp)
+      const answer = completion(head, found.changes, found.rest)
       return isError(answer) ? failedResponse(answer.error) : Response.json(answer)
     }
     const writer = new CompletionWriter(head, asked.includesUsage)
@@ -149,8 +150,9 @@ class OpenAiApi {
         : await this.#answered(context, asked.previous!, asked.answered)
     if (asked.isStream) return this.#events(context, run)
     if (asked.isBackground) return Response.json(await this.#now(context, run))
-    const { changes, rest } = await this.#atRest(context, run)
-    return Response.json(responseOf(await run.summary(), changes, rest))
+    const found = await this.#atRest(context, run)
+    if (found === undefined) return refuse(givenUp)
+    return Response.json(responseOf(await run.summary(), found.changes, found.rest))
   }
 
   async retrieve(context: ProtocolContext, id: string, isStream: boolean): Promise<Response> {
@@ -194,7 +196,11 @@ class OpenAiApi {
       const decision = approved ? 'approve' : 'reject'
       await run.decide({ approvalId: id, decision, approver: name, ...present({ comment: reason }) })
     }
-    for (const { id, value } of answers) await run.answer({ interruptId: id, value: jsonIn(value) ?? value, by: name })
+    for (const { id, value } of answers) {
+      const body = open.find((each) => each.id === id)?.body
+      const isTyped = isObject(body) && isObject(body['schema'])
+      await run.answer({ interruptId: id, value: isTyped ? (jsonIn(value) ?? value) : value, by: name })
+    }
     return run
   }
 
@@ -235,22 +241,31 @@ class OpenAiApi {
     return run
   }
 
+  /** What is shown until the run has ended or needs a person; undefined if no one waits for it any more. */
   async #atRest(
     { signal }: ProtocolContext,
     run: Run,
-  ): Promise<{ readonly changes: readonly ShownChange[]; readonly rest: Rest }> {
+  ): Promise<{ readonly changes: readonly ShownChange[]; readonly rest: Rest } | undefined> {
     const changes: ShownChange[] = []
     for await (const change of this.#followed.follow(run).read(signal)) {
       if (change.type !== 'show' && change.type !== 'withdraw') return { changes, rest: change }
       applyChange(changes, change)
     }
-    throw new ReeveError('engine.closed', 'the request was given up', { retryable: true })
+    return undefined
   }
 
   #stream({ signal, heartbeatMs }: ProtocolContext, run: Run, begin: readonly string[], write: Write): Response {
     const followed = this.#followed.follow(run)
     return sseResponse({ signal, heartbeatMs }, (left) => written(begin, followed.read(left), write))
   }
+}
+
+/** The answer to a client that has gone, or to those who wait when the server closes. No error of the server. */
+const givenUp: ShownError = {
+  status: 503,
+  code: 'engine.closed',
+  message: 'the request was given up; the run goes on',
+  retryable: true,
 }
 
 type Write = (change: ShownChange | Rest) => readonly string[]

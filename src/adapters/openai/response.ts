@@ -37,7 +37,7 @@ export interface ResponseRecord {
 }
 
 /** The record of a run; what another way of starting has not recorded is as if it was not asked for. */
-export function recordIn({ caller: { metadata } }: RunSummary): ResponseRecord {
+function recordIn({ caller: { metadata } }: RunSummary): ResponseRecord {
   const found = isObject(metadata) ? metadata['openai'] : undefined
   const { background, previous, metadata: own } = isObject(found) ? found : ({} as JsonObject)
   return {

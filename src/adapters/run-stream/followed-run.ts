@@ -132,7 +132,9 @@ export class FollowedRun {
 
   /** Rejects where the feed cannot be read; never resolves. */
   #failure(): Promise<never> {
-    return new Promise((_resolve, reject) => this.#over.catch(reject))
+    return new Promise((_resolve, reject) => {
+      this.#over.catch(reject)
+    })
   }
 }
 

@@ -301,7 +301,7 @@ export class ShownFold {
     const heard = live.blocks.reduce((sum, each) => (each.kind === kind ? sum + each.text.length : sum), 0)
     live.isCut ||= offset !== undefined && offset !== heard
     if (live.isCut) return
-    const key = `${kind} ${String(part['id'])}`
+    const key = `${kind} ${JSON.stringify(part['id'])}`
     const last = live.blocks.at(-1)
     if (last?.key === key) last.text += part.text
     else {
