@@ -31,6 +31,8 @@ export default defineConfig({
       'reeve/mastra': source('./src/adapters/mastra/index.ts'),
       'reeve/acp': source('./src/adapters/acp/index.ts'),
       'reeve/server': source('./src/server/index.ts'),
+      'reeve/ai-sdk': source('./src/adapters/ai-sdk/index.ts'),
+      'reeve/openai': source('./src/adapters/openai/index.ts'),
       reeve: source('./src/index.ts'),
     },
   },

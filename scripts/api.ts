@@ -32,6 +32,8 @@ const doors = {
   'reeve/mastra': 'adapters/mastra/index.d.ts',
   'reeve/acp': 'adapters/acp/index.d.ts',
   'reeve/server': 'server/index.d.ts',
+  'reeve/ai-sdk': 'adapters/ai-sdk/index.d.ts',
+  'reeve/openai': 'adapters/openai/index.d.ts',
 }
 
 /** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */

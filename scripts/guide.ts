@@ -1,6 +1,7 @@
 /**
  * Keeps the excerpts in the pages of `docs/` those of files that run: a block after `<!-- example: 02-approval.ts#tool
- * -->` is the region `tool` of `examples/02-approval.ts`, without its indentation. `node scripts/guide.ts` writes them,
+ * -->` is the region `tool` of `examples/02-approval.ts`, without its indentation; after `<!-- conformance: … -->` one
+ * of a test of a client that is no package of ours. `node scripts/guide.ts` writes them,
  * a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -16,17 +17,21 @@ export const pages = [
   'teams.md',
   'oversight.md',
   'workers.md',
+  'ai-sdk.md',
+  'openai.md',
 ] as const
 type Page = (typeof pages)[number]
 const pathOf = (page: Page): string => join(root, 'docs', page)
-const block = /<!-- example: ([\w.-]+)#([\w-]+) -->\n+```ts\n[\s\S]*?```/g
+const block = /<!-- (example|conformance): ([\w.-]+)#([\w-]+) -->\n+```tsx?\n[\s\S]*?```/g
+/** Where the files of a block are. */
+const folders: Readonly<Record<string, string>> = { example: 'examples', conformance: 'conformance' }
 
-/** A region of an example: what stands between `// #region name` and the next `// #endregion`. */
-function region(file: string, name: string): string {
-  const lines = readFileSync(join(root, 'examples', file), 'utf8').split('\n')
+/** A region of a file: what stands between `// #region name` and the next `// #endregion`. */
+function region(path: string, name: string): string {
+  const lines = readFileSync(join(root, path), 'utf8').split('\n')
   const begin = lines.findIndex((line) => line.trim() === `// #region ${name}`)
   const end = lines.findIndex((line, i) => i > begin && line.trim() === '// #endregion')
-  if (begin < 0 || end < 0) throw new Error(`examples/${file} has no region "${name}"`)
+  if (begin < 0 || end < 0) throw new Error(`${path} has no region "${name}"`)
   const inside = lines.slice(begin + 1, end)
   const indent = Math.min(
     ...inside.filter((line) => line.trim() !== '').map((line) => line.length - line.trimStart().length),
@@ -41,10 +46,14 @@ export function guideNowAndDue(page: Page = 'guide.md'): {
   readonly strays: readonly string[]
 } {
   const now = readFileSync(pathOf(page), 'utf8')
-  const due = now.replace(
-    block,
-    (_, file: string, name: string) => `<!-- example: ${file}#${name} -->\n\`\`\`ts\n${region(file, name)}\n\`\`\``,
-  )
+  const due = now.replace(block, (_, kind: string, file: string, name: string) => {
+    const language = file.endsWith('.tsx') ? 'tsx' : 'ts'
+    const text = region(`${folders[kind]}/${file}`, name)
+    return `<!-- ${kind}: ${file}#${name} -->
+\`\`\`${language}
+${text}
+\`\`\``
+  })
   const strays = [...due.replace(block, '').matchAll(/```(?:ts|js|tsx)\n([\s\S]*?)```/g)].map((found) => found[1]!)
   return { now, due, strays }
 }

@@ -17,10 +17,10 @@ test.each(pages)('no TypeScript in %s comes from anywhere else', (page) => {
   expect(guideNowAndDue(page).strays).toEqual([])
 })
 
-test('every example is in the guide, or on the pages about delegation and teams', () => {
+test('every example is in the guide, or on the pages about delegation, teams, oversight and useChat', () => {
   const told = [
     now,
-    ...(['delegation.md', 'teams.md', 'oversight.md'] as const).map((page) => guideNowAndDue(page).now),
+    ...(['delegation.md', 'teams.md', 'oversight.md', 'ai-sdk.md'] as const).map((page) => guideNowAndDue(page).now),
   ].join('\n')
   const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
   expect(examples.filter((name) => !told.includes(name))).toEqual([])
