@@ -19,6 +19,7 @@ export default defineConfig({
       'reeve/postgres': source('./src/engine/postgres/postgres.ts'),
       'reeve/restate': source('./src/adapters/restate/index.ts'),
       'reeve/temporal': source('./src/adapters/temporal/index.ts'),
+      'reeve/mcp': source('./src/adapters/mcp/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
       'reeve/server': source('./src/server/index.ts'),
       reeve: source('./src/index.ts'),

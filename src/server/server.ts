@@ -29,10 +29,10 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
-import { errorHeaders, errorResponse, shownError } from './error-status.ts'
+import { errorHeaders, errorResponse, type ShownError } from './error-status.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
-import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
+import { protocolCheck, protocolContext, protocolFor, reported, type Protocol } from './protocol.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
@@ -146,12 +146,12 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const signal = AbortSignal.any([request.signal, closed.signal])
       const own = runtimeOf(runtime, entrance.principal)
       const body = (): Promise<Json | undefined> => access.body(request)
-      const context = protocolContext(runtime, entrance.principal, { own, signal, heartbeatMs, body })
+      const shown = (thrown: unknown): ShownError => reported(thrown, (error) => onError(error, request))
+      const context = protocolContext(runtime, entrance.principal, { own, signal, heartbeatMs, body, shown })
       return untilRead(await protocol.handle(request, context), leave)
     } catch (thrown) {
       leave?.()
-      const error = shownError(thrown)
-      if (error.status >= 500) onError(thrown, request)
+      const error = reported(thrown, () => onError(thrown, request))
       const response = protocol.refuse(error, request)
       for (const [name, value] of Object.entries(errorHeaders(error.status))) response.headers.set(name, value)
       return response

@@ -205,7 +205,10 @@ export const adapters: Readonly<Record<string, Adapter>> = {
     imports: ['engine'],
     packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/workflow'],
   },
-  mcp: { imports: ['agent'] },
+  mcp: {
+    imports: ['engine', 'edge', 'agent', 'runtime', 'server'],
+    packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server'],
+  },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },
 }
