@@ -47,7 +47,7 @@ async function clientOf({ server }: Serving, name: string, mode: 'legacy' | 'aut
   return client
 }
 const call = async (client: Client, name: string, given: JsonObject = {}): Promise<Told> =>
-  (await client.callTool({ name, arguments: given as Record<string, unknown> })) as unknown as Told
+  (await client.callTool({ name, arguments: given })) as unknown as Told
 const valueOf = async (client: Client, name: string, given: JsonObject = {}): Promise<JsonObject> =>
   (await call(client, name, given)).structuredContent
 const questionsOf = (value: JsonObject): readonly JsonObject[] => value['questions'] as unknown as readonly JsonObject[]
@@ -133,7 +133,7 @@ test.each(['legacy', 'auto'] as const)(
         },
       },
     )
-    await expect(waiting).rejects.toThrow()
+    await expect(waiting).rejects.toThrow(/abort/i)
     expect(lines).toEqual(['sleeper started'])
     const again = await clientOf(at, 'olga', mode)
     expect(await valueOf(again, 'run_status', { key: 'nap' })).toMatchObject({ agent: 'sleeper', status: 'running' })

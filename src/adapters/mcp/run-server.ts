@@ -62,14 +62,14 @@ function teller({
         )
 }
 
-const asStandard = ({ json, check }: Schema): StandardSchemaWithJSON => ({
+const asStandard = (schema: Schema): StandardSchemaWithJSON => ({
   '~standard': {
     version: 1,
     vendor: 'reeve',
     validate: (value) => {
-      const checked = check((value ?? {}) as Json)
+      const checked = schema.check((value ?? {}) as Json)
       return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problem }] }
     },
-    jsonSchema: { input: () => ({ ...json }), output: () => ({ ...json }) },
+    jsonSchema: { input: () => ({ ...schema.json }), output: () => ({ ...schema.json }) },
   },
 })
