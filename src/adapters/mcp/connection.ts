@@ -254,7 +254,7 @@ export class McpConnection {
 
   /** Why a call has failed, and whether it may be made again. */
   async #explained(open: OpenClient, request: ServerCall, thrown: unknown): Promise<unknown> {
-    const { SdkError, SdkErrorCode, UnauthorizedError } = await clientPackage()
+    const { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } = await clientPackage()
     if (thrown instanceof FailureError || (thrown instanceof Error && thrown.name === 'AbortError')) return thrown
     const { server } = this
     const { name } = request.definition
@@ -274,6 +274,12 @@ export class McpConnection {
       return failed(
         `MCP server "${server}" answered the call of "${name}" with an invalid result: ${why}`,
         'validation',
+      )
+    const status = SdkHttpError.isInstance(thrown) ? thrown.status : 0
+    if (status >= 400 && status < 500)
+      return failed(
+        `MCP server "${server}" refuses the call of "${name}": ${why}. Nothing was done.`,
+        status === 429 ? 'rate-limit' : 'validation',
       )
     this.#lose(open)
     if (isUnsent(thrown))
@@ -463,7 +469,8 @@ const lostMidway = (server: string, tool: string): Failure =>
 /** The session has ended at the server, so it refused the call before it did anything. */
 async function isForgottenSession(thrown: unknown): Promise<boolean> {
   const { SdkHttpError } = await clientPackage()
-  return SdkHttpError.isInstance(thrown) && thrown.status === 404
+  // 404 says the protocol; servers are known that answer 400
+  return SdkHttpError.isInstance(thrown) && (thrown.status === 404 || thrown.status === 400)
 }
 
 const unsent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENOENT'])

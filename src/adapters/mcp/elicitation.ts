@@ -53,8 +53,18 @@ export const answerSchema = ({ schema }: Elicitation): JsonSchema => ({
   anyOf: [harmless(schema, 'elicitation').json, { enum: [declines, cancels] }],
 })
 
-/** The answer of a person, as the server is told it. */
-export function answerFrom(value: Json): ElicitationAnswer {
+/** The answer of a person, as the server is told it: with the defaults of its form for what was left out. */
+export function answerFrom(value: Json, { schema }: Elicitation): ElicitationAnswer {
   if (value === declines || value === cancels) return { action: value }
-  return isObject(value) ? { action: 'accept', content: value } : { action: 'cancel' }
+  return isObject(value) ? { action: 'accept', content: { ...defaultsOf(schema), ...value } } : { action: 'cancel' }
+}
+
+function defaultsOf(schema: JsonSchema): JsonObject {
+  const properties = own(schema, 'properties')
+  if (!isObject(properties)) return {}
+  const found = Object.entries(properties).map(([name, field]) => [
+    name,
+    isObject(field) ? own(field, 'default') : undefined,
+  ])
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as JsonObject
 }

@@ -73,7 +73,7 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
         const value = await ctx.interrupt(questionFor(question, connection.server, tool.name), {
           schema: answerSchema(question),
         })
-        answers.push({ digest: elicitationDigest(question), answer: answerFrom(value) })
+        answers.push({ digest: elicitationDigest(question), answer: answerFrom(value, question) })
       }
     }
     throw refused(tool, `it has asked ${mostRounds} times without an end`)
