@@ -15,6 +15,7 @@ export const pages = [
   'delegation.md',
   'teams.md',
   'oversight.md',
+  'mcp.md',
 ] as const
 type Page = (typeof pages)[number]
 const pathOf = (page: Page): string => join(root, 'docs', page)

@@ -24,7 +24,7 @@ import { retire } from './command/retire.ts'
 import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
 import { settle } from './command/settle.ts'
-import type { McpOptions } from './command/mcp.ts'
+import type { McpCommandOptions } from './command/mcp.ts'
 import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
 import { watch } from './command/watch.ts'
@@ -228,7 +228,7 @@ Exit codes: 130 after Ctrl-C, 0 after SIGTERM.`,
 It speaks MCP on standard input and output, and ends when the client leaves. Needs: npm install @modelcontextprotocol/server@2
 With --decide a model of the client can approve what your agents ask you: only for clients that ask you before each call.`,
     )
-    .action((options: McpOptions) =>
+    .action((options: McpCommandOptions) =>
       execute(async (context) => (await import('./command/mcp.ts')).mcp(context, options)),
     )
 }

@@ -71,6 +71,6 @@ async function write(file: string, all: ReadonlyMap<string, Pinned>): Promise<vo
 
 const invalid = (file: string, problem: string, cause: unknown): ReeveError =>
   new ReeveError('config.invalid', `mcp: the pins in ${file} cannot be used: ${problem}`, {
-    hint: 'The option `pins` names a file that mcp() itself writes. Restore it, or remove it to pin what the server says now.',
+    hint: 'Restore the file, or remove it: then what the server says now is pinned.',
     cause,
   })

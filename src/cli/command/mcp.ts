@@ -14,13 +14,13 @@ import { exits, type Exit } from '../exit.ts'
 import { openRuntime, servedRuns } from '../store.ts'
 
 /** The options of `mcp`. */
-export interface McpOptions {
+export interface McpCommandOptions {
   readonly decide?: boolean
   readonly agents?: string
 }
 
 /** Serves until the client leaves, or until Ctrl-C or SIGTERM. */
-export async function mcp({ options, cwd, interrupted }: CommandContext, given: McpOptions): Promise<Exit> {
+export async function mcp({ options, cwd, interrupted }: CommandContext, given: McpCommandOptions): Promise<Exit> {
   // what agents print must not come between the messages
   globalThis.console = new Console(process.stderr)
   const { config, place } = await servedRuns(options, cwd)
