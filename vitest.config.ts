@@ -24,6 +24,7 @@ export default defineConfig({
       'reeve/a2a/worker': source('./src/adapters/a2a/worker.ts'),
       'reeve/ag-ui': source('./src/adapters/ag-ui/index.ts'),
       'reeve/a2a': source('./src/adapters/a2a/index.ts'),
+      'reeve/mcp': source('./src/adapters/mcp/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
       'reeve/otel': source('./src/adapters/otel/index.ts'),
       'reeve/langgraph': source('./src/adapters/langgraph/index.ts'),

@@ -19,6 +19,7 @@ export const pages = [
   'workers.md',
   'ai-sdk.md',
   'openai.md',
+  'mcp.md',
 ] as const
 type Page = (typeof pages)[number]
 const pathOf = (page: Page): string => join(root, 'docs', page)

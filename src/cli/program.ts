@@ -25,6 +25,7 @@ import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
 import { settle } from './command/settle.ts'
 import type { OtelOptions } from './command/otel.ts'
+import type { McpCommandOptions } from './command/mcp.ts'
 import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
 import { watch } from './command/watch.ts'
@@ -109,7 +110,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     )
     .option(
       '--config <file>',
-      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve and studio load ./reeve.config.ts by default',
+      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve, studio and mcp load ./reeve.config.ts by default',
     )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
@@ -215,6 +216,21 @@ Exit codes: 130 after Ctrl-C, 0 after SIGTERM.`,
     )
     .action((options: ServeOptions) =>
       execute(async (context) => (await import('./command/serve.ts')).serve(context, options)),
+    )
+  program
+    .command('mcp')
+    .description('serve the runs to an MCP client that starts this command: Claude Desktop, an IDE, another agent')
+    .option('--decide', 'let the client decide approvals and answer questions in your name, too')
+    .option('--agents <names>', 'the agents that it may start, with commas between them (default: all of the config)')
+    .addHelpText(
+      'after',
+      `${examples('reeve mcp', 'reeve mcp --config /home/me/app/reeve.config.ts', 'reeve mcp --agents refunds --decide')}
+
+It speaks MCP on standard input and output, and ends when the client leaves. Needs: npm install @modelcontextprotocol/server@2
+With --decide a model of the client can approve what your agents ask you: only for clients that ask you before each call.`,
+    )
+    .action((options: McpCommandOptions) =>
+      execute(async (context) => (await import('./command/mcp.ts')).mcp(context, options)),
     )
 }
 

@@ -3,8 +3,8 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `work`, `resume`, `serve` and `studio`, which run agents, load `reeve.config.ts` of the current folder by
- * default; every other command loads a config only if it is named. A bad argument creates no store.
+ * Holds: a config is code. Only `work`, `resume`, `serve`, `studio` and `mcp`, which run agents, load `reeve.config.ts` of the current folder
+ * by default; every other command loads a config only if it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -115,6 +115,23 @@ function existing(place: RunLocation): RunLocation {
 }
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile()
+
+/**
+ * For commands that serve runs: the config that is named, or that stands in this folder, and the location of the runs.
+ * Without a config a store must exist, and its runs are not driven.
+ */
+export async function servedRuns(
+  options: StoreOptions,
+  cwd: string,
+): Promise<{ readonly config: ReeveConfig | undefined; readonly place: RunLocation }> {
+  const { store, config: named = existsSync(join(cwd, configName)) ? configName : undefined } = options
+  const config = named === undefined ? undefined : await loadConfig(named, cwd)
+  const place =
+    store === undefined
+      ? (config?.place ?? (await findRuns(options, cwd)))
+      : namedStore(store, cwd, config?.place.options)
+  return { config, place }
+}
 
 /** Loads a config: its agents, and the location of their runs. Opens no store or engine. */
 export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig> {

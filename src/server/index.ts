@@ -1,7 +1,7 @@
 /** The server: HTTP and SSE over a runtime. Owns: what `reeve/server` exports. */
 export { createServer, type ReeveServer, type ReeveServerOptions } from './server.ts'
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
-export type { Protocol, ProtocolContext } from './protocol.ts'
+export { localContext, type LocalContextOptions, type Protocol, type ProtocolContext } from './protocol.ts'
 export type { ShownError } from './error-status.ts'
 export { oidc, type OidcOptions } from './access/oidc.ts'
 export type { AccessOptions, RequestLimits } from './access/access.ts'

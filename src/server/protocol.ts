@@ -5,12 +5,12 @@
  * own: any protocol (`src/adapters/`), who may call (access/).
  * Holds: a protocol is reached through the same guard, credentials, limits and tenants as every route.
  */
-import { expects, hasNames, type Json } from '../core/index.ts'
+import { expects, hasNames, messageOf, refuseProblems, type Json } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
-import { mustAllow } from './access/principal.ts'
-import { runOf } from './access/tenant-runtime.ts'
+import { asPrincipal, mustAllow, principalProblems } from './access/principal.ts'
+import { runOf, runtimeOf } from './access/tenant-runtime.ts'
+import { shownError, type ShownError } from './error-status.ts'
 import { eventStream } from './event-stream.ts'
-import type { ShownError } from './error-status.ts'
 import type { Principal, Role } from './wire.ts'
 
 /** What a protocol knows of a request that was let in. */
@@ -27,6 +27,11 @@ export interface ProtocolContext {
   readonly mustAllow: (role: Role) => void
   /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
   readonly run: (id: string) => Promise<Run>
+  /**
+   * What the caller may be told of anything that was thrown after the answer began. What is the server's own fault is
+   * reported, as where `handle` throws it.
+   */
+  readonly shown: (thrown: unknown) => ShownError
   /** The JSON of the body, within the server's limits. Rejects with `input.too-large`, `request.not-json`, `input.invalid`. */
   readonly body: () => Promise<Json | undefined>
   /**
@@ -69,7 +74,7 @@ export const protocolFor = (protocols: readonly Protocol[], path: string): Proto
 export function protocolContext(
   runtime: Runtime,
   principal: Principal,
-  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body'> & {
+  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body' | 'shown'> & {
     readonly own: Runtime
     readonly request: Request
     readonly readerTimeoutMs: number
@@ -89,4 +94,38 @@ export function protocolContext(
 
 async function* messages(source: AsyncIterable<unknown>): AsyncGenerator<{ readonly data: unknown }> {
   for await (const data of source) yield { data }
+}
+
+/** What a protocol is given where it is served without a server: one principal of this process. */
+export interface LocalContextOptions {
+  readonly runtime: Runtime
+  readonly principal: Principal
+  /** Aborts when the protocol is to end. */
+  readonly signal: AbortSignal
+  /** Told of every error that is not the caller's. Default: a warning of the process. */
+  readonly onError?: (error: unknown) => void
+}
+
+/**
+ * The context of a protocol that one process has for itself, such as `reeve mcp` on standard input: its caller is this
+ * principal, with the same roles and tenants as on a server. Throws `config.invalid` for an invalid principal.
+ */
+export function localContext(options: LocalContextOptions): ProtocolContext {
+  const { runtime, signal } = options
+  const { onError = (error) => process.emitWarning(error instanceof Error ? error : messageOf(error)) } = options
+  refuseProblems('config.invalid', principalProblems(options.principal, 'principal'))
+  const principal = asPrincipal(options.principal)
+  return protocolContext(runtime, principal, {
+    own: runtimeOf(runtime, principal),
+    request: new Request('http://localhost/'),
+    signal,
+    heartbeatMs: 15_000,
+    readerTimeoutMs: 30_000,
+    body: () => Promise.resolve(undefined),
+    shown(thrown) {
+      const error = shownError(thrown)
+      if (error.status >= 500) onError(thrown)
+      return error
+    },
+  })
 }

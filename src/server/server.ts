@@ -30,7 +30,7 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
-import { errorHeaders, errorResponse, shownError } from './error-status.ts'
+import { errorHeaders, errorResponse, shownError, type ShownError } from './error-status.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
@@ -108,6 +108,13 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const report = (error: unknown, status: number, request: Request): void => {
     if (status >= 500 && !ReeveError.is(error, 'engine.closed')) onError(error, request)
   }
+  /** What a protocol may tell the caller. */
+  const shownOf = (thrown: unknown, request: Request): ShownError => {
+    const cause = causeOf(thrown, request)
+    const error = shownError(cause)
+    report(cause, error.status, request)
+    return error
+  }
   const failed = (thrown: unknown, request: Request): Response => {
     const error = causeOf(thrown, request)
     const response = errorResponse(error)
@@ -163,14 +170,13 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const signal = whileReading(request, entrance.ended)
       const own = runtimeOf(runtime, entrance.principal)
       const body = (): Promise<Json | undefined> => access.body(request)
-      const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body }
+      const shown = (thrown: unknown): ShownError => shownOf(thrown, request)
+      const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, shown }
       const context = protocolContext(runtime, entrance.principal, given)
       return untilRead(await protocol.handle(request, context), leave)
     } catch (thrown) {
       leave?.()
-      const cause = causeOf(thrown, request)
-      const error = shownError(cause)
-      report(cause, error.status, request)
+      const error = shownOf(thrown, request)
       const response = protocol.refuse(error, request)
       for (const [name, value] of Object.entries(errorHeaders(error.status))) response.headers.set(name, value)
       return response

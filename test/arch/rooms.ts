@@ -217,13 +217,16 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   acp: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   'run-stream': { imports: ['journal', 'edge', 'runtime'] },
   openai: { imports: ['runtime', 'server'], adapters: ['run-stream'] },
-  mcp: { imports: ['agent'] },
   'served-run': { imports: ['runtime', 'server'] },
   'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },
   a2a: {
     imports: ['journal', 'edge', 'runtime', 'server', 'agent', 'engine'],
     adapters: ['served-run', 'foreign'],
     doors: ['index.ts', 'worker.ts'],
+  },
+  mcp: {
+    imports: ['engine', 'edge', 'agent', 'runtime', 'server'],
+    packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server'],
   },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal', 'runtime'], packages: ['@opentelemetry/api'] },

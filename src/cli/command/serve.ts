@@ -20,7 +20,7 @@ import {
 } from '../../server/index.ts'
 import { aborted, currentUser, shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { configName, findRuns, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
+import { openRuntime, servedRuns, type RunLocation } from '../store.ts'
 
 /** The options of `serve` and `studio`. */
 export interface ServeOptions {
@@ -54,12 +54,7 @@ export async function studio(context: CommandContext, options: ServeOptions): Pr
 
 async function served(context: CommandContext, options: ServeOptions, assets: string | undefined): Promise<Exit> {
   const { terminal, cwd, interrupted } = context
-  const { store, config: named = existsSync(join(cwd, configName)) ? configName : undefined } = context.options
-  const config = named === undefined ? undefined : await loadConfig(named, cwd)
-  const place =
-    store === undefined
-      ? (config?.place ?? (await findRuns(context.options, cwd)))
-      : namedStore(store, cwd, config?.place.options)
+  const { config, place } = await servedRuns(context.options, cwd)
   await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
   const settings: ServerSettings = {
     ...config?.server,

@@ -1,0 +1,82 @@
+/**
+ * Results of MCP tools, as the model that called is shown them.
+ *
+ * Owns: what of a result is shown, and how. Pure. Does not own: the result as it is recorded, which is the server's
+ * own, whole.
+ * Holds: what is not shown is named with its size: nothing disappears in silence.
+ */
+import { isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import type { Schema } from '../../edge/index.ts'
+
+/** The blocks of a result, by what becomes of them. */
+interface Blocks {
+  readonly texts: readonly string[]
+  /** One line for each image, sound or file. */
+  readonly files: readonly string[]
+}
+
+/**
+ * What is shown: structured content as it is, else the text; where there are files besides, an object that names them.
+ */
+export function shownResult(result: JsonObject): Json {
+  const { texts, files } = blocksOf(result)
+  const structured = own(result, 'structuredContent')
+  const said = structured ?? texts.join('\n')
+  return files.length === 0 ? said : { result: said, files: [...files] }
+}
+
+/** The text of a result that is an error. */
+export function errorText(result: JsonObject): string {
+  const { texts, files } = blocksOf(result)
+  const said = [...texts, ...files].join('\n')
+  return said === '' ? 'the server says no more' : said
+}
+
+/** Why a result is not what its tool promises; undefined if it is. */
+export function resultProblem(result: JsonObject, schema: Schema | undefined): string | undefined {
+  if (schema === undefined) return undefined
+  const structured = own(result, 'structuredContent')
+  if (structured === undefined) return 'it has an output schema, and the result has no structured content'
+  const checked = schema.check(structured)
+  return checked.ok ? undefined : checked.problem
+}
+
+function blocksOf(result: JsonObject): Blocks {
+  const content = own(result, 'content')
+  const blocks = (Array.isArray(content) ? (content as readonly Json[]) : []).filter(isObject)
+  const texts: string[] = []
+  const files: string[] = []
+  for (const block of blocks) {
+    const text = textOf(block)
+    if (text === undefined) files.push(fileLine(block))
+    else texts.push(text)
+  }
+  return { texts, files }
+}
+
+/** The text of a block, or of a resource in it. */
+function textOf(block: JsonObject): string | undefined {
+  const type = own(block, 'type')
+  const resource = own(block, 'resource')
+  const text =
+    type === 'text' ? own(block, 'text') : type === 'resource' && isObject(resource) ? own(resource, 'text') : undefined
+  return typeof text === 'string' ? text : undefined
+}
+
+function fileLine(block: JsonObject): string {
+  const inner = own(block, 'resource')
+  const of = isObject(inner) ? inner : block
+  const kind = wordIn(block, 'type') ?? 'content'
+  const type = wordIn(of, 'mimeType') ?? 'of unknown type'
+  const uri = wordIn(of, 'uri')
+  const at = uri === undefined ? '' : ` ${uri}`
+  const data = own(of, 'data') ?? own(of, 'blob')
+  // base64: three bytes in four characters
+  const size = typeof data === 'string' ? `, ${Math.floor((data.length * 3) / 4)} bytes, recorded and not shown` : ''
+  return `[${kind} ${type}${at}${size}]`
+}
+
+const wordIn = (of: JsonObject, member: string): string | undefined => {
+  const value = own(of, member)
+  return typeof value === 'string' ? visibleLine(value.slice(0, 500)) : undefined
+}

@@ -1,0 +1,141 @@
+/**
+ * A call of an MCP tool, as orchestration: what is recorded, who is asked.
+ *
+ * Owns: the steps of a call, the approval of a changed definition, questions of the server to people. Does not own: the
+ * connection (connection.ts), the approval of a sensitive tool (agent).
+ * Holds: K3: all that it decides by is recorded. A tool whose definition has changed is not called before a person has
+ * approved this call with the new one.
+ */
+import type { AgentContext } from '../../agent/index.ts'
+import { failure, FailureError, isObject, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import type { Schema } from '../../edge/index.ts'
+import type { AnsweredElicitation, McpConnection, ServerReply } from './connection.ts'
+import { answerFrom, answerSchema, elicitationDigest, questionFor } from './elicitation.ts'
+import { errorText, resultProblem, shownResult } from './result-content.ts'
+import { definitionDigest, type McpDefinition } from './tool-definition.ts'
+
+/** A tool of a server, as it is called. */
+export interface McpToolParts {
+  readonly connection: McpConnection
+  /** The name that the model knows. */
+  readonly name: string
+  /** The definition that was pinned. */
+  readonly definition: McpDefinition
+  readonly output: Schema | undefined
+  readonly effect: 'read' | 'idempotent' | 'once'
+  /** Milliseconds for one attempt, without the time in which people are asked. */
+  readonly timeoutMs: number
+}
+
+/** How often a server may ask in one call. */
+const mostRounds = 20
+/** How long to wait where a server asks to be called again without a question. Milliseconds. */
+const pauseMs = 1_000
+const longestError = 20_000
+
+/** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
+export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json> {
+  const { connection, effect, timeoutMs } = tool
+  let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool)
+  const id = ctx.place.activation
+  const answers: AnsweredElicitation[] = []
+  let reply: ServerReply | undefined
+  try {
+    for (let round = 0; round <= mostRounds; round++) {
+      const asked = reply?.kind === 'asks' ? reply : undefined
+      const { keys, state } = asked ?? {}
+      reply = await ctx.step<ServerReply>(
+        'call',
+        ({ signal, emit }) =>
+          connection.call(
+            {
+              id,
+              definition,
+              args,
+              once: effect === 'once',
+              answers: [...answers],
+              ...(keys === undefined ? undefined : { keys }),
+              ...(state === undefined ? undefined : { state }),
+            },
+            signal,
+            emit,
+          ),
+        { effect, timeoutMs },
+      )
+      if (reply.kind === 'result') return resultOf(reply.result, tool)
+      if (reply.kind === 'error') throw refused(tool, reply.message)
+      if (reply.kind === 'changed') {
+        ;({ args, definition } = await unchanged(ctx, { args, definition }, tool))
+        continue
+      }
+      if (reply.questions.length === 0) await ctx.sleep(pauseMs)
+      for (const question of reply.questions) {
+        const value = await ctx.interrupt(questionFor(question, connection.server, tool.name), {
+          schema: answerSchema(question),
+        })
+        answers.push({ digest: elicitationDigest(question), answer: answerFrom(value, question) })
+      }
+    }
+    throw refused(tool, `it has asked ${mostRounds} times without an end`)
+  } catch (thrown) {
+    connection.drop(id)
+    throw thrown
+  }
+}
+
+/** What a call is made with. */
+interface AcceptedCall {
+  readonly args: JsonObject
+  readonly definition: McpDefinition
+}
+
+/** The call, if the server still defines the tool so; else as a person has approved it. */
+async function unchanged(
+  ctx: AgentContext,
+  given: AcceptedCall,
+  { connection, name }: McpToolParts,
+): Promise<AcceptedCall> {
+  let { args, definition: holds } = given
+  for (;;) {
+    const accepted = definitionDigest(holds)
+    const now = await ctx.step<JsonObject>(
+      'definition',
+      async () => {
+        const found = await connection.definition(given.definition.name)
+        if (found === undefined) return { gone: true }
+        return found.digest === accepted ? {} : { changed: found.definition as unknown as Json }
+      },
+      { effect: 'read' },
+    )
+    if (now['gone'] === true)
+      throw new FailureError(
+        failure('tool.failed', `MCP server "${connection.server}" has no tool "${name}" any more`, 'policy'),
+      )
+    if (!isObject(now['changed'])) return { args, definition: holds }
+    const changed = now['changed'] as unknown as McpDefinition
+    const answer = await ctx.approve(name, {
+      input: args,
+      sensitive: true,
+      reason: `MCP server "${visibleLine(connection.server)}" has changed the definition of "${name}" since it was pinned: it may do something else now`,
+      description: changed.description,
+      context: { preview: { before: holds as unknown as Json, after: changed as unknown as Json } },
+    })
+    if (!answer.approved)
+      throw new FailureError(failure('tool.failed', `"${name}" was not called: ${answer.feedback}`, 'rejected'))
+    args = isObject(answer.input) ? answer.input : args
+    holds = changed
+  }
+}
+
+function resultOf(result: JsonObject, tool: McpToolParts): Json {
+  if (result['isError'] === true) throw refused(tool, errorText(result))
+  const problem = resultProblem(result, tool.output)
+  if (problem !== undefined) throw refused(tool, `its result does not fit its output schema: ${problem}`)
+  return shownResult(result)
+}
+
+/** The server has answered, and it was no success. */
+const refused = ({ connection }: McpToolParts, message: string): FailureError =>
+  new FailureError(
+    failure('tool.failed', `MCP server "${connection.server}": ${message.slice(0, longestError)}`, 'rejected'),
+  )

@@ -1,0 +1,91 @@
+/** `reeve mcp`: a client starts it as a process of its own, and speaks MCP on its standard input and output. */
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createRuntime } from '../../src/index.ts'
+import { begin, reeve } from './command.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const root = join(import.meta.dirname, '..', '..')
+let folder = ''
+const open: Client[] = []
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-mcp-')))
+})
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const configured = (): Promise<void> =>
+  writeFile(
+    join(folder, 'reeve.config.ts'),
+    `import { agent } from ${JSON.stringify(join(root, 'src', 'index.ts'))}
+console.log('a config that prints')
+export const store = './runs.db'
+export const agents = [
+  agent({ name: 'greeter', description: 'Greets.', run: (_ctx, name) => (console.log('an agent that prints'), 'Hello ' + name) }),
+  agent({ name: 'payer', description: 'Pays.', run: async (ctx) => (await ctx.approve('pay', { input: { eur: 5 } })).approved }),
+]
+`,
+  )
+
+async function clientOf(...args: string[]): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  open.push(client)
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(root, 'src', 'cli', 'main.ts'), 'mcp', ...args],
+      cwd: folder,
+      stderr: 'ignore',
+    }),
+  )
+  return client
+}
+const call = async (
+  client: Client,
+  name: string,
+  given: Record<string, unknown> = {},
+): Promise<Record<string, unknown>> =>
+  (await client.callTool({ name, arguments: given })).structuredContent as Record<string, unknown>
+const namesOf = async (client: Client): Promise<readonly string[]> =>
+  (await client.listTools()).tools.map(({ name }) => name)
+
+test('starts agents of the config; the client decides nothing unless that was said', async () => {
+  await configured()
+  const client = await clientOf()
+  expect(await namesOf(client)).toEqual(['start_run', 'run_status', 'run_result', 'list_questions', 'cancel'])
+  const greeted = await call(client, 'start_run', { agent: 'greeter', input: 'Ann' })
+  expect(greeted).toMatchObject({ status: 'completed', outcome: { output: 'Hello Ann' } })
+  const paid = await call(client, 'start_run', { agent: 'payer', input: 'go' })
+  expect(paid).toMatchObject({ status: 'waiting', questions: [{ kind: 'approval', input: { eur: 5 } }] })
+  await client.close()
+
+  const deciding = await clientOf('--decide', '--agents', 'payer')
+  expect(await namesOf(deciding)).toContain('decide')
+  const { questions } = (await call(deciding, 'list_questions')) as { questions: { id: string }[] }
+  await call(deciding, 'decide', { approval: questions[0]!.id, decision: 'approve' })
+  const ended = await call(deciding, 'run_result', { run: paid['run'], wait_seconds: 30 })
+  expect(ended).toMatchObject({ status: 'completed', outcome: { output: true } })
+})
+
+test('without agents the runs of a store are looked at; it ends when its input does', async () => {
+  await using runtime = await createRuntime({ store: join(folder, 'runs.db') })
+  await runtime.close()
+  const client = await clientOf('--store', 'runs.db')
+  expect(await namesOf(client)).toEqual(['run_status', 'run_result', 'list_questions', 'cancel'])
+  expect(await call(client, 'run_status')).toEqual({ runs: [] })
+  const ended = await begin(folder, ['mcp', '--store', 'runs.db'])
+  expect(ended).toMatchObject({ code: 0, out: '' })
+})
+
+test('without a store it says so on standard error and writes nothing else', async () => {
+  const { code, out, err } = await reeve(folder, 'mcp')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain('no store found in this folder')
+})
