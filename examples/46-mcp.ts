@@ -2,7 +2,7 @@
  * MCP in both directions: a team that any MCP client may use, and an agent that uses the tools of an MCP server. Here
  * the one is the client of the other. Needs @modelcontextprotocol/server and @modelcontextprotocol/client.
  */
-import { agent, createRuntime, type Json, type JsonObject } from 'reeve'
+import { agent, createRuntime, type JsonObject } from 'reeve'
 import { mcp, mcpServer } from 'reeve/mcp'
 import { createServer, listen } from 'reeve/server'
 
@@ -10,7 +10,7 @@ const token = 'a token of 24 characters or more'.replaceAll(' ', '-')
 const translator = agent({
   name: 'translator',
   description: 'Translates a word into French.',
-  run: (_ctx, word) => ({ bread: 'pain', milk: 'lait' })[word as string] ?? 'I do not know.',
+  run: (_ctx, word) => ({ bread: 'pain', milk: 'lait' })[word] ?? 'I do not know.',
 })
 
 // #region server
@@ -29,7 +29,7 @@ function rules({ messages }: { messages: readonly { role: string; content: unkno
   const last = messages.at(-1)!
   if (last.role !== 'tool') return { calls: [{ name: 'start_run', input: { input: 'bread', key: 'order-7' } }] }
   const { outcome } = last.content as { outcome: JsonObject }
-  return `bread is ${String(outcome['output'] as Json)}`
+  return `bread is ${JSON.stringify(outcome['output'])}`
 }
 
 const home = await createRuntime({ agents: [helper] })

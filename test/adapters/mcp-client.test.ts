@@ -234,7 +234,7 @@ const booking = {
 test.each([false, true])(
   'a question of the server is a question of the run, and its answer goes back (sessions: %s)',
   async (legacy) => {
-    const server = await mcpFixture({ book: booking as never }, legacy)
+    const server = await mcpFixture({ book: booking }, legacy)
     const tools = await toolsOf({ url: server.url, name: 'travel' })
     const { run, runtime } = await started(tools, 'book', { to: 'Riga' })
     await run.until('waiting')
@@ -256,7 +256,7 @@ test.each([false, true])(
 )
 
 test('a run that waits for an answer goes on in another process: with 2026-07-28 without a second call', async () => {
-  const server = await mcpFixture({ book: booking as never })
+  const server = await mcpFixture({ book: booking })
   const store = join(folder, 'runs.db')
   const first = await started(await toolsOf({ url: server.url, name: 't' }), 'book', { to: 'Riga' }, store)
   await first.run.until('waiting')
@@ -268,7 +268,7 @@ test('a run that waits for an answer goes on in another process: with 2026-07-28
 })
 
 test('with sessions, what must not be done twice is not called again after the process that asked has gone', async () => {
-  const server = await mcpFixture({ book: booking as never }, true)
+  const server = await mcpFixture({ book: booking }, true)
   const goOn = async (options: Partial<McpOptions>, file: string): Promise<Json> => {
     const store = join(folder, file)
     const tools = await toolsOf({ url: server.url, name: 't', ...options })
@@ -289,6 +289,38 @@ test('with sessions, what must not be done twice is not called again after the p
   expect(await goOn({}, 'once.db')).toContain('whether it was done is not known')
   // what may be repeated is called again, and the same question gets the same answer
   expect(await goOn({ rules: { book: { effect: 'idempotent' } } }, 'again.db')).toBe('Bonn to Riga')
+})
+
+test('with sessions, nobody is asked where it is not certain for which call', async () => {
+  const booked = Promise.withResolvers<void>()
+  const server = await mcpFixture(
+    {
+      book: booking,
+      other: { call: async () => (await booked.promise, text('ended')) },
+    },
+    true,
+  )
+  const tools = await toolsOf({ url: server.url })
+  const both = agent({
+    name: 'both',
+    description: 'Calls both at once.',
+    tools,
+    model: ({ messages }) =>
+      messages.at(-1)!.role === 'tool'
+        ? JSON.stringify(messages.filter(({ role }) => role === 'tool').map(({ content }) => content as Json))
+        : {
+            calls: [
+              { name: 'other', input: {} },
+              { name: 'book', input: { to: 'Riga' } },
+            ],
+          },
+  })
+  const runtime = await createRuntime({ store: ':memory:', agents: [both] })
+  open.push(runtime)
+  const run = await runtime.start('both', 'go')
+  for await (const { event } of run.events()) if (event.type === 'worker.settled') booked.resolve()
+  expect(await run.outcome()).toMatchObject({ output: JSON.stringify(['ended', 'no booking: cancel']) })
+  expect((await run.view()).interrupts).toEqual([])
 })
 
 test('progress is shown live, and a cancel reaches the server', async () => {
@@ -407,12 +439,10 @@ test('whatever a server sends, it comes to a definition, a question or a result 
   ) as fc.Arbitrary<Json>
   fc.assert(
     fc.property(strange, strange, (given, value) => {
-      const [definition] = definitionsIn(given)
-      if (definition !== undefined) {
-        expect(toolName(definition, '')).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
-        expect(shownDescription(definition).length).toBeLessThanOrEqual(10_000)
-        harmless(definition.inputSchema, 'x').check(value)
-      }
+      const definitions = definitionsIn(given)
+      expect(definitions.filter((each) => !/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(toolName(each, '')))).toEqual([])
+      expect(definitions.filter((each) => shownDescription(each).length > 10_000)).toEqual([])
+      for (const { inputSchema } of definitions) harmless(inputSchema, 'x').check(value)
       const asked = elicitationIn(given)
       if (asked !== undefined) compileSchema(answerSchema(asked), 'x').check(value)
       if (!isObject(given)) return

@@ -92,7 +92,7 @@ export async function mcpFixture(tools: Record<string, FixtureTool>, legacy = fa
       await new Promise<void>((resolve) => {
         server = serve({ fetch: fetchOf, hostname: '127.0.0.1', port }, () => resolve())
       })
-      port = (server?.address() as AddressInfo).port
+      port = (server!.address() as AddressInfo).port
     },
     async stop() {
       sessions.clear()

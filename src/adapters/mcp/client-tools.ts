@@ -25,7 +25,6 @@ import {
   refuseProblems,
   text,
   type Checks,
-  type JsonObject,
   type Rule,
 } from '../../core/index.ts'
 import { McpConnection, type MadeTransport } from './connection.ts'
@@ -228,6 +227,6 @@ function asTool(
     input: argumentSchema(definition),
     sensitive: rules.sensitive,
     version: `mcp-${definitionDigest(definition).slice(0, 16)}-${rules.effect}`,
-    run: (ctx, input) => callOverMcp(ctx, isObject(input) ? (input as JsonObject) : {}, parts),
+    run: (ctx, input) => callOverMcp(ctx, isObject(input) ? input : {}, parts),
   })
 }

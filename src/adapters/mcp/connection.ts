@@ -295,10 +295,13 @@ export class McpConnection {
   async #connected(): Promise<OpenClient> {
     if (this.#isClosed)
       throw new FailureError(failure('tool.failed', `the tools of "${this.server}" were closed`, 'policy'))
-    const known = await this.#open?.catch(() => undefined)
-    if (known !== undefined && !known.isLost) return known
-    this.#open = this.#connect()
-    return this.#open
+    for (;;) {
+      const last = this.#open
+      const known = await last?.catch(() => undefined)
+      if (known !== undefined && !known.isLost) return known
+      // another caller may have begun meanwhile
+      if (this.#open === last) return (this.#open = this.#connect())
+    }
   }
 
   async #connect(): Promise<OpenClient> {

@@ -46,7 +46,7 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
       const { keys, state } = asked ?? {}
       reply = await ctx.step<ServerReply>(
         'call',
-        ({ signal, emit }) =>
+        (io) =>
           connection.call(
             {
               id,
@@ -57,8 +57,8 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
               ...(keys === undefined ? undefined : { keys }),
               ...(state === undefined ? undefined : { state }),
             },
-            signal,
-            emit,
+            io.signal,
+            (part) => io.emit(part),
           ),
         { effect, timeoutMs },
       )

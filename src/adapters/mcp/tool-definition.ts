@@ -83,10 +83,7 @@ export const isTooDeep = (value: Json): boolean => depthOf(value) > deepest
 /** How deep a value nests; no deeper than one more than is allowed. */
 function depthOf(value: Json, depth = 0): number {
   if (depth > deepest || typeof value !== 'object' || value === null) return depth
-  return Object.values(value).reduce<number>(
-    (most, each) => Math.max(most, depthOf(each as Json, depth + 1)),
-    depth + 1,
-  )
+  return Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each, depth + 1)), depth + 1)
 }
 
 const shortName = (name: string): string => cut(visibleLines(name).join(' '), 100)
