@@ -153,3 +153,55 @@ test('whatever a remote A2A agent answers, the work ends', async () => {
     { numRuns: 40 },
   )
 })
+
+describe('a remote A2A agent', () => {
+  const asking = { id: 't', contextId: 'c', status: { state: 6, message: { messageId: 'q', parts: [] } } }
+  const working = { ...asking, status: { state: 2 } }
+  const done = {
+    ...asking,
+    status: { state: 3 },
+    artifacts: [{ parts: [{ content: { $case: 'text', value: 'ok' } }] }],
+  }
+  /** Says nothing more, as a server whose task has come to rest does. */
+  const rest = (signal: AbortSignal | undefined): Promise<never> =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('given up'))))
+  type Stream = { signal?: AbortSignal } | undefined
+
+  test('that asks before its task is followed is heard, though its stream stays open', async () => {
+    let task: object = working
+    const client = {
+      sendMessage: () => Promise.resolve((task = task === asking ? done : working)),
+      getTask: () => Promise.resolve(task),
+      cancelTask: () => Promise.resolve({}),
+      async *resubscribeTask(_request: never, options: Stream) {
+        task = asking
+        yield { payload: { $case: 'task', value: asking } }
+        await rest(options?.signal)
+      },
+    }
+    await using runtime = await createRuntime({ agents: [a2aAgent({ name: 'remote', client })], onWarning: () => {} })
+    const run = await runtime.start('remote', 'Do it.')
+    const state = await run.until('waiting')
+    const [question] = 'waiting' in state ? state.questions : []
+    await run.answer({ interruptId: question!.id, value: 'yes' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'ok' })
+  })
+
+  test('whose stream is quiet is asked for its task again', async () => {
+    let task: object = working
+    let streams = 0
+    const client = {
+      sendMessage: () => Promise.resolve(working),
+      getTask: () => Promise.resolve(task),
+      cancelTask: () => Promise.resolve({}),
+      // eslint-disable-next-line require-yield
+      async *resubscribeTask(_request: never, options: Stream) {
+        streams++
+        task = done
+        await rest(options?.signal)
+      },
+    }
+    expect(await played(a2aAgent({ name: 'remote', client, pollMs: 1 }))).toMatchObject({ output: 'ok' })
+    expect(streams).toBe(1)
+  })
+})

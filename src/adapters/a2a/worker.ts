@@ -32,7 +32,10 @@ export interface A2AAgentOptions<Name extends string = string> extends ForeignOp
   readonly client: A2AClientLike | (() => A2AClientLike | Promise<A2AClientLike>)
   /** The tenant of the remote agent. Default: none. */
   readonly tenant?: string
-  /** How often a task is asked for where the remote agent cannot stream, in milliseconds. Default 1,000. */
+  /**
+   * How often a task is asked for where the remote agent cannot stream, in milliseconds; a stream that is quiet for ten
+   * times as long is opened anew. Default 1,000.
+   */
   readonly pollMs?: number
 }
 
@@ -74,6 +77,8 @@ interface Followed {
   readonly asked?: string
 }
 
+/** A stream in which nothing comes for so many polls is given up, and the task is asked for. */
+const quietPolls = 10
 /** The longest text that is taken from a remote agent, in characters. */
 const mostText = 4 * 1024 * 1024
 
@@ -189,17 +194,30 @@ class Remote {
     return this.#client.getTask({ id: task, tenant: this.#tenant } as never, { signal })
   }
 
-  /** How many events were heard; none if the remote agent does not stream, or has nothing to stream any more. */
+  /**
+   * Hears a task until it has ended or asks, or nothing comes for a while: an event may have been missed before the stream
+   * began, so its task is asked for again. Returns how many events were heard; none if the remote agent does not stream.
+   */
   async #stream({ task }: Followed, view: FollowedTask, { signal }: StepIO): Promise<number> {
     let heard = 0
+    const quiet = new AbortController()
+    const giveUp = (): NodeJS.Timeout => setTimeout(() => quiet.abort(), quietPolls * this.#pollMs)
+    let timer = giveUp()
     try {
-      const events = this.#client.resubscribeTask({ id: task, tenant: this.#tenant } as never, { signal })
+      const events = this.#client.resubscribeTask({ id: task, tenant: this.#tenant } as never, {
+        signal: AbortSignal.any([signal, quiet.signal]),
+      })
       for await (const event of events) {
         heard++
         view.hear(event)
+        if (view.isSettled) break
+        clearTimeout(timer)
+        timer = giveUp()
       }
     } catch (thrown) {
       if (signal.aborted || thrown instanceof FailureError) throw thrown
+    } finally {
+      clearTimeout(timer)
     }
     return heard
   }
@@ -258,6 +276,11 @@ class FollowedTask {
     if (text.length > mostText) throw refused(`the remote agent says more than ${mostText} characters`)
     if (text.length > this.#shown) this.#io.emit({ type: 'text.delta', id: '0', text: text.slice(this.#shown) })
     this.#shown = Math.max(this.#shown, text.length)
+  }
+
+  /** Whether it has ended, or asks. */
+  get isSettled(): boolean {
+    return (Object.values(states) as readonly (number | undefined)[]).includes(this.#status?.state)
   }
 
   /** The leg, if the task has ended or asks. Throws the failure of a task that has failed. */
