@@ -121,7 +121,7 @@ async function serve(store: string, port: number): Promise<void> {
 }
 
 async function started(store: string, port = 0): Promise<{ readonly child: ChildProcess; readonly served: Served }> {
-  const passed = Object.entries(options).flatMap(([name, value]) => (name === 'profile' ? [] : [`--${name}`, value!]))
+  const passed = Object.entries(options).flatMap(([name, value]) => (name === 'profile' ? [] : [`--${name}`, value]))
   const child = fork(import.meta.filename, [...passed, 'serve', store, `${port}`], { execArgv: ['--no-warnings'] })
   const failed = once(child, 'exit').then(([code]) =>
     Promise.reject(new Error(`the server ended with ${code as number}`)),

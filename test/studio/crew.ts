@@ -148,7 +148,7 @@ const interviewer = agent({
     const heard: Json[] = []
     for (;;) {
       const mail = await me.nextMail({ from: 'operator', withinMs: 600_000 })
-      for (const { content } of mail) heard.push(content as Json)
+      for (const { content } of mail) heard.push(content)
       if (mail.length === 0 || heard.includes('enough')) return { heard }
     }
   },

@@ -13,10 +13,10 @@ const margin = 8
 export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: number, rowHeight: number): RowWindow {
   const [view, setView] = useState({ top: 0, height: 800 })
   // a list that is loaded first is drawn later than its component
-  const [element, setElement] = useState<HTMLElement | null>(null)
-  useLayoutEffect(() => setElement(scroller.current))
+  const hasRows = count > 0
   useLayoutEffect(() => {
-    if (element === null) return undefined
+    const element = scroller.current
+    if (element === null || !hasRows) return undefined
     const read = (): void =>
       setView((was) =>
         was.top === element.scrollTop && was.height === element.clientHeight
@@ -31,7 +31,7 @@ export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: num
       observer.disconnect()
       element.removeEventListener('scroll', read)
     }
-  }, [element])
+  }, [scroller, hasRows])
   const from = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight) - margin))
   return { from, to: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + margin) }
 }

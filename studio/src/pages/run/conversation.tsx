@@ -32,15 +32,18 @@ export function Conversation() {
   return (
     <div className="run-fill">
       <div className="run-bar">
-        <label className="row grow run-agent-choice">
-          <span className="muted">Agent</span>
+        <span className="row grow run-agent-choice">
+          <span className="muted" aria-hidden="true">
+            Agent
+          </span>
           <Select
+            aria-label="Agent"
             value={chosen.activation}
             onChange={({ target }) => go(undefined, { agent: target.value, entry: undefined })}
           >
             <AgentOptions agents={agents} at={at} />
           </Select>
-        </label>
+        </span>
         <Button small disabled={at <= 0} onClick={() => step(-1)}>
           Previous
         </Button>
