@@ -307,7 +307,7 @@ test('with sessions, nobody is asked where it is not certain for which call', as
     tools,
     model: ({ messages }) =>
       messages.at(-1)!.role === 'tool'
-        ? JSON.stringify(messages.filter(({ role }) => role === 'tool').map(({ content }) => content as Json))
+        ? JSON.stringify(messages.filter(({ role }) => role === 'tool').map(({ content }) => content))
         : {
             calls: [
               { name: 'other', input: {} },
