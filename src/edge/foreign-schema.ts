@@ -16,7 +16,7 @@ type Members = Readonly<Record<string, unknown>>
 const deepest = 32
 
 /** A kind of schema that has no words in JSON Schema. */
-export class UnknownKind extends Error {
+class UnknownKind extends Error {
   constructor(kind: string) {
     super(`"${kind}" has no form in JSON Schema`)
   }

@@ -86,7 +86,7 @@ export function compileSchema<T = unknown>(given: SchemaLike, where: string, jso
     )
   if (isZod3(given))
     throw new ReeveError('input.invalid', `${where}: that is a schema of zod before 3.24, without Standard Schema`, {
-      hint: 'Update zod: npm install zod@3.25, or zod 4.',
+      hint: 'Update zod, to 3.25 or to 4: npm install zod@4.',
     })
   const schema = asJsonSchema(given, where)
   return compiled(

@@ -17,7 +17,7 @@ export interface Command {
 }
 
 /** A request of the agent that waits for an answer. */
-export interface AgentRequest {
+export interface ChildRequest {
   readonly method: string
   readonly params: JsonObject
   readonly answer: (result: Json) => void
@@ -25,7 +25,7 @@ export interface AgentRequest {
 
 /** Who hears what the agent says. */
 export interface ChildHearer {
-  readonly request: (request: AgentRequest) => void
+  readonly request: (request: ChildRequest) => void
   readonly notice: (method: string, params: JsonObject) => void
 }
 

@@ -7,7 +7,7 @@
  */
 import { canonical, failure, FailureError, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { ForeignAsk, ForeignReply } from '../foreign/index.ts'
-import { Child, notFound, type Command, type AgentRequest } from './child.ts'
+import { Child, notFound, type Command, type ChildRequest } from './child.ts'
 
 /** Version 1 of the protocol, the stable one. */
 const protocolVersion = 1
@@ -17,7 +17,7 @@ const mostText = 4 * 1024 * 1024
 /** A request of the agent that waits for a person. */
 interface HeldRequest {
   readonly ask: ForeignAsk
-  readonly request: AgentRequest
+  readonly request: ChildRequest
 }
 
 /** How a prompt has ended, or what it waits for. */
@@ -166,7 +166,7 @@ export class Session {
     await this.#child.close()
   }
 
-  #take(request: AgentRequest): void {
+  #take(request: ChildRequest): void {
     const ask = this.#askOf(request)
     if (ask === undefined) return request.answer(notFound(request.method))
     const remembered = this.#remembered.get(contentOf(ask))
@@ -179,7 +179,7 @@ export class Session {
     this.#wake?.()
   }
 
-  #askOf({ method, params }: AgentRequest): ForeignAsk | undefined {
+  #askOf({ method, params }: ChildRequest): ForeignAsk | undefined {
     if (method === 'elicitation/create' && params['mode'] === 'form') {
       const { message, requestedSchema } = params
       const question = {
