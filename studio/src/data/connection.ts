@@ -1,12 +1,13 @@
 /**
  * The connection: one stream of what has changed, for the whole page.
  *
- * Owns: opening it, opening it again after the server was away, saying so. Holds: after a gap everything that is shown
- * is loaded again, so nothing can be missed.
+ * Owns: opening it, opening it again after the server was away, saying so; closing it while the page is hidden. Holds:
+ * after a gap everything that is shown is loaded again, so nothing can be missed.
  */
 import { useSyncExternalStore } from 'react'
 import type { Changes } from '../../../src/server/wire.ts'
 import { changed, type Topic } from './queries.ts'
+import { onVisibility } from './visibility.ts'
 
 export type Connection =
   | { readonly state: 'connecting' }
@@ -32,8 +33,10 @@ export const useConnection = (): Connection =>
 
 const firstWaitMs = 250
 const longestWaitMs = 5_000
+/** A hidden page has no stream: the number of open questions, in its title, is read so often. */
+const hiddenWaitMs = 20_000
 
-/** Opens the stream and keeps it open. Returns what closes it. */
+/** Opens the stream and keeps it open while the page is seen. Returns what closes it. */
 export function connect(): () => void {
   let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -59,10 +62,28 @@ export function connect(): () => void {
       wait = Math.min(longestWaitMs, wait * 2)
     })
   }
-  open()
-  return () => {
+  const readHidden = (): void => {
+    changed(['questions'])
+    timer = setTimeout(readHidden, hiddenWaitMs)
+  }
+  const close = (): void => {
     clearTimeout(timer)
     source?.close()
+  }
+  const turn = (): void => {
+    close()
+    if (document.hidden) timer = setTimeout(readHidden, hiddenWaitMs)
+    else {
+      changed('all')
+      open()
+    }
+  }
+  const stop = onVisibility(turn)
+  if (document.hidden) timer = setTimeout(readHidden, hiddenWaitMs)
+  else open()
+  return () => {
+    stop()
+    close()
   }
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import type { LiveMessage } from '../../../../src/server/wire.ts'
 import { hasEnded } from './controls.ts'
 import { request } from '../../data/request.ts'
+import { useVisible } from '../../data/visibility.ts'
 import { RunStore, type RunState } from './run-store.ts'
 
 const firstWaitMs = 250
@@ -59,14 +60,15 @@ function streamRun(path: string, run: string, store: RunStore): () => void {
   }
 }
 
-/** The live state of a run, for as long as the component is shown. */
+/** The live state of a run, for as long as the component is shown and the page is seen. */
 export function useRunStore(path: string, run: string): { readonly store: RunStore; readonly state: RunState } {
   const [store] = useState(() => new RunStore(atNextFrame))
-  useEffect(() => streamRun(path, run, store), [path, run, store])
+  const visible = useVisible()
+  useEffect(() => (visible ? streamRun(path, run, store) : undefined), [path, run, store, visible])
   return { store, state: useSyncExternalStore(store.subscribe, store.state) }
 }
 
-/** A hidden page has no frames; its state is still kept, and shown twice a second. */
+/** A hidden page has no frames. */
 function atNextFrame(draw: () => void): void {
   if (document.hidden) setTimeout(draw, 500)
   else requestAnimationFrame(draw)
