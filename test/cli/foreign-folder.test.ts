@@ -63,6 +63,7 @@ const lookers: Readonly<Record<string, readonly string[]>> = {
   questions: [],
   settle: ['int_x', '--happened', 'no'],
   watch: [],
+  otel: ['run_x'],
 }
 
 test('a command that runs no agents loads no code of the folder unless named, and says what to name', async () => {
@@ -75,7 +76,7 @@ export const agents = [{}]`
   const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
   expect(
     commands
-      .filter((name) => !['demo', 'resume', 'work', 'serve', 'studio', 'restate', 'migrate', 'help'].includes(name))
+      .filter((name) => !['demo', 'resume', 'work', 'serve', 'studio', 'mcp', 'restate', 'migrate', 'help'].includes(name))
       .toSorted(),
   ).toEqual(Object.keys(lookers).toSorted())
   for (const [name, args] of Object.entries(lookers)) {
