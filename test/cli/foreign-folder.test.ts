@@ -76,7 +76,9 @@ export const agents = [{}]`
   const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
   expect(
     commands
-      .filter((name) => !['demo', 'resume', 'work', 'serve', 'studio', 'mcp', 'restate', 'migrate', 'help'].includes(name))
+      .filter(
+        (name) => !['demo', 'resume', 'work', 'serve', 'studio', 'mcp', 'restate', 'migrate', 'help'].includes(name),
+      )
       .toSorted(),
   ).toEqual(Object.keys(lookers).toSorted())
   for (const [name, args] of Object.entries(lookers)) {
