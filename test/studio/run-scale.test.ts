@@ -35,7 +35,7 @@ test('every tab draws what is in sight, and no tab reads the whole journal', asy
     ['Timeline', '.run-timeline canvas'],
     ['Conversation', '.run-entry'],
     ['Team', '.state .title'],
-    ['Cost', '.run-table'],
+    ['Cost', '.plain-table'],
     ['Journal', '.run-line .run-type'],
     ['Audit', '.run-bar .notice'],
     ['Take over', '.run-takeover'],
