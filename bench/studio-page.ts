@@ -281,7 +281,7 @@ async function largeRun(context: BrowserContext, url: string, child: ChildProces
     ['', '[role=treeitem]'],
     ['/timeline', '.run-timeline canvas'],
     ['/conversation', '.run-entry'],
-    ['/cost', '.run-table'],
+    ['/cost', '.plain-table'],
     ['/journal', '.run-line'],
     ['/audit', '.run-framed, .run-bar'],
     ['/take-over', '.run-takeover'],
