@@ -15,11 +15,11 @@ afterAll(async () => {
 })
 
 /** Hides or shows a page: a headless browser takes every page for one that is seen. */
-const turn = (page: Page, hidden: boolean): Promise<void> =>
-  page.evaluate((value) => {
-    Object.defineProperty(document, 'hidden', { configurable: true, get: () => value })
-    document.dispatchEvent(new Event('visibilitychange'))
-  }, hidden)
+const turn = (page: Page, hidden: boolean): Promise<unknown> =>
+  page.evaluate(
+    `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} })
+    document.dispatchEvent(new Event('visibilitychange'))`,
+  )
 
 test('eight tabs of runs: the last one is answered, and the first, seen again, shows what happened meanwhile', async () => {
   const [run = ''] = await server.run('support')
