@@ -6,35 +6,50 @@
  * Holds: one message at a time is in memory here: the next one is taken when the reader has taken the last one.
  */
 import { systemClock } from '../core/index.ts'
-import type { RequestContext } from './route.ts'
 
 /** One message. `id` is what `Last-Event-ID` names after a reconnect. */
 export type StreamMessage =
   | { readonly id?: number; readonly data: unknown }
   /** JSON text that was made once for many readers. */
   | { readonly json: string }
+  /** Whole messages, written as a protocol has them. */
+  | { readonly text: string }
 
 /** What a stream knows of its reader. */
-type Reading = Pick<RequestContext, 'request' | 'signal' | 'heartbeatMs' | 'readerTimeoutMs'>
+export interface StreamReading {
+  /** What it answers: HEAD is told the headers alone. */
+  readonly request?: Request
+  /** Aborts when the reader is gone, or the server closes. */
+  readonly signal: AbortSignal
+  /** A comment is sent after this many milliseconds without a message. */
+  readonly heartbeatMs: number
+  /** A reader that takes nothing for so many milliseconds is dropped. */
+  readonly readerTimeoutMs: number
+}
 
 /**
  * Streams the messages until they end, the reader leaves, or the server closes. `open` is given the signal that says
- * that nothing more is wanted. A reader that takes nothing for `readerTimeoutMs` is dropped; it may connect again.
+ * that nothing more is wanted. `more`: headers of a protocol. A reader that takes nothing for `readerTimeoutMs` is dropped; it may connect again.
  */
-export function eventStream(reading: Reading, open: (signal: AbortSignal) => AsyncIterable<StreamMessage>): Response {
+export function eventStream(
+  reading: StreamReading,
+  open: (signal: AbortSignal) => AsyncIterable<StreamMessage>,
+  more: Readonly<Record<string, string>> = {},
+): Response {
   const headers = {
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Accel-Buffering': 'no',
+    ...more,
   }
-  if (reading.request.method === 'HEAD') return new Response(null, { headers })
+  if (reading.request?.method === 'HEAD') return new Response(null, { headers })
   return new Response(bytesOf(reading, open), { headers })
 }
 
 const encoder = new TextEncoder()
 
 function bytesOf(
-  { signal, heartbeatMs, readerTimeoutMs }: Reading,
+  { signal, heartbeatMs, readerTimeoutMs }: StreamReading,
   open: (signal: AbortSignal) => AsyncIterable<StreamMessage>,
 ): ReadableStream<Uint8Array> {
   const left = new AbortController()
@@ -87,6 +102,7 @@ function bytesOf(
 }
 
 const line = (message: StreamMessage): string => {
+  if ('text' in message) return message.text
   if ('json' in message) return `data: ${message.json}\n\n`
   const { id, data } = message
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`

@@ -23,6 +23,8 @@ export interface ProtocolContext {
   readonly signal: AbortSignal
   /** A stream says something after this many milliseconds of silence, where the protocol has a word for that. */
   readonly heartbeatMs: number
+  /** A reader of a stream that takes nothing for this many milliseconds is dropped. */
+  readonly readerTimeoutMs: number
   /** Throws `request.forbidden` for a caller without this role. */
   readonly mustAllow: (role: Role) => void
   /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
@@ -74,14 +76,13 @@ export const protocolFor = (protocols: readonly Protocol[], path: string): Proto
 export function protocolContext(
   runtime: Runtime,
   principal: Principal,
-  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'body' | 'shown'> & {
+  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'readerTimeoutMs' | 'body' | 'shown'> & {
     readonly own: Runtime
     readonly request: Request
-    readonly readerTimeoutMs: number
   },
 ): ProtocolContext {
-  const { own, request, readerTimeoutMs, ...rest } = given
-  const { signal, heartbeatMs } = rest
+  const { own, request, ...rest } = given
+  const { signal, heartbeatMs, readerTimeoutMs } = rest
   return {
     ...rest,
     runtime: own,

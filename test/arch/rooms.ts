@@ -96,7 +96,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['hono', '@hono/node-server', 'jose'],
     node: ['.'],
     clock: ['.'],
-    doors: ['index.ts', 'wire.ts'],
+    // the streams of protocols need nothing else of the server: no Hono
+    doors: ['index.ts', 'wire.ts', 'event-stream.ts'],
   },
   client: {
     owns: 'the typed client of the server, for browsers and Node; of the server it knows the types of `wire.ts`',
@@ -215,7 +216,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'openai-agents': { imports: ['agent', 'engine'], adapters: ['foreign'] },
   mastra: { imports: ['agent', 'engine'], adapters: ['foreign'] },
   acp: { imports: ['agent', 'engine'], adapters: ['foreign'] },
-  'run-stream': { imports: ['journal', 'edge', 'runtime'] },
+  'run-stream': { imports: ['journal', 'edge', 'runtime', 'server'] },
   openai: { imports: ['runtime', 'server'], adapters: ['run-stream'] },
   'served-run': { imports: ['runtime', 'server'] },
   'ag-ui': { imports: ['journal', 'runtime', 'server'], adapters: ['served-run'] },

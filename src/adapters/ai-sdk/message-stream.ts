@@ -12,7 +12,7 @@ import {
   sseResponse,
   type Rest,
   type ShownChange,
-  type SseReading,
+  type StreamReading,
 } from '../run-stream/index.ts'
 import { ChunkWriter, errorText } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
@@ -35,14 +35,14 @@ export interface UiMessageStreamOptions {
 export async function uiMessageStreamResponse(run: Run, options: UiMessageStreamOptions = {}): Promise<Response> {
   const { from = 0, signal = new AbortController().signal, heartbeatMs = 15_000 } = options
   const { agent } = await run.summary()
-  return messageStream(new FollowedRun(run), agent, from, { signal, heartbeatMs })
+  return messageStream(new FollowedRun(run), agent, from, { signal, heartbeatMs, readerTimeoutMs: 30_000 })
 }
 
 /** The header by which the AI SDK knows the stream. */
 const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
 /** A followed run as a response. It is read from this call on. */
-export const messageStream = (followed: FollowedRun, agent: string, from: number, reading: SseReading): Response =>
+export const messageStream = (followed: FollowedRun, agent: string, from: number, reading: StreamReading): Response =>
   sseResponse(
     reading,
     (signal) => messages(followed.read(signal), new ChunkWriter({ run: followed.run.id, agent }, from), signal),

@@ -208,7 +208,7 @@ class Chats {
   }
 
   async #stream(
-    { signal, heartbeatMs }: ProtocolContext,
+    { signal, heartbeatMs, readerTimeoutMs }: ProtocolContext,
     run: Run,
     from = 0,
     decided: readonly { readonly question: Question; readonly approved: boolean }[] = [],
@@ -216,7 +216,7 @@ class Chats {
     const { agent } = await run.summary()
     const followed = this.#followed.follow(run)
     for (const { question, approved } of decided) followed.noteDecision(question, approved)
-    return messageStream(followed, agent, from, { signal, heartbeatMs })
+    return messageStream(followed, agent, from, { signal, heartbeatMs, readerTimeoutMs })
   }
 }
 

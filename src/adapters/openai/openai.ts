@@ -254,9 +254,10 @@ class OpenAiApi {
     return undefined
   }
 
-  #stream({ signal, heartbeatMs }: ProtocolContext, run: Run, begin: readonly string[], write: Write): Response {
+  #stream(context: ProtocolContext, run: Run, begin: readonly string[], write: Write): Response {
+    const { signal, heartbeatMs, readerTimeoutMs } = context
     const followed = this.#followed.follow(run)
-    return sseResponse({ signal, heartbeatMs }, (left) => written(begin, followed.read(left), write))
+    return sseResponse({ signal, heartbeatMs, readerTimeoutMs }, (left) => written(begin, followed.read(left), write))
   }
 }
 
