@@ -22,6 +22,8 @@ import { inFolder, megabytes, quantile } from './measure.ts'
 interface Served {
   readonly reeve: string
   readonly bare: string
+  /** What lets a caller in. */
+  readonly token: string
 }
 
 interface Used {
@@ -51,7 +53,10 @@ async function serve(folder: string): Promise<void> {
   const runtime = await createRuntime({ store: join(folder, 'reeve.db'), agents: [clerk, echo, ticker] })
   await runtime.run(echo, 'Hi.', { runId: 'seen' })
   const view = JSON.stringify(await runtime.handle('seen').view())
-  const server = await listen(createServer({ runtime }), { port: 0 })
+  // the load comes from one caller
+  const limits = { requestsPerSecond: 1_000_000, burst: 1_000_000, streams: 10_000 }
+  const served = createServer({ runtime, limits })
+  const server = await listen(served, { port: 0 })
   const reeve = server.url
   const app = new Hono()
   app.get('/api/runs/:run', () => new Response(view, { headers: { 'content-type': 'application/json' } }))
@@ -64,7 +69,8 @@ async function serve(folder: string): Promise<void> {
     const { user, system } = process.cpuUsage()
     process.send!({ cpuMs: (user + system) / 1_000, rss: process.memoryUsage.rss() } satisfies Used)
   })
-  process.send!({ reeve, bare: `http://127.0.0.1:${(plain.address() as AddressInfo).port}` } satisfies Served)
+  const bare = `http://127.0.0.1:${(plain.address() as AddressInfo).port}`
+  process.send!({ reeve, bare, token: served.token! } satisfies Served)
   await once(process, 'disconnect')
   plain.close()
   await server.close()
@@ -84,10 +90,13 @@ const options = parseArgs({
 const connections = 16
 const sockets = new Agent({ keepAlive: true, maxSockets: connections })
 
+/** What lets these requests in. */
+let authorization = ''
+
 /** One request; resolves to its status and body. */
 function ask(method: string, url: string, body?: Json): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+    const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
     const asked = request(url, { method, agent: sockets, headers }, (response) => {
       let text = ''
       response.setEncoding('utf8')
@@ -156,7 +165,7 @@ async function readers(child: ChildProcess, reeve: string, count: number): Promi
   let ended = 0
   await new Promise<void>((connected, reject) => {
     for (let i = 0; i < count; i++)
-      get(`${reeve}/api/runs/ticking/feed`, { agent: false }, (response) => {
+      get(`${reeve}/api/runs/ticking/feed`, { agent: false, headers: { authorization } }, (response) => {
         if (response.statusCode !== 200) return reject(new Error(`a reader was refused: ${response.statusCode}`))
         responses.push(response)
         if (responses.length === count) connected()
@@ -187,7 +196,8 @@ async function readers(child: ChildProcess, reeve: string, count: number): Promi
 
 async function main(): Promise<void> {
   const child = fork(import.meta.filename, ['serve'], { execArgv: ['--no-warnings', '--expose-gc'] })
-  const [{ reeve, bare }] = (await once(child, 'message')) as [Served]
+  const [{ reeve, bare, token }] = (await once(child, 'message')) as [Served]
+  authorization = `Bearer ${token}`
   const decide = { decision: 'approve' }
   const kinds: readonly (readonly [string, () => Promise<readonly [Cost, Cost]>])[] = [
     [
