@@ -147,8 +147,8 @@ export class SqliteReader implements StoreReader, Past {
     if (limit !== undefined) {
       // most runs stand together in the log: there a page costs what it holds, and not what comes after it
       const upTo = from + 2 * limit
-      const near = (this.#sql.feedRange.all(from, upTo) as unknown as LogRow[]).filter(({ id }) => isOfRun(id, run))
-      if (near.length >= limit || upTo >= top) return near.slice(0, limit)
+      const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as LogRow[]
+      if (near.length === limit || upTo >= top) return near
     }
     return (limit === undefined
       ? this.#sql.feed.all(...range, from)
@@ -515,7 +515,7 @@ const statements = {
   below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inSubtree('a.id')} ORDER BY l.position`,
   feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
   allRuns: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? AND l.position <= ? AND a.id GLOB 'act_*' ORDER BY l.position LIMIT ?`,
-  feedRange: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? AND l.position <= ? ORDER BY l.position`,
+  feedRange: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? AND l.position <= ? AND ${inRun('a.id')} ORDER BY l.position LIMIT ?`,
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
   anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',

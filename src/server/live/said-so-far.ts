@@ -10,7 +10,7 @@ import { isDelta, mergeParts, type RunPart } from '../../runtime/index.ts'
 /** Characters that are kept of one call, and of all calls of a run. */
 const keptOfCall = 128 * 1024
 const keptOfAll = 2 * 1024 * 1024
-/** Calls that have ended and are remembered: their last pieces may come after that. */
+/** So many calls that have ended are remembered at least, and twice as many at most: their last pieces may come after that. */
 const rememberedEnds = 2_000
 
 interface Said {
@@ -25,14 +25,16 @@ export const callKey = (activation: string, address: string): string => `${activ
 
 export class SaidSoFar {
   readonly #calls = new Map<string, Said>()
-  readonly #ended = new Set<string>()
+  /** Calls that have ended lately, and those that ended before them. */
+  #ended = new Set<string>()
+  #endedBefore = new Set<string>()
   #length = 0
 
   /** Takes a piece in. What is no piece of a text is not kept. False: its call has ended. */
   add(part: RunPart): boolean {
     const piece = part.part
     const key = callKey(part.activation, part.address)
-    if (this.#ended.has(key)) return false
+    if (this.#ended.has(key) || this.#endedBefore.has(key)) return false
     if (!isDelta(piece) || part.offset === undefined) return true
     let said = this.#calls.get(key)
     // another attempt says it anew
@@ -56,7 +58,9 @@ export class SaidSoFar {
   end(key: string): void {
     this.#forget(key)
     this.#ended.add(key)
-    if (this.#ended.size > rememberedEnds) this.#ended.delete(this.#ended.keys().next().value!)
+    if (this.#ended.size < rememberedEnds) return
+    this.#endedBefore = this.#ended
+    this.#ended = new Set()
   }
 
   /** All that was said in calls that are under way, oldest first. */
@@ -70,7 +74,9 @@ export class SaidSoFar {
   }
 
   #forget(key: string): void {
-    this.#length -= this.#calls.get(key)?.length ?? 0
+    const said = this.#calls.get(key)
+    if (said === undefined) return
+    this.#length -= said.length
     this.#calls.delete(key)
   }
 

@@ -114,8 +114,10 @@ export class WatchedRun {
       const page = await source.run.journal({ from: source.position, limit: pageSize })
       this.#sliceBegan = performance.now()
       for (const recorded of page) {
-        await this.#take(source, recorded)
-        await this.#giveWay()
+        const child = this.#endedBy(recorded)
+        if (child !== undefined) await this.#catchUp(child)
+        this.#take(source, recorded)
+        if (performance.now() - this.#sliceBegan > sliceMs) await this.#giveWay()
       }
       if (page.length < pageSize || this.#left.signal.aborted) return
       await nextTurn()
@@ -123,7 +125,6 @@ export class WatchedRun {
   }
 
   async #giveWay(): Promise<void> {
-    if (performance.now() - this.#sliceBegan < sliceMs) return
     await nextTurn()
     this.#sliceBegan = performance.now()
   }
@@ -133,15 +134,15 @@ export class WatchedRun {
     for (const child of this.#children.values()) await this.#catchUp(child)
   }
 
-  async #take(source: JournalSource, recorded: Recorded): Promise<void> {
+  /** The child run that this ends: what it has recorded stands before its end. */
+  #endedBy({ activation, event }: Recorded): JournalSource | undefined {
+    if (event.type !== 'worker.settled' || event.apart !== true) return undefined
+    return this.#children.get(runOf(childActivation(activation, event.address, true)))
+  }
+
+  #take(source: JournalSource, recorded: Recorded): void {
     if (recorded.position <= source.position) return
     const { activation, event } = recorded
-    // what a child run has recorded stands before its end
-    if (event.type === 'worker.settled' && event.apart === true) {
-      const child = this.#children.get(runOf(childActivation(activation, event.address, true)))
-      if (child !== undefined) await this.#catchUp(child)
-      if (recorded.position <= source.position) return
-    }
     source.position = recorded.position
     this.#noteCall(activation, event)
     this.rows.add(recorded)
@@ -194,7 +195,9 @@ export class WatchedRun {
     while (!signal.aborted && !source.isOver) {
       try {
         for await (const recorded of source.run.events({ from: source.position, signal })) {
-          await this.#take(source, recorded)
+          const child = this.#endedBy(recorded)
+          if (child !== undefined) await this.#catchUp(child)
+          this.#take(source, recorded)
           this.#later()
         }
         return
