@@ -132,8 +132,8 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
 }
 
 const portNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError('Expected a port from 1 to 65535.')
+  if (!/^(0|[1-9]\d{0,4})$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('Expected a port from 0 (any that is free) to 65535.')
   return Number(text)
 }
 const namespaceName = (text: string): string => {
@@ -188,7 +188,7 @@ Exit codes: 130 after Ctrl-C, 0 after SIGTERM. Several workers may share a store
 function addServers(program: Command, execute: Execute): void {
   const host = (): Option => new Option('--host <host>', 'where to listen').default('127.0.0.1')
   const port = (): Option =>
-    new Option('--port <n>', 'the port (default: 4040, or the next free one)').argParser(portNumber)
+    new Option('--port <n>', 'the port, 0 for any (default: 4040, or the next free one)').argParser(portNumber)
   const tokenFile = (): Option =>
     new Option('--token-file <file>', 'keep the token in this file, so that a browser stays signed in over a restart')
   program

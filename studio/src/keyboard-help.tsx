@@ -24,6 +24,15 @@ const groups: readonly (readonly [string, readonly (readonly [keys: readonly str
       [['/'], 'Search the questions'],
     ],
   ],
+  ['Runs', [[['n'], 'Start a run']]],
+  [
+    'A run',
+    [
+      [['1', '…', '8'], 'Its tabs, from the left'],
+      [['+', '−'], 'Zoom the timeline'],
+      [['0'], 'Show all of the timeline'],
+    ],
+  ],
   [
     'Tables and trees',
     [

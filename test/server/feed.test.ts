@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer } from '../../src/server/index.ts'
 import { asker } from '../runtime/hand.ts'
@@ -87,6 +87,27 @@ test('K9: a feed that is read in pieces while another process drives has every e
   expect(ids.length).toBeGreaterThan(60)
 }, 60_000)
 
+test('K1, K9: a thousand readers of a run whose process is killed twice have every event once, in order', async () => {
+  let driver = await child('drive')
+  const limits = { streams: 2_000 }
+  const { server, runtime, post, token } = await serving({ store, agents: [stepper], drive: false }, { limits })
+  await post('/runs', { agent: 'stepper', input: 'go', runId: 'r1' })
+  const url = `${server.url}/api/runs/r1/feed`
+  const readers = Array.from({ length: 1_000 }, () => read(url, 0, Number.MAX_SAFE_INTEGER, token))
+  for (let killed = 0; killed < 2; killed++) {
+    const before = (await runtime.handle('r1').journal()).length
+    await vi.waitUntil(async () => (await runtime.handle('r1').journal()).length > before + 8, 20_000)
+    await driver.kill()
+    driver = await child('drive')
+  }
+  const found = new Set(
+    (await Promise.all(readers)).map(({ sent, ended }) => `${ended} ${sent.map(({ id }) => id).join()}`),
+  )
+  const positions = (await runtime.handle('r1').journal()).map(({ position }) => position)
+  expect([...found]).toEqual([`true ${positions.join()}`])
+  expect(positions.length).toBeGreaterThan(60)
+}, 60_000)
+
 test('K9: a browser that connects again goes on after its last event, whatever its address says', async () => {
   const { server, runtime, token } = await serving({ agents: [stepper] })
   await runtime.run(stepper, 'go', { runId: 'r1' })
@@ -109,6 +130,30 @@ test('a stream ends with the credential of its reader', async () => {
     expect(sent, path).not.toContainEqual({ type: 'end' })
   }
   expect(errors).toEqual([])
+})
+
+test('a stream ends when the browser that reads it is signed out, and no other one does', async () => {
+  const { server, runtime, token, post } = await serving({ agents: [asker] })
+  await runtime.start(asker, 'go', { runId: 'r1' })
+  const signIn = async (): Promise<string> => {
+    const signed = await post('/session', { token }, { Authorization: '' })
+    return signed.headers.get('set-cookie')!.split(';')[0]!
+  }
+  const [mine, other] = [await signIn(), await signIn()]
+  const headersOf = (cookie: string): Record<string, string> => ({ cookie, 'x-reeve': '1' })
+  const open = (headers: Record<string, string>): Promise<Response> => fetch(`${server.url}/api/live`, { headers })
+  const [read, otherRead, byBearer] = [
+    await open(headersOf(mine)),
+    await open(headersOf(other)),
+    await open(bearer(token)),
+  ]
+  const signedOut = await fetch(`${server.url}/api/session`, { method: 'DELETE', headers: headersOf(mine) })
+  expect(signedOut.status).toBe(204)
+  // it ends: nothing else does that here
+  for await (const { data } of sentEvents(read)) expect(data).not.toMatchObject({ type: 'end' })
+  await runtime.start(asker, 'go', { runId: 'r2' })
+  for (const still of [otherRead, byBearer])
+    for await (const { data } of sentEvents(still)) if (JSON.stringify(data).includes('runs')) break
 })
 
 test('K1: after kill -9 of the server, the next one goes on where Last-Event-ID says', async () => {

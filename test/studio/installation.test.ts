@@ -218,6 +218,31 @@ describe('versions', () => {
   })
 })
 
+describe('the list of runs', () => {
+  test('a run is started with the keyboard alone, of an agent that is chosen, and is opened', async () => {
+    const page = await enter('/runs')
+    await page.keyboard.press('n')
+    const dialog = page.getByRole('dialog', { name: 'Start a run' })
+    await dialog.getByRole('combobox', { name: 'Agent' }).selectOption('greeter')
+    await dialog.getByRole('textbox', { name: 'Input' }).focus()
+    await page.keyboard.type('{ "not": json')
+    expect(await dialog.getByRole('button', { name: 'Start the run' }).isDisabled()).toBe(true)
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('hello')
+    await dialog.getByRole('button', { name: 'Start the run' }).press('Enter')
+    await expect.poll(() => pathOf(page)).toMatch(/^\/runs\/run_/)
+    const view = (await server.call('GET', pathOf(page))) as { readonly agent: string; readonly caller: object }
+    expect(view).toMatchObject({ agent: 'greeter', caller: { user: 'ann' } })
+  })
+
+  test('a viewer starts none', async () => {
+    const page = await enter('/runs', 'vic')
+    expect(await page.getByRole('button', { name: 'Start a run…' }).count()).toBe(0)
+    await page.keyboard.press('n')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+})
+
 describe('the system', () => {
   test('a viewer sees engine, workers, lag and runs by status, and a run that begins now is counted', async () => {
     const page = await enter('/system', 'vic')

@@ -48,6 +48,7 @@ describe.each(views)('%s', (_name, view) => {
   })
 
   test.each([
+    ['/runs', 'Start a run…'],
     ['/trust', 'Set a level…'],
     ['/trust/refunds', 'Set the level…'],
     ['/trust/refunds', 'Record an incident…'],

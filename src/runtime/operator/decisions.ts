@@ -300,9 +300,11 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
   if (result === 'lost' || result === 'closed') return decided(id, '')
   return new ReeveError(
     'approval.unknown',
-    `unknown approval "${id}"${access.run === undefined ? '' : ` in the run "${access.run}"`}`,
+    access.run === undefined
+      ? `no open approval "${id}", and none of the newest ${searchedRuns} runs had it`
+      : `unknown approval "${id}" in the run "${access.run}"`,
     {
-      hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
+      hint: 'List the open ones: reeve questions, or runtime.approvals(). One that was decided long ago is in the audit of its run.',
     },
   )
 }
@@ -318,9 +320,12 @@ function followedBy(
   return `; "${next.id}" follows${approvers.length === 0 ? '' : `, for ${approvers.map((who) => `"${who}"`).join(', ')}`}`
 }
 
-/** Without a run, only the newest runs are searched: this improves a message and is not needed for correctness. */
+/** Without a run, only so many of the newest runs are searched: this improves a message and is not needed for correctness. */
+const searchedRuns = 50
 async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
-  return access.run === undefined ? (await access.engine.runs({ limit: 50 })).map((each) => each.run) : [access.run]
+  return access.run === undefined
+    ? (await access.engine.runs({ limit: searchedRuns })).map((each) => each.run)
+    : [access.run]
 }
 
 /** Answers an interrupt. */

@@ -121,7 +121,7 @@ export interface Entrance {
   /** Of an open route, of an unknown caller: nobody, without roles. */
   readonly principal: Principal
   readonly via?: Me['via']
-  /** Aborts when the credential of a stream's reader ends; absent: it does not. */
+  /** Of a stream: aborts when the credential of its reader ends, or who reads it signs out. */
   readonly ended?: AbortSignal
   /** To be called when the stream ends. Idempotent. */
   readonly leave: () => void
@@ -219,12 +219,16 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       if (!isStream) return { principal, leave: () => {}, ...present({ via }) }
       const left = open.enter(key)
       if (left === undefined) throw tooMany(`${streams} streams are open already`)
-      const end = until === undefined ? undefined : credentialEnd(clock, until)
+      const ended = new AbortController()
+      const callOffs = [
+        ...(until === undefined ? [] : [clock.timer(until, () => ended.abort())]),
+        ...(via === 'cookie' ? [sessions.whenEnded(request, () => ended.abort())] : []),
+      ]
       const leave = (): void => {
-        end?.callOff()
+        for (const callOff of callOffs) callOff()
         left()
       }
-      return { principal, leave, ...present({ via, ended: end?.signal }) }
+      return { principal, leave, ended: ended.signal, ...present({ via }) }
     },
     body: (request) => jsonBody(request, { bytes: bodyBytes, depth: bodyDepth }),
     async beginSession(request, given, peer) {
@@ -253,12 +257,6 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       hosts.push(host.includes(':') ? `[${host.toLowerCase()}]` : host.toLowerCase())
     },
   }
-}
-
-/** Says when a credential ends, of one who is still reading then. */
-function credentialEnd(clock: Clock, until: number): { readonly signal: AbortSignal; readonly callOff: () => void } {
-  const ended = new AbortController()
-  return { signal: ended.signal, callOff: clock.timer(until, () => ended.abort()) }
 }
 
 /** The request as if it had come with this token. */

@@ -57,6 +57,7 @@ export class BrowserSessions {
   readonly #secure: boolean | undefined
   readonly #clock: Clock
   readonly #ended = new Map<string, number>()
+  readonly #endings = new EventTarget()
 
   constructor({ secret, maxAgeMs = twelveHours, secure }: BrowserSessionOptions, clock: Clock) {
     this.#key = secret === undefined ? randomBytes(32) : createHmac('sha256', secret).update('reeve session').digest()
@@ -83,10 +84,21 @@ export class BrowserSessions {
     return { principal: asPrincipal(ticket.principal), via: 'cookie', until: ticket.until }
   }
 
-  /** Ends the session of a request. Returns the header that removes the cookie. */
+  /** Calls back when the session of a request is ended. Returns what calls that off. */
+  whenEnded(request: Request, call: () => void): () => void {
+    const ticket = this.#ticketOf(request)
+    if (ticket === undefined) return () => {}
+    this.#endings.addEventListener(ticket.id, call, { once: true })
+    return () => this.#endings.removeEventListener(ticket.id, call)
+  }
+
+  /** Ends the session of a request, and the streams that it reads from this server. Returns the header that removes the cookie. */
   end(request: Request): string {
     const ticket = this.#ticketOf(request)
-    if (ticket !== undefined) this.#ended.set(ticket.id, ticket.until)
+    if (ticket !== undefined) {
+      this.#ended.set(ticket.id, ticket.until)
+      this.#endings.dispatchEvent(new Event(ticket.id))
+    }
     const now = this.#clock.now()
     if (this.#ended.size > mostEnded) for (const [id, until] of this.#ended) if (until <= now) this.#ended.delete(id)
     if (this.#ended.size > mostEnded) this.#ended.delete(this.#ended.keys().next().value!)

@@ -4,6 +4,7 @@ import { readRuns, retryRuns, type RunsFilter } from '../../data/api.ts'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { useHotkeys } from '../../hotkeys.ts'
 import { navigate, runPath, useParams } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -15,6 +16,7 @@ import { serverNow } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { runColumns } from './run-columns.tsx'
+import { StartDialog } from './start-dialog.tsx'
 import './runs.css'
 
 const statuses: readonly (readonly [value: string, word: string])[] = [
@@ -53,11 +55,19 @@ export function RunsPage() {
     readRuns({ ...filterOf(given), ...page }, signal),
   )
   const [retrying, setRetrying] = useState(false)
-  const mayRetry = useRole('operator') && given.status === 'failed'
+  const [starting, setStarting] = useState(false)
+  const mayOperate = useRole('operator')
+  const mayRetry = mayOperate && given.status === 'failed'
+  useHotkeys(mayOperate ? { n: () => setStarting(true) } : {})
   return (
     <div className="page fixed">
       <header>
         <h1>Runs</h1>
+        {mayOperate && (
+          <Button icon="plus" onClick={() => setStarting(true)}>
+            Start a run…
+          </Button>
+        )}
         {mayRetry && (items?.length ?? 0) > 0 && (
           <Button icon="play" onClick={() => setRetrying(true)}>
             Retry failed runs…
@@ -113,7 +123,8 @@ export function RunsPage() {
           </Empty>
         ) : (
           <Empty icon="runs" title="No runs yet">
-            Runs appear here as soon as they begin: from code, from the command line, or by POST /api/runs.
+            Runs appear here as soon as they begin: from this page, from code, from the command line, or by POST
+            /api/runs.
           </Empty>
         )
       ) : (
@@ -128,6 +139,7 @@ export function RunsPage() {
           />
         </div>
       )}
+      {starting && <StartDialog onClose={() => setStarting(false)} />}
       {retrying && <RetryDialog filter={filterOf(given)} onClose={() => setRetrying(false)} />}
     </div>
   )

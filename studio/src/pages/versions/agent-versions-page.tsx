@@ -14,8 +14,8 @@ import { Empty, ErrorState, Loading, Notice, sentences } from '../../ui/states.t
 import { Time } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { StartDialog } from '../runs/start-dialog.tsx'
 import { NewVersionDialog } from './new-version-dialog.tsx'
-import { StartDialog } from './start-dialog.tsx'
 import { VersionDiff } from './version-diff.tsx'
 import {
   agentVersions,
