@@ -79,8 +79,6 @@ export type { PartsDropped } from './feed/live-parts.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '../engine/index.ts'
 export type { FeedEvent, LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
-export { backupStore, compactStore } from '../engine/embedded/index.ts'
-export { migrateStore, type Migrated } from '../engine/migration/index.ts'
 export { diffOf, isNotice, planGraph } from '../journal/index.ts'
 export type {
   ActivationView,

@@ -89,6 +89,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   runtime: {
     owns: 'the composition root: createRuntime, run handle, recovery, sessions, registry of versions',
     imports: teamImports,
+    doors: ['index.ts', 'upkeep.ts'],
   },
   server: {
     owns: 'HTTP and SSE over a runtime: routes as data, who may do what, runs folded once for all who look; `wire.ts` is what clients know',

@@ -4,7 +4,7 @@
  * Owns: the output. Does not own: copying and rewriting (engine).
  */
 import { resolve } from 'node:path'
-import { backupStore, compactStore } from '../../runtime/index.ts'
+import { backupStore, compactStore } from '../../runtime/upkeep.ts'
 import { shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { findRuns, isDatabase } from '../store.ts'

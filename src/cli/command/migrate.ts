@@ -3,7 +3,7 @@
  *
  * Owns: the output. Does not own: the migration (engine/migration).
  */
-import { migrateStore, type Migrated } from '../../runtime/index.ts'
+import { migrateStore, type Migrated } from '../../runtime/upkeep.ts'
 import { shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { storeAt } from '../store.ts'

@@ -1,0 +1,105 @@
+/** What `npm run build` has made of the source: few files that share their classes, each thing in its place. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const dist = join(root, 'dist')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+}
+const doors = Object.entries(manifest.exports).flatMap(([name, door]) =>
+  typeof door === 'string' ? [] : [{ name: name.replace('.', 'reeve'), ...door }],
+)
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reeve-dist-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs a program inside the checkout, where `reeve` is its own package, and returns what it wrote. */
+function run(program: string, ...flags: string[]): string {
+  const code = program.replaceAll(/'(reeve[^']*)'/g, (_, name) =>
+    JSON.stringify(join(root, doors.find((door) => door.name === name)!.default)),
+  )
+  const file = join(folder, 'program.mjs')
+  writeFileSync(file, code)
+  return execFileSync(process.execPath, ['--no-warnings', ...flags, file], { cwd: folder, encoding: 'utf8' })
+}
+
+/** A built file and all files that it imports at once; packages by their names. */
+function loads(file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return seen
+  seen.add(file)
+  for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) [^;]*?"([^"]+)";?$/gm))
+    if (from.startsWith('.')) loads(join(dirname(file), from), seen)
+    else seen.add(from)
+  return seen
+}
+
+test('every door is there, with its types', () => {
+  for (const door of doors)
+    for (const file of [door.types, door.default]) expect(existsSync(join(root, file)), file).toBe(true)
+})
+
+test('what a module finds by its place is built there', async () => {
+  const found: string[] = []
+  for await (const file of glob('src/**/*.ts', { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8')
+    if (!text.includes('import.meta.url')) continue
+    for (const [, name] of text.matchAll(/'(\.\/[\w-]+\.js)'/g)) found.push(join(dirname(file), name!))
+  }
+  expect(found.length).toBeGreaterThan(3)
+  for (const file of found) expect(existsSync(join(dist, relative('src', file))), file).toBe(true)
+})
+
+test('the main door is few files, and loads no engine before a runtime is made', () => {
+  const loaded = [...loads(join(dist, 'index.js'))].map((file) => relative(dist, file))
+  expect(loaded.filter((file) => file.endsWith('.js') && !file.startsWith('..')).length).toBeLessThanOrEqual(4)
+  expect(loaded.join()).not.toMatch(/node:sqlite|node:worker_threads|commander|hono|pg\b/)
+})
+
+test('what a browser loads asks for nothing of Node', () => {
+  expect([...loads(join(dist, 'client/index.js'))].filter((file) => /^node:/.test(file))).toEqual([])
+})
+
+test('all doors share their classes', () => {
+  const said = run(`
+import { ReeveError } from 'reeve'
+import { postgres } from 'reeve/postgres'
+import { createServer } from 'reeve/server'
+import { scripted } from 'reeve/testing'
+const thrownBy = async (act) => { try { await act() } catch (error) { return error } }
+const tries = [() => postgres({ url: 'no url' }), () => createServer({})]
+for (const act of tries) console.log((await thrownBy(act)) instanceof ReeveError)
+console.log(typeof scripted)
+`)
+  expect(said).toBe('true\ntrue\nfunction\n')
+})
+
+test('a team runs on a file whose writer is a thread, with the threads that are built', () => {
+  const said = run(`
+import { agent, createRuntime, supervisor } from 'reeve'
+const worker = agent({ name: 'worker', description: 'Works.', model: () => 'done' })
+const lead = supervisor({ name: 'lead', workers: [worker], model: ({ messages }) => messages.at(-1).role === 'tool'
+  ? 'all done' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'go' } }] } })
+await using runtime = await createRuntime({ store: 'team.db', writer: 'thread', agents: [lead] })
+console.log((await runtime.run(lead, 'go')).output)
+`)
+  expect(said).toBe('all done\n')
+})
+
+test('a stack trace names the source by the maps', () => {
+  const said = run(
+    `
+import { agent } from 'reeve'
+try { agent({ name: '' }) } catch (error) { console.log(error.stack) }
+`,
+    '--enable-source-maps',
+  )
+  expect(said).toMatch(/src\/agent\/[\w/-]+\.ts:\d+/)
+})
