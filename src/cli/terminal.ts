@@ -39,8 +39,11 @@ export interface Terminal {
   readonly raw: (text: string) => void
   readonly style: (style: Style, text: string) => string
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
-  /** Takes the whole screen and each key as it is pressed; what is pasted comes as one. Absent: there is none. */
-  readonly takeScreen?: (hear: (key: string) => void) => FullScreen
+  /**
+   * Takes the whole screen and each key as it is pressed; what is pasted comes as one. `changed`: the screen has another
+   * size, or is back after Ctrl-Z: draw again. Absent: there is none.
+   */
+  readonly takeScreen?: (hear: (key: string) => void, changed: () => void) => FullScreen
 }
 
 /** A warning on one line. */
@@ -65,7 +68,7 @@ export function processTerminal(): Terminal {
     note: (text) => stderr.write(`${shown(text)}\n`),
     raw: (text) => stdout.write(text),
     style: styled,
-    takeScreen: (hear) => fullScreen(process, shown, hear),
+    takeScreen: (hear, changed) => fullScreen(process, shown, hear, changed),
     async ask(question, signal) {
       const prompt = createInterface({ input: stdin, output: stdout })
       try {
@@ -80,33 +83,57 @@ export function processTerminal(): Terminal {
 /** Alternate screen, no cursor; and back. */
 const taken = '\u001b[?1049h\u001b[?25l'
 const givenBack = '\u001b[?25h\u001b[?1049l'
+const ctrlZ = '\u001a'
 
 function fullScreen(
   { stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'stdout'>,
   shown: (text: string) => string,
   hear: (key: string) => void,
+  changed: () => void,
 ): FullScreen {
-  let isLeft = false
-  const onData = (data: string): void => hear(data)
+  let isTaken = false
+  const onData = (data: string): void => {
+    // to all processes of the job, as a shell's own terminal does
+    if (data === ctrlZ) process.kill(0, 'SIGTSTP')
+    else hear(data)
+  }
+  const take = (): void => {
+    isTaken = true
+    // also where the process is ended by a second signal, or by an error
+    process.on('exit', leave)
+    process.on('SIGTSTP', suspend)
+    stdout.on('resize', changed)
+    stdin.setRawMode(true)
+    stdin.setEncoding('utf8')
+    stdin.on('data', onData)
+    stdin.resume()
+    stdout.write(taken)
+  }
   const leave = (): void => {
-    if (isLeft) return
-    isLeft = true
+    if (!isTaken) return
+    isTaken = false
     process.removeListener('exit', leave)
+    process.removeListener('SIGTSTP', suspend)
+    stdout.removeListener('resize', changed)
     stdin.removeListener('data', onData)
     stdin.setRawMode(false)
     stdin.pause()
     stdout.write(givenBack)
   }
-  // also where the process is ended by a second signal, or by an error
-  process.on('exit', leave)
-  stdin.setRawMode(true)
-  stdin.setEncoding('utf8')
-  stdin.on('data', onData)
-  stdin.resume()
-  stdout.write(taken)
+  const suspend = (): void => {
+    leave()
+    // stops here until a shell continues it; where no shell could, the system ignores it
+    process.kill(process.pid, 'SIGTSTP')
+    take()
+    changed()
+  }
+  take()
   return {
+    // A line is erased before it is written: after one of full width, the cursor still stands on its last character.
     draw: (lines) => {
-      if (!isLeft) stdout.write(`\u001b[H${lines.map((each) => `${shown(each)}\u001b[K`).join('\r\n')}\u001b[J`)
+      const last = lines.length - 1
+      const drawn = lines.map((each, i) => `\u001b[${i === last ? 'J' : 'K'}${shown(each)}`)
+      if (isTaken) stdout.write(`\u001b[H${drawn.join('\r\n')}`)
     },
     leave,
   }

@@ -4,7 +4,7 @@
  * Owns: the line of an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view
  * (journal), when it is drawn (run-display.ts). The lines are a pure function of the view and the time.
  */
-import { cut, visible, visibleLine } from '../core/index.ts'
+import { columnsOfText, cut, visible, visibleLine } from '../core/index.ts'
 import type { ActivationView, OpenOperation, RunView } from '../runtime/index.ts'
 import type { Style, Terminal } from './terminal.ts'
 
@@ -80,8 +80,15 @@ function agentLine(
   const doing = currentWork(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
-  if (plain.length > columns) return cut(plain, columns)
+  if (columnsOfText(plain) > columns) return cutToFit(plain, columns)
   return `${style('dim', prefix)}${style(colour, sign)} ${name}  ${style('dim', time)}${doing === '' ? '' : `  ${style('dim', doing)}`}`
+}
+
+/** The beginning of a line that takes no more columns: one that is too wide would be redrawn in the wrong place. */
+function cutToFit(text: string, columns: number): string {
+  let shown = cut(text, columns)
+  for (let most = columns - 1; most > 0 && columnsOfText(shown) > columns; most--) shown = cut(text, most)
+  return shown
 }
 
 function currentWork(activation: ActivationView): string {

@@ -69,7 +69,17 @@ export {
   type TraceParent,
 } from './trace-context.ts'
 export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
-export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
+export {
+  bar,
+  beginning,
+  columnsOfText,
+  cut,
+  visible,
+  visibleJson,
+  visibleLine,
+  visibleLines,
+  wrapped,
+} from './visible.ts'
 export {
   amount,
   choice,

@@ -111,8 +111,14 @@ export function cut(text: string, most: number): string {
 /** Text right of it was written by others: none of their lines begins where ours do. */
 export const bar = '    │ '
 
+/** Punctuation, arrows, lines and signs that Reeve itself writes: one column. */
+const narrow = /[\u2000-\u206f\u2190-\u21ff\u2500-\u257f\u2800-\u28ff✓✗✉]/
 /** How many columns a character takes at most: from the first wide script on, two. */
-const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x11_00 ? 1 : 2)
+const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x11_00 || narrow.test(character) ? 1 : 2)
+
+/** How many columns a text of one line takes at most. */
+export const columnsOfText = (text: string): number =>
+  [...text].reduce((columns, character) => columns + columnsOf(character), 0)
 
 /**
  * A line in as many as a screen of so many columns needs; those after the first stand behind the bar. `before`: what
@@ -121,13 +127,13 @@ const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x
 export function wrapped(line: string, columns: number, before = ''): readonly string[] {
   const lines: string[] = []
   let [shown, begin] = ['', before]
-  let left = Math.max(20, columns - before.length)
+  let left = Math.max(20, columns - columnsOfText(before))
   for (const character of line) {
     left -= columnsOf(character)
     if (left < 0) {
       lines.push(begin + shown)
       ;[shown, begin] = ['', bar]
-      left = Math.max(20, columns - bar.length) - columnsOf(character)
+      left = Math.max(20, columns - columnsOfText(bar)) - columnsOf(character)
     }
     shown += character
   }

@@ -20,6 +20,8 @@ const widthOf = (text: string): number =>
 const sizes = [
   [80, 24],
   [40, 12],
+  [40, 10],
+  [30, 6],
   [132, 50],
 ] as const
 
@@ -84,7 +86,7 @@ describe('every screen fits', () => {
       const footers = [{ message: hostile }, { message: '', prompt: { label: hostile, text: hostile } }]
       for (const footer of footers) {
         for (const selected of [0, entries.length - 1]) {
-          const frame = listFrame({ entries, selected }, size, footer)
+          const frame = listFrame({ entries, selected, hasMore: true }, size, footer)
           mustFit(frame, columns, rows)
           expect(frame.lines.filter(({ text }) => text.startsWith('>'))).toHaveLength('prompt' in footer ? 2 : 1)
         }
@@ -92,7 +94,7 @@ describe('every screen fits', () => {
           const view = await run.view()
           const requests = entries.filter((each) => each.type === 'question' && each.question.run === run.id)
           for (const scroll of [0, 3, 1_000])
-            mustFit(runFrame({ view, requests, selected: 0, scroll }, size, footer), columns, rows)
+            mustFit(runFrame({ view, requests, selected: 0, scroll, hasList: true }, size, footer), columns, rows)
         }
       }
     }
@@ -107,22 +109,100 @@ describe('every screen fits', () => {
     const requests: ListEntry[] = [{ type: 'question', question: question!, approval: approval! }]
     const view = await run.view()
     const at = (scroll: number): Frame =>
-      runFrame({ view, requests, selected: 0, scroll }, { columns: 80, rows: 14, now: Date.now() }, { message: '' })
+      runFrame(
+        { view, requests, selected: 0, scroll, hasList: true },
+        { columns: 80, rows: 14, now: Date.now() },
+        { message: '' },
+      )
     expect(at(0).isWhole).toBe(false)
     expect(at(0).lines.some(({ text }) => /── request, \d+ more lines below: ↓ ──/.test(text))).toBe(true)
     expect(at(1_000).isWhole).toBe(true)
     expect(at(1_000).lines.some(({ text }) => text.includes(approval!.id))).toBe(true)
   })
 
+  test.each([40, 80, 200])('no character of a request is cut off at %i columns', async (columns) => {
+    const value = Array.from({ length: 300 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('') + 'abc'.repeat(200)
+    const one = agent({ name: 'one', tools: [pay], model: () => ({ calls: [{ name: 'pay', input: { value } }] }) })
+    await using runtime = await createRuntime({ agents: [one] })
+    const run = await runtime.start(one, 'Go')
+    await run.until('waiting')
+    const requests: ListEntry[] = [
+      { type: 'question', question: (await runtime.questions())[0]!, approval: (await runtime.approvals())[0]! },
+    ]
+    const { lines, isWhole } = runFrame(
+      { view: await run.view(), requests, selected: 0, scroll: 0, hasList: false },
+      { columns, rows: 200, now: Date.now() },
+      { message: '' },
+    )
+    expect(isWhole).toBe(true)
+    const shown = lines.slice(1, -1).map(({ text }) => text)
+    expect(shown.filter((text) => text.endsWith('…'))).toEqual([])
+    expect(shown.map((text) => text.replace('    │ ', '')).join('')).toContain(`  value: "${value}"`)
+  })
+
+  test('the end of a request is whole only where its last line is on the screen', async () => {
+    await using runtime = await createRuntime({ agents: [boss] })
+    const run = await runtime.start(boss, 'Go')
+    await run.until('waiting')
+    const [approval] = await runtime.approvals()
+    const requests: ListEntry[] = [{ type: 'question', question: (await runtime.questions())[0]!, approval: approval! }]
+    const view = await run.view()
+    for (let rows = 2; rows <= 24; rows++)
+      for (const message of ['', hostile]) {
+        const { lines, isWhole } = runFrame(
+          { view, requests, selected: 0, scroll: 1_000, hasList: true },
+          { columns: 40, rows, now: Date.now() },
+          { message },
+        )
+        expect([rows, isWhole]).toEqual([rows, lines.some(({ text }) => text.trim() === approval!.id)])
+        expect([rows, isWhole || rows < 8]).toEqual([rows, true])
+      }
+  })
+
+  test('requests that read the same show their run; the keys that apply fit 80 columns, the way out first', async () => {
+    await using runtime = await createRuntime({ agents: [asks, clerk] })
+    await (await runtime.start(asks, 'Go', { runId: 'run_asks' })).until('waiting')
+    const run = await runtime.start(clerk, 'Go', { runId: 'run_pays' })
+    await run.until('waiting')
+    const size = { columns: 80, rows: 24, now: Date.now() }
+    const entries: ListEntry[] = (await runtime.questions()).map((question) => ({ type: 'question', question }))
+    const list = listFrame({ entries, selected: 0, hasMore: false }, size, { message: '' })
+    expect(list.isWhole).toBe(false)
+    expect(list.lines[1]!.text).toMatch(/… {2}interrupt {2}run_asks {2}\S+s$/)
+    const keysOf = async (requests: readonly ListEntry[]): Promise<string> =>
+      runFrame({ view: await run.view(), requests, selected: 0, scroll: 0, hasList: true }, size, {
+        message: '',
+      }).lines.at(-1)!.text
+    const [question, approval] = [(await runtime.questions({ run: run.id }))[0]!, (await runtime.approvals())[0]!]
+    expect(await keysOf([{ type: 'question', question, approval }])).toBe(
+      'q leave  a approve  r reject  e edit  s send back  p pause  c cancel  Esc list',
+    )
+    expect(await keysOf([])).toBe('q leave  p pause  c cancel  Esc list')
+  })
+
+  test('a message of several lines is shown, with the command in it', async () => {
+    const message = `✓ Approved apr_${'0'.repeat(20)}. If no worker is running: reeve resume run_${'1'.repeat(20)} --store x.db`
+    const { lines } = listFrame(
+      { entries: [], selected: 0, hasMore: false },
+      { columns: 80, rows: 24, now: 0 },
+      { message },
+    )
+    expect(lines.map(({ text }) => text.replace('    │ ', '')).join('')).toContain(message)
+  })
+
   test('a run without mail and questions shows its tree; an empty list says so', async () => {
     await using runtime = await createRuntime({ agents: [asks] })
-    const empty = listFrame({ entries: [], selected: 0 }, { columns: 80, rows: 24, now: 0 }, { message: '' })
+    const empty = listFrame(
+      { entries: [], selected: 0, hasMore: false },
+      { columns: 80, rows: 24, now: 0 },
+      { message: '' },
+    )
     mustFit(empty, 80, 24)
     expect(empty.lines[1]!.text).toBe('Nothing waits and nothing runs.')
     const run = await runtime.start(asks, 'Go')
     await run.until('waiting')
     const { lines } = runFrame(
-      { view: await run.view(), requests: [], selected: 0, scroll: 0 },
+      { view: await run.view(), requests: [], selected: 0, scroll: 0, hasList: false },
       { columns: 80, rows: 24, now: Date.now() },
       { message: 'said' },
     )

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { watch } from '../../src/cli/command/watch.ts'
 import { ConsoleSession } from '../../src/cli/console/session.ts'
-import { agent, createRuntime, interrupt, tool, type Runtime } from '../../src/index.ts'
+import { agent, createRuntime, interrupt, ReeveError, tool, type Runtime } from '../../src/index.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { screenOf } from './screen.ts'
 
@@ -31,6 +31,7 @@ const storeHere = (): string => join(folder, 'x.db')
 const opened = (): Promise<Runtime> => createRuntime({ store: storeHere(), agents })
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts')
+const reeve = [process.execPath, '--no-warnings', main]
 /** Gives a command a terminal of 80×24; says at its end whether the terminal echoes and reads lines as before. */
 const harness = `import os, pty, sys, struct, fcntl, termios, select
 pid, fd = pty.fork()
@@ -62,8 +63,8 @@ class AtTerminal {
   out = ''
   err = ''
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn('python3', ['-c', harness, process.execPath, '--no-warnings', main, ...args], {
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, command = reeve) {
+    this.#child = spawn('python3', ['-c', harness, ...command, ...args], {
       cwd: folder,
       env: { ...process.env, TERM: 'xterm', EDITOR: '', VISUAL: '', NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -74,7 +75,7 @@ class AtTerminal {
   }
 
   get screen(): readonly string[] {
-    return screenOf(this.out)
+    return screenOf(this.out, 80)
   }
   press(keys: string): void {
     this.#child.stdin.write(keys)
@@ -112,7 +113,7 @@ describe('at a terminal of 80×24', () => {
     const run = await runtime.start(clerk, 'Go', { runId: 'run_t' })
     await run.until('waiting')
     const terminal = new AtTerminal(['watch', '--store', storeHere()])
-    await terminal.shows('1 waiting, 1 running')
+    await terminal.shows('1 waiting, 1 open run')
     await terminal.shows('> ? clerk asks to run pay')
     expect(terminal.screen.length).toBeLessThanOrEqual(24)
     expect(terminal.screen.filter((line) => line.length > 80)).toEqual([])
@@ -230,6 +231,124 @@ describe('at a terminal of 80×24', () => {
   })
 })
 
+describe('a request whose end was not shown', () => {
+  const long = agent({
+    name: 'long',
+    tools: [pay],
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool'
+        ? 'done'
+        : {
+            calls: [
+              {
+                name: 'pay',
+                input: { wide: 'x'.repeat(100), text: Array.from({ length: 50 }, (_, i) => `line ${i}`).join('\n') },
+              },
+            ],
+          },
+  })
+
+  test('is not approved, though it was chosen in the list; PgDn shows it', { timeout: 60_000 }, async () => {
+    await using runtime = await createRuntime({ store: storeHere(), agents: [long] })
+    const run = await runtime.start(long, 'Go', { runId: 'run_long' })
+    await run.until('waiting')
+    const terminal = new AtTerminal(['watch', '--store', storeHere()])
+    await terminal.shows('> ? long asks to run pay')
+    terminal.press('\r')
+    await terminal.shows('line 1')
+    // the last column, too
+    expect(terminal.screen).toContain(`  wide: "${'x'.repeat(71)}`)
+    await terminal.pressUntil('a', 'scroll to its end first')
+    expect((await runtime.approvals())[0]).not.toHaveProperty('answered')
+    expect((await run.view()).outcome).toBeUndefined()
+    await terminal.pressUntil('\u001b[6~', 'line 49')
+    await terminal.pressUntil('\u001b[6~', '── request ──')
+    await terminal.pressUntil('a', '✓ Approved')
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    // what is typed to continue it finds the store again
+    expect(terminal.screen.join('').replaceAll(/\s*│ /g, '')).toContain(`--store ${storeHere()}`)
+    terminal.press('q')
+    await terminal.ended
+  })
+})
+
+describe('signals of a terminal', () => {
+  test('Ctrl-Z stops it and gives the terminal back; fg goes on', { timeout: 60_000 }, async () => {
+    await using runtime = await opened()
+    const run = await runtime.start(clerk, 'Go', { runId: 'run_z' })
+    await run.until('waiting')
+    const shell = new AtTerminal([], { PS1: '$ ' }, ['bash', '--norc', '--noprofile', '-i'])
+    shell.press(`${reeve.join(' ')} watch run_z --store ${storeHere()}\n`)
+    await shell.shows('amount: 10')
+    shell.press('\u001a')
+    await vi.waitFor(() => expect(shell.out).toContain('Stopped'), { timeout: 20_000 })
+    const stopped = shell.out.lastIndexOf('Stopped')
+    expect(shell.out.slice(0, stopped)).toContain(givenBack)
+    shell.press('fg\n')
+    await vi.waitFor(() => expect(shell.out.slice(stopped)).toContain('amount: 10'), { timeout: 20_000 })
+    await shell.pressUntil('a', '✓ Approved apr_')
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    shell.press('q')
+    await vi.waitFor(() => expect(shell.out.slice(stopped)).toContain(givenBack), { timeout: 20_000 })
+    shell.press('exit\n')
+    await shell.ended
+    expect(shell.err).toContain('restored True')
+  })
+
+  test('Ctrl-C in the editor is the editor’s', { timeout: 60_000 }, async () => {
+    await using runtime = await opened()
+    const run = await runtime.start(clerk, 'Go', { runId: 'run_i' })
+    await run.until('waiting')
+    const script = join(folder, 'editor.sh')
+    await writeFile(script, `trap 'sed -i s/10/77/ "$1"; exit 0' INT\necho editing\nwhile :; do sleep 0.1; done\n`)
+    const terminal = new AtTerminal(['watch', 'run_i', '--store', storeHere()], { EDITOR: `sh ${script}` })
+    await terminal.shows('amount: 10')
+    paid.length = 0
+    await terminal.pressUntil('e', 'editing')
+    terminal.press('\u0003')
+    await terminal.shows('Approved with edited arguments')
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(paid).toEqual([{ to: 'ann', amount: 77 }])
+    terminal.press('\u0003')
+    expect(await terminal.ended).toBe(0)
+  })
+})
+
+test('a store that is away for a moment does not end the watch', async () => {
+  await using runtime = await opened()
+  await (await runtime.start(asks, 'Go', { runId: 'run_away' })).until('waiting')
+  let isAway = false
+  const bound = new Proxy(runtime, {
+    get(_, name) {
+      if (isAway) throw new ReeveError('store.unavailable', 'the database is starting', { retryable: true })
+      const value: unknown = Reflect.get(runtime, name)
+      return typeof value === 'function' ? (value.bind(runtime) as unknown) : value
+    },
+  })
+  let last = ''
+  const stop = new AbortController()
+  const session = new ConsoleSession(bound, undefined, {
+    terminal: {
+      ...fakeTerminal({ isLive: true }),
+      takeScreen: () => ({
+        draw: (lines: readonly string[]) => void (last = lines.join('\n')),
+        leave: () => undefined,
+      }),
+    },
+    interrupted: stop.signal,
+    editor: undefined,
+    where: '',
+  })
+  const shown = session.show()
+  await expect.poll(() => last).toContain('1 waiting')
+  isAway = true
+  await expect.poll(() => last, { timeout: 10_000 }).toContain('the database is starting')
+  isAway = false
+  await expect.poll(() => last, { timeout: 10_000 }).not.toContain('the database is starting')
+  stop.abort()
+  expect(await shown).toBe(130)
+})
+
 describe('two approvers at once', () => {
   test('the one who is second is told who was first, and nothing of theirs counts', async () => {
     await using runtime = await opened()
@@ -262,6 +381,7 @@ describe('two approvers at once', () => {
       terminal,
       interrupted: new AbortController().signal,
       editor: undefined,
+      where: '',
     })
     const shown = session.show()
     await expect

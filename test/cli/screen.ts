@@ -1,13 +1,17 @@
 /**
  * What somebody sees who sits at a terminal: enough of one to follow what programs write to move the cursor, erase and
- * hide.
+ * hide. After a line of full width the cursor stands on its last character until more is written, as that of xterm.
  */
-export function screenOf(bytes: string): string[] {
+export function screenOf(bytes: string, columns = Infinity): string[] {
   const lines = ['']
   let row = 0
   let column = 0
   let isHidden = false
   const put = (char: string): void => {
+    if (column >= columns) {
+      row++
+      column = 0
+    }
     while (lines.length <= row) lines.push('')
     const line = lines[row]!.padEnd(column)
     lines[row] = line.slice(0, column) + (isHidden ? ' ' : char) + line.slice(column + 1)
@@ -22,6 +26,7 @@ export function screenOf(bytes: string): string[] {
     const number = Number(control?.[1] ?? '') || 0
     if (control !== null) {
       const verb = control[2]
+      if (verb === 'K' || verb === 'J') column = Math.min(column, columns - 1)
       if (verb === 'A') row = Math.max(0, row - Math.max(1, number))
       else if (verb === 'B') row += Math.max(1, number)
       else if (verb === 'G') column = Math.max(1, number) - 1

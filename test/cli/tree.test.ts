@@ -96,6 +96,11 @@ describe('the tree', () => {
       '  … and 2 more',
     ])
   })
+  test('a line of wide characters fits, too: the next drawing begins where this one did', () => {
+    const failure = { code: 'tool.failed', message: '失敗'.repeat(60), class: 'unknown', retryable: false } as const
+    const wide = view(activation(root, 'lead', { state: 'failed', endedAt: 0, outcome: { status: 'failed', failure } }))
+    expect(treeLines(wide, { now: 0, columns: 40 })).toEqual(['✗ lead  0.0s  失敗失敗失敗失敗失敗…+110'])
+  })
   test('tells the same once, and how often', () => {
     const timer = { ...tool, kind: 'timer', name: 't', failedAttempts: 0 } as const
     const waits = view(activation(root, 'lead', { state: 'waiting', open: [timer, tool, timer, timer] }))

@@ -6,7 +6,7 @@
 import { visible } from '../../core/index.ts'
 import type { Recorded, Run, Runtime } from '../../runtime/index.ts'
 import { ConsoleSession } from '../console/session.ts'
-import type { CommandContext } from '../context.ts'
+import { whereOf, type CommandContext } from '../context.ts'
 import { eventLines } from '../event-lines.ts'
 import { exitOf, exits, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
@@ -22,6 +22,7 @@ export function watch({ terminal, options, cwd, interrupted }: CommandContext, r
         terminal,
         interrupted,
         editor: editor === '' ? undefined : editor,
+        where: whereOf(options),
       }).show()
     const write = (text: string): void => terminal.line(text)
     return run === undefined

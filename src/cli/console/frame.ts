@@ -5,7 +5,7 @@
  * Owns: the layout in so many columns and rows. Does not own: keys and state (session.ts), how a request or a tree reads
  * (request-text.ts, tree.ts). Pure. No line is wider than the screen; wide characters count as two columns.
  */
-import { describeOutcome, totalUsage, visible, visibleLine, wrapped } from '../../core/index.ts'
+import { columnsOfText, describeOutcome, totalUsage, visible, visibleLine, wrapped } from '../../core/index.ts'
 import type { Approval, Question, RunSummary, RunView } from '../../runtime/index.ts'
 import { approvalLines, preview, questionLines } from '../request-text.ts'
 import type { Style } from '../terminal.ts'
@@ -34,6 +34,8 @@ export type ListEntry =
 export interface ListFrame {
   readonly entries: readonly ListEntry[]
   readonly selected: number
+  /** There are more runs than are listed. */
+  readonly hasMore: boolean
 }
 
 /** One run, and the request that is chosen. */
@@ -43,6 +45,8 @@ export interface RunFrame {
   readonly selected: number
   /** Lines of the request that are above its window. */
   readonly scroll: number
+  /** There is a list to go back to. */
+  readonly hasList: boolean
 }
 
 /** The last two lines: what was last said, or what is being typed; and the keys. */
@@ -51,14 +55,28 @@ export interface Footer {
   readonly prompt?: { readonly label: string; readonly text: string }
 }
 
-/** A screen, and whether the end of the request is on it. */
+/** A screen, whether the end of the request is on it, and how many of its lines are above. */
 export interface Frame {
   readonly lines: readonly FrameLine[]
   readonly isWhole: boolean
+  readonly scroll: number
 }
 
-const listKeys = '↑↓ choose  Enter open  q leave'
-const runKeys = 'a approve  r reject  e edit/answer  s send back  p pause  u resume  c cancel  Tab next  q leave'
+const listKeys = 'q leave  ↑↓ PgUp PgDn choose  Enter open'
+
+/** The keys that do something now. The way out is first: a narrow screen cuts the end. */
+function runKeys({ view, requests, selected, hasList }: RunFrame): string {
+  const entry = requests[selected]
+  const kind = entry?.type === 'question' ? entry.question.kind : undefined
+  const decide = { approval: 'a approve  r reject  e edit  s send back', interrupt: 'e answer', 'in-doubt': 'y  n' }
+  return [
+    'q leave',
+    ...(kind === undefined || kind === 'diverged' ? [] : [decide[kind]]),
+    ...(requests.length < 2 ? [] : ['Tab next']),
+    ...(view.outcome === undefined ? [view.pause === undefined ? 'p pause' : 'u resume', 'c cancel'] : []),
+    ...(hasList ? ['Esc list'] : []),
+  ].join('  ')
+}
 
 /** A line that fits: what is cut ends in `…`. */
 export function clip(text: string, columns: number): string {
@@ -70,23 +88,27 @@ export function clip(text: string, columns: number): string {
 export const entryId = (entry: ListEntry): string => (entry.type === 'run' ? entry.run.run : entry.question.id)
 
 /** The screen with the list. */
-export function listFrame({ entries, selected }: ListFrame, size: FrameSize, footer: Footer): Frame {
+export function listFrame({ entries, selected, hasMore }: ListFrame, size: FrameSize, footer: Footer): Frame {
   const waiting = entries.filter(({ type }) => type === 'question').length
+  const runs = `${entries.length - waiting}${hasMore ? ' newest' : ''} open run${entries.length - waiting === 1 ? '' : 's'}`
   const head = [
-    line(`reeve watch: ${waiting} waiting, ${entries.length - waiting} running`, 'bold'),
+    line(`reeve watch: ${waiting} waiting, ${runs}`, 'bold'),
     ...(entries.length === 0 ? [line('Nothing waits and nothing runs.', 'dim')] : []),
   ]
-  const room = Math.max(1, size.rows - head.length - 2)
+  const foot = footLines(footer, listKeys, size)
+  const room = Math.max(1, size.rows - head.length - foot.length)
   const first = Math.max(0, Math.min(selected - room + 1, entries.length - room))
-  const shown = entries.slice(first, first + room).map((entry, i) => entryLine(entry, first + i === selected, size.now))
-  return { lines: fitted([...head, ...shown], footer, listKeys, size), isWhole: true }
+  const shown = entries.slice(first, first + room).map((entry, i) => entryLine(entry, first + i === selected, size))
+  return { lines: fitted([...head, ...shown], foot, size), isWhole: false, scroll: 0 }
 }
 
-function entryLine(entry: ListEntry, isChosen: boolean, now: number): FrameLine {
+function entryLine(entry: ListEntry, isChosen: boolean, { now, columns }: FrameSize): FrameLine {
   const mark = isChosen ? '>' : ' '
   if (entry.type === 'question') {
     const { kind, run, askedAt } = entry.question
-    return line(`${mark} ? ${askedText(entry)}  ${kind}  ${visible(run)}  ${duration(now - askedAt)}`, 'yellow')
+    // what is asked is cut first: requests that read the same differ in their run
+    const of = `  ${kind}  ${visible(run)}  ${duration(now - askedAt)}`
+    return line(`${clip(`${mark} ? ${askedText(entry)}`, columns - columnsOfText(of))}${of}`, 'yellow')
   }
   const { run, status, agent, createdAt, reason } = entry.run
   const why = reason === undefined ? '' : `  ${visibleLine(reason)}`
@@ -105,17 +127,23 @@ function askedText({ approval, question }: Extract<ListEntry, { type: 'question'
 }
 
 /** The screen with one run. */
-export function runFrame({ view, requests, selected, scroll }: RunFrame, size: FrameSize, footer: Footer): Frame {
+export function runFrame(run: RunFrame, size: FrameSize, footer: Footer): Frame {
+  const { view, requests, selected, scroll } = run
   const { columns, rows, now } = size
   const request = requests[selected]
-  const body = rows - 3
+  const foot = footLines(footer, runKeys(run), size)
+  const body = Math.max(0, rows - foot.length - 1)
   const wanted = request === undefined ? [] : requestLines(request, columns)
-  const space = request === undefined ? 0 : Math.min(wanted.length, Math.max(Math.ceil(body * 0.6), body - 8))
-  const mail = mailLines(view).slice(-Math.max(0, Math.min(4, body - space - 4)))
-  const tree = treeLines(view, { now, columns, rows: Math.max(2, body - space - mail.length - (space > 0 ? 1 : 0)) })
+  const space = Math.max(0, Math.min(wanted.length, body - 1, Math.max(Math.ceil(body * 0.6), body - 8)))
+  const rest = body - space - (space > 0 ? 1 : 0)
+  const mails = Math.max(0, Math.min(4, rest - 3))
+  const mail = mails === 0 ? [] : mailLines(view).slice(-mails)
+  const trees = rest - mail.length
+  const tree = treeLines(view, { now, columns, rows: trees }).slice(0, trees)
   const from = Math.max(0, Math.min(scroll, wanted.length - space))
   const end = from + space
-  const isWhole = end >= wanted.length
+  // a screen too low for any line of the request has not shown its end
+  const isWhole = space > 0 && end >= wanted.length
   const count = requests.length < 2 ? '' : ` ${selected + 1} of ${requests.length}`
   const more = isWhole ? '' : `, ${wanted.length - end} more lines below: ↓`
   const lines = [
@@ -125,7 +153,7 @@ export function runFrame({ view, requests, selected, scroll }: RunFrame, size: F
     ...(space === 0 ? [] : [line(`── request${count}${more} ──`, 'yellow')]),
     ...wanted.slice(from, end).map((each) => line(each)),
   ]
-  return { lines: fitted(lines, footer, runKeys, size), isWhole }
+  return { lines: fitted(lines, foot, size), isWhole, scroll: from }
 }
 
 function headText({ run, status, agent, usage, pause, takeover, outcome }: RunView): string {
@@ -161,21 +189,26 @@ function requestLines(request: ListEntry, columns: number): readonly string[] {
 
 const line = (text: string, style?: Style): FrameLine => (style === undefined ? { text } : { text, style })
 
+/** The lines at the bottom. A message may take several: it may be an error with its hint, or a command to type. */
+function footLines({ message, prompt }: Footer, keys: string, { columns, rows }: FrameSize): readonly FrameLine[] {
+  if (prompt !== undefined)
+    return [line(prompt.label, 'yellow'), line(`> ${tailOf(visible(prompt.text), columns - 4)}_`)]
+  const said = wrapped(visibleLine(message), columns)
+  const most = Math.max(1, Math.min(4, Math.floor(rows / 5)))
+  const shown = said.slice(0, most).map((each, i) => (i === most - 1 && said.length > most ? `${each}…` : each))
+  return [...shown.map((each) => line(each)), line(keys, 'dim')]
+}
+
 /** Exactly as many lines as the screen has, none too wide. */
 function fitted(
   lines: readonly FrameLine[],
-  { message, prompt }: Footer,
-  keys: string,
+  foot: readonly FrameLine[],
   { columns, rows }: FrameSize,
 ): readonly FrameLine[] {
-  const room = Math.max(0, rows - 2)
+  const room = Math.max(0, rows - foot.length)
   const body = lines.slice(0, room)
   const empty = Array.from({ length: room - body.length }, () => line(''))
-  const last =
-    prompt === undefined
-      ? [line(visibleLine(message)), line(keys, 'dim')]
-      : [line(prompt.label, 'yellow'), line(`> ${tailOf(visible(prompt.text), columns - 4)}_`)]
-  return [...body, ...empty, ...last].map(({ text, style }) => line(clip(text, columns), style))
+  return [...body, ...empty, ...foot].map(({ text, style }) => line(clip(text, columns), style))
 }
 
 /** The end of what is being typed: where the cursor is. */

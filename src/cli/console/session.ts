@@ -50,18 +50,22 @@ export class ConsoleSession {
   /** Whether it began with the list, to which a run is left. */
   readonly #hasList: boolean
   readonly #editor: string | undefined
+  readonly #where: string
   #screen: FullScreen | undefined
   #run: Run | undefined
   #view: RunView | undefined
   #entries: readonly ListEntry[] = []
   #chosen: string | undefined
   #chosenAt = 0
+  #hasMore = false
   #scroll = 0
   /** The end of the request is on the screen. */
   #isAtEnd = true
   /** The request whose end was on the screen. */
   #read: string | undefined
   #message = ''
+  /** What was said because the store is away. */
+  #away: string | undefined
   #prompt: TypedLine | undefined
   /** What one key has begun: keys wait for it. */
   #busy = false
@@ -75,12 +79,20 @@ export class ConsoleSession {
       terminal,
       interrupted,
       editor,
-    }: { readonly terminal: Terminal; readonly interrupted: AbortSignal; readonly editor: string | undefined },
+      where,
+    }: {
+      readonly terminal: Terminal
+      readonly interrupted: AbortSignal
+      readonly editor: string | undefined
+      /** Options to repeat in the commands that are shown: `--store …`. */
+      readonly where: string
+    },
   ) {
     this.#runtime = runtime
     this.#terminal = terminal
     this.#interrupted = interrupted
     this.#editor = editor
+    this.#where = where
     this.#hasList = run === undefined
     this.#run = run === undefined ? undefined : runtime.handle(run)
   }
@@ -93,7 +105,7 @@ export class ConsoleSession {
     this.#take()
     try {
       while (!signal.aborted) {
-        if (this.#isStale && this.#screen !== undefined) await this.#refresh()
+        if (this.#isStale && this.#screen !== undefined) await this.#refreshIfPossible()
         this.#draw()
         await this.#next(signal)
       }
@@ -107,7 +119,10 @@ export class ConsoleSession {
   }
 
   #take(): void {
-    this.#screen = this.#terminal.takeScreen?.((keys) => this.#onKeys(keys))
+    this.#screen = this.#terminal.takeScreen?.(
+      (keys) => this.#onKeys(keys),
+      () => this.#draw(),
+    )
   }
 
   /** Looks again after news of any run. */
@@ -117,9 +132,8 @@ export class ConsoleSession {
         this.#isStale = true
         this.#wake()
       }
-    } catch (thrown) {
-      // a refresh says so, too, and goes on when the store is back
-      this.#message = messageOf(thrown)
+    } catch {
+      // each tick looks again, and says what is wrong
     }
   }
 
@@ -148,6 +162,18 @@ export class ConsoleSession {
   // ---- what there is
   // ---------------------------------------------------------------------------------------------------------------
 
+  /** A store that is away for a moment does not end the watch: the next tick looks again. */
+  async #refreshIfPossible(): Promise<void> {
+    try {
+      await this.#refresh()
+      if (this.#message === this.#away) this.#message = ''
+      this.#away = undefined
+    } catch (thrown) {
+      if (!ReeveError.is(thrown) || !thrown.retryable) throw thrown
+      this.#message = this.#away = messageOf(thrown)
+    }
+  }
+
   async #refresh(): Promise<void> {
     this.#isStale = false
     const run = this.#run
@@ -157,10 +183,11 @@ export class ConsoleSession {
       const approval = approvals.find(({ id }) => id === question.id)
       return { type: 'question', question, ...(approval === undefined ? {} : { approval }) }
     })
-    if (run === undefined)
-      for (const each of await this.#runtime.runs({ status: open, limit: mostRuns }))
-        entries.push({ type: 'run', run: each })
-    else this.#view = await run.view()
+    if (run === undefined) {
+      const runs = await this.#runtime.runs({ status: open, limit: mostRuns + 1 })
+      this.#hasMore = runs.length > mostRuns
+      for (const each of runs.slice(0, mostRuns)) entries.push({ type: 'run', run: each })
+    } else this.#view = await run.view()
     const before = this.#chosen
     this.#entries = entries
     if (entries.some((entry) => entryId(entry) === before)) return
@@ -192,12 +219,19 @@ export class ConsoleSession {
     const footer = { message: this.#message, ...(this.#prompt === undefined ? {} : { prompt: this.#prompt }) }
     const frame: Frame =
       this.#run === undefined || this.#view === undefined
-        ? listFrame({ entries: this.#entries, selected: this.#index }, size, footer)
+        ? listFrame({ entries: this.#entries, selected: this.#index, hasMore: this.#hasMore }, size, footer)
         : runFrame(
-            { view: this.#view, requests: this.#entries, selected: this.#index, scroll: this.#scroll },
+            {
+              view: this.#view,
+              requests: this.#entries,
+              selected: this.#index,
+              scroll: this.#scroll,
+              hasList: this.#hasList,
+            },
             size,
             footer,
           )
+    this.#scroll = frame.scroll
     this.#isAtEnd = frame.isWhole
     if (frame.isWhole) this.#read = this.#chosen
     const { style } = this.#terminal
@@ -208,10 +242,11 @@ export class ConsoleSession {
   // ------------------------------------------------------------------------------------------------------------------------
 
   #onKeys(keys: string): void {
-    // an arrow that is held down comes several times at once
+    // a key that is held down comes several times at once
     // eslint-disable-next-line no-control-regex
-    const arrows = /^(?:\u001b\[[AB])+$/.test(keys) ? keys.match(/.{3}/gs)! : [keys]
-    for (const key of arrows) this.#onKey(key).catch((thrown: unknown) => this.#fail(thrown))
+    const held = /^(?:\u001b\[(?:[AB]|[56]~))+$/.test(keys) ? keys.match(/\[[AB]|\[[56]~/g)! : []
+    for (const key of held.length === 0 ? [keys] : held.map((each) => `\u001b${each}`))
+      this.#onKey(key).catch((thrown: unknown) => this.#fail(thrown))
     this.#wake()
   }
 
@@ -226,7 +261,8 @@ export class ConsoleSession {
   async #onKey(key: string): Promise<void> {
     if (key === '\u0003') return this.#left.abort()
     if (this.#prompt !== undefined) return this.#type(this.#prompt, key)
-    if (key === up || key === down) return this.#move(key === up ? -1 : 1)
+    const by = moves[key]
+    if (by !== undefined) return this.#move(by * (key === up || key === down ? 1 : this.#page))
     if (this.#busy) return
     this.#busy = true
     try {
@@ -236,8 +272,13 @@ export class ConsoleSession {
     }
   }
 
+  /** Lines that a page moves by: fewer than fit, so that none is passed unseen. */
+  get #page(): number {
+    return Math.max(1, Math.floor(this.#terminal.rows / 2) - 2)
+  }
+
   /** In the list to another entry; in a run within its request, not beyond its end. */
-  #move(by: 1 | -1): void {
+  #move(by: number): void {
     if (this.#run === undefined) this.#choose(Math.max(0, Math.min(this.#entries.length - 1, this.#index + by)))
     else if (by < 0 || !this.#isAtEnd) this.#scroll = Math.max(0, this.#scroll + by)
   }
@@ -324,7 +365,7 @@ export class ConsoleSession {
       decision === 'edit' ? { ...said, decision, input: input ?? null } : { ...said, decision },
     )
     this.#say(
-      `✓ ${verbs[decision]} ${approvalId}. If no worker is running: reeve resume ${shellWord(this.#run?.id ?? '')}`,
+      `✓ ${verbs[decision]} ${approvalId}. If no worker is running: reeve resume ${shellWord(this.#run?.id ?? '')}${this.#where}`,
     )
   }
 
@@ -381,14 +422,26 @@ export class ConsoleSession {
 
 const up = '\u001b[A'
 const down = '\u001b[B'
+/** Keys that move; a page for PgUp and PgDn. */
+const moves: Readonly<Record<string, 1 | -1 | undefined>> = { [up]: -1, [down]: 1, '\u001b[5~': -1, '\u001b[6~': 1 }
 const open = ['running', 'waiting', 'queued', 'pausing', 'paused', 'human_control', 'stuck'] as const
 
-function inEditor(editor: string, file: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(`${editor} ${shellWord(file)}`, { shell: true, stdio: 'inherit' })
-    child.on('error', reject)
-    child.on('close', (code) => resolve(code ?? 1))
-  })
+/** Ctrl-C in the editor is for the editor: a terminal sends the signal to this process and the shell, too. */
+async function inEditor(editor: string, file: string): Promise<number> {
+  const listeners = process.listeners('SIGINT')
+  const ignore = (): void => undefined
+  process.on('SIGINT', ignore)
+  for (const each of listeners) process.off('SIGINT', each)
+  try {
+    return await new Promise((resolve, reject) => {
+      const child = spawn(`trap : INT; ${editor} ${shellWord(file)}`, { shell: true, stdio: 'inherit' })
+      child.on('error', reject)
+      child.on('close', (code) => resolve(code ?? 1))
+    })
+  } finally {
+    for (const each of listeners) process.on('SIGINT', each)
+    process.off('SIGINT', ignore)
+  }
 }
 
 function jsonIn(text: string): Json {
