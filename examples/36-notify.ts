@@ -14,7 +14,7 @@ const seen = new Set<string>()
 let tries = 0
 const receiver = createServer((request, response) => {
   let body = ''
-  request.on('data', (piece) => (body += String(piece)))
+  request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
   request.on('end', () => {
     tries++
     const told = verifyWebhook(request.headers, body, secret)

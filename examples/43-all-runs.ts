@@ -17,7 +17,7 @@ const ended = new Map<string, string>()
 let posts = 0
 const receiver = createServer((request, response) => {
   let body = ''
-  request.on('data', (piece) => (body += String(piece)))
+  request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
   request.on('end', () => {
     const told = verifyEvent(request.headers, body, secret)
     if (told === undefined) return response.writeHead(401).end()

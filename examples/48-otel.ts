@@ -18,7 +18,7 @@ const came: { readonly name: string; readonly spanId: string }[] = []
 // #region receiver
 const receiver = createServer((request, response) => {
   let body = ''
-  request.on('data', (piece) => (body += String(piece)))
+  request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
   request.on('end', () => (take(JSON.parse(body) as Traces), response.end('{}')))
 })
 // #endregion

@@ -79,7 +79,7 @@ export interface Channel {
   readonly name: string
   /** Milliseconds for one attempt. Default 30,000. */
   readonly timeoutMs?: number
-  /** The maximum number of attempts. Default 3. */
+  /** The maximum number of attempts: after 1 s, 2 s, 4 s and so on, at most 5 minutes apart. Default 3. */
   readonly attempts?: number
   /**
    * Sends a notification. `io.key` is the same for every attempt, also after a crash: pass it on, so that a repeated
@@ -91,6 +91,8 @@ export interface Channel {
 
 const attemptMs = 30_000
 const attemptsMost = 3
+/** The longest wait between two attempts. A receiver that was away for long is notified soon after it is back. */
+const longestWaitMs = 5 * 60_000
 
 /** The channel of an activation's name; undefined if it is not a notice. */
 export const channelOf = (agent: string): string | undefined =>
@@ -110,7 +112,7 @@ function telling(name: string, channel: Channel | undefined): Orchestration {
     run: async (ctx, notice): Promise<Outcome> => {
       const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), {
         timeoutMs,
-        retry: { attempts },
+        retry: { attempts, maxBackoffMs: longestWaitMs },
       })
       return (await ctx.next(told)).outcome
     },

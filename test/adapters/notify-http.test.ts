@@ -7,12 +7,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { slack, verifyWebhook, webhook, type WebhookOptions } from '../../src/adapters/notify/index.ts'
 import { agent } from '../../src/agent/index.ts'
-import type { FailureError } from '../../src/core/index.ts'
+import { present, type Clock, type FailureError } from '../../src/core/index.ts'
 import { approve, type Channel } from '../../src/oversight/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../src/runtime/index.ts'
+import { fastClock } from '../scenario/team.ts'
 import { io, notice } from './notices.ts'
 
 const secret = 'a secret of some length'
+const hour = 3_600_000
 const servers: Server[] = []
 const runtimes: Runtime[] = []
 afterEach(async () => {
@@ -55,17 +57,20 @@ const says =
     void response.writeHead(status, headers).end('x'.repeat(1_000))
 
 /** A run that asks, and tells this channel. */
-async function asking(channel: Channel): Promise<{ run: Run<unknown>; notices: () => Promise<unknown[]> }> {
+async function asking(
+  channel: Channel,
+  clock?: Clock,
+): Promise<{ run: Run<unknown>; notices: () => Promise<unknown[]> }> {
   const root = agent({
     name: 'asker',
     description: 'Asks.',
     run: async (ctx) => {
       const rules = { notify: [channel.name] }
-      return (await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', rules }))
-        .approved
+      const about = { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', timeoutMs: 24 * hour }
+      return (await approve(ctx, { ...about, rules })).approved
     },
   })
-  const runtime = await createRuntime({ strict: true, agents: [root], channels: [channel] })
+  const runtime = await createRuntime({ strict: true, agents: [root], channels: [channel], ...present({ clock }) })
   runtimes.push(runtime)
   const run: Run<unknown> = await runtime.start(root, 'go')
   const notices = async (): Promise<unknown[]> => {
@@ -112,6 +117,14 @@ describe('a webhook in a run', () => {
     expect(read[0]).toMatchObject({ notice: { type: 'approval', run: run.id, path: ['asker'], input: { amount: 10 } } })
     expect(read[1]).toEqual(read[0])
     expect(verifyWebhook(got[0]!.headers, got[0]!.body, 'another secret of some length')).toBeUndefined()
+    expect(await decided(run)).toMatchObject({ output: true })
+  }, 20_000)
+  test('a receiver that is away for more than a few attempts is notified once it is back, under the same key', async () => {
+    const { got, url } = await receiver(...Array.from({ length: 9 }, () => says(503)), says(204))
+    const { run, notices } = await asking(webhook({ url, secret, timeoutMs: hour }), fastClock())
+    await expect.poll(notices, { timeout: 15_000 }).toEqual(['sent'])
+    expect(got).toHaveLength(10)
+    expect(new Set(got.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
     expect(await decided(run)).toMatchObject({ output: true })
   }, 20_000)
   test('team C84: a hanging receiver fails after its timeout and does not delay the approver', async () => {

@@ -39,6 +39,13 @@ test.each(pages)('links of %s lead to files that exist and to headings of the pa
   expect(broken).toEqual([])
 })
 
+test('receivers read whole characters: a chunk may end within one, and a signature would not fit', () => {
+  const folder = join(root, 'examples')
+  const examples = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+  const split = examples.filter((name) => /\+= String\(/.test(readFileSync(join(folder, name), 'utf8')))
+  expect(split).toEqual([])
+})
+
 test('the exit codes are those of the program', () => {
   const told = [...now.matchAll(/^\| (\d+) \|/gm)].map((found) => Number(found[1]))
   expect(told).toEqual(Object.values(exits))

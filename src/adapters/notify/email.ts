@@ -18,10 +18,11 @@ import {
   ReeveError,
   required,
   unchecked,
+  wholeNumber,
   type Checks,
 } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
-import { mustBeOptionsOf } from './options.ts'
+import { attemptsMost, mustBeOptionsOf } from './options.ts'
 import { addressOf, oneLine, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
 /** A mail as nodemailer takes it. */
@@ -66,6 +67,8 @@ export interface EmailOptions {
   readonly name?: string
   /** Milliseconds for one try. Default 30 seconds. */
   readonly timeoutMs?: number
+  /** The maximum number of attempts, at most 5 minutes apart, while the request is open. Default 50: about 3 hours. */
+  readonly attempts?: number
 }
 
 const mailAddress = expects(
@@ -91,6 +94,7 @@ const checks: Checks<EmailOptions> = {
   link: functionCheck,
   name: unchecked, // by the runtime
   timeoutMs: duration,
+  attempts: wholeNumber(1),
 }
 
 /**
@@ -102,11 +106,12 @@ export function email(options: EmailOptions): Channel {
   mustBeOptionsOf('email', options, checks, ({ smtp, transport }, where) => [
     (smtp === undefined) === (transport === undefined) && `${where}: give either smtp or a transport`,
   ])
-  const { smtp, from, to, link, name = 'email', timeoutMs = 30_000 } = options
+  const { smtp, from, to, link, name = 'email', timeoutMs = 30_000, attempts = attemptsMost } = options
   let transport: Promise<MailTransport> | undefined = options.transport && Promise.resolve(options.transport)
   return {
     name,
     timeoutMs,
+    attempts,
     async notify(notice, io) {
       const mail = mailOf(notice, io.key, {
         from,

@@ -17,7 +17,7 @@ const latest = 60_000
  * A function that posts `{ key, event }` with the headers of `webhook`, and resolves once it was taken. `key` is the id
  * of the event: a receiver drops what it has seen, since an event comes again after a restart. It tries again for as
  * long as that may help, up to a minute apart, until `signal` is aborted; rejects with the reason of the signal, or
- * with a failure that no other try would mend. `name` of the options is not used. Throws `config.invalid` for invalid
+ * with a failure that no other try would mend. `name` and `attempts` of the options are not used. Throws `config.invalid` for invalid
  * options.
  */
 export function eventWebhook(options: WebhookOptions): (event: FeedEvent, signal?: AbortSignal) => Promise<void> {

@@ -1,6 +1,12 @@
 /** Options of channels: an invalid one is refused at once, before anything waits for a person. */
 import { mustBeOptions, optionProblems, refuseProblems, type Check, type Checks, type Rule } from '../../core/index.ts'
 
+/**
+ * Attempts of a channel to a server elsewhere, which may be away for a while: about three hours. They end sooner when
+ * the request is decided.
+ */
+export const attemptsMost = 50
+
 /** Throws `config.invalid` with everything that is wrong. */
 export function mustBeOptionsOf<T>(channel: string, options: T, checks: Checks<T>, rule?: Rule<T>): void {
   mustBeOptions(options, channel, 'config.invalid')

@@ -4,9 +4,18 @@
  * Owns: the message, its escape. Does not own: the words (rendered-notice.ts), what an answer means (post.ts). It holds
  * no button and no address that decides: a message is read by previews, too.
  */
-import { cut, duration, functionCheck, required, unchecked, type Checks, type Json } from '../../core/index.ts'
+import {
+  cut,
+  duration,
+  functionCheck,
+  required,
+  unchecked,
+  wholeNumber,
+  type Checks,
+  type Json,
+} from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
-import { addressCheck, mustBeOptionsOf } from './options.ts'
+import { addressCheck, attemptsMost, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'
 import { addressOf, quotation, renderNotice, type Link } from './rendered-notice.ts'
 
@@ -20,6 +29,8 @@ export interface SlackOptions {
   readonly name?: string
   /** Milliseconds for one try. Default 10 seconds. */
   readonly timeoutMs?: number
+  /** The maximum number of attempts, at most 5 minutes apart, while the request is open. Default 50: about 3 hours. */
+  readonly attempts?: number
   /** Default: `fetch`. */
   readonly fetch?: Fetch
 }
@@ -29,6 +40,7 @@ const checks: Checks<SlackOptions> = {
   link: functionCheck,
   name: unchecked, // by the runtime
   timeoutMs: duration,
+  attempts: wholeNumber(1),
   fetch: functionCheck,
 }
 
@@ -39,10 +51,11 @@ const checks: Checks<SlackOptions> = {
  */
 export function slack(options: SlackOptions): Channel {
   mustBeOptionsOf('slack', options, checks)
-  const { webhookUrl, link, name = 'slack', timeoutMs = 10_000, fetch } = options
+  const { webhookUrl, link, name = 'slack', timeoutMs = 10_000, attempts = attemptsMost, fetch } = options
   return {
     name,
     timeoutMs,
+    attempts,
     async notify(notice, io) {
       const body = JSON.stringify(slackMessage(notice, addressOf(link, notice)))
       await post({ address: webhookUrl, body, headers: { 'user-agent': 'reeve' }, fetch }, io)

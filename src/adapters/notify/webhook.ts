@@ -14,11 +14,12 @@ import {
   unchecked,
   visible,
   visibleLines,
+  wholeNumber,
   type Check,
   type Checks,
 } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
-import { addressCheck, mustBeOptionsOf } from './options.ts'
+import { addressCheck, attemptsMost, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'
 import { signatureHeader, signed, type WebhookBody } from './signature.ts'
 
@@ -33,6 +34,8 @@ export interface WebhookOptions {
   readonly headers?: { readonly [name: string]: string }
   /** Milliseconds for one try. Default 10 seconds. */
   readonly timeoutMs?: number
+  /** The maximum number of attempts, at most 5 minutes apart, while the request is open. Default 50: about 3 hours. */
+  readonly attempts?: number
   /** Default: `fetch`. */
   readonly fetch?: Fetch
 }
@@ -58,6 +61,7 @@ const checks: Checks<WebhookOptions> = {
   name: unchecked, // by the runtime
   headers: headersCheck,
   timeoutMs: duration,
+  attempts: wholeNumber(1),
   fetch: functionCheck,
 }
 
@@ -75,10 +79,11 @@ export const mustBeWebhookOptions = (what: string, options: WebhookOptions): voi
  */
 export function webhook(options: WebhookOptions): Channel {
   mustBeWebhookOptions('webhook', options)
-  const { url, secret, name = 'webhook', headers = {}, timeoutMs = 10_000, fetch } = options
+  const { url, secret, name = 'webhook', headers = {}, timeoutMs = 10_000, attempts = attemptsMost, fetch } = options
   return {
     name,
     timeoutMs,
+    attempts,
     notify(notice, io) {
       const shown = { ...notice, title: visible(notice.title), text: visibleLines(notice.text).join('\n') }
       const body = JSON.stringify({ key: io.key, notice: shown } satisfies WebhookBody)
