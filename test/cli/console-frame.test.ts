@@ -180,6 +180,16 @@ describe('every screen fits', () => {
     expect(await keysOf([])).toBe('q leave  p pause  c cancel  Esc list')
   })
 
+  test('what is typed ends at the cursor; arguments of a megabyte are typed on without a wait', () => {
+    const text = `${'漢字abc '.repeat(200_000)}the end`
+    const { lines } = listFrame(
+      { entries: [], selected: 0, hasMore: false },
+      { columns: 24, rows: 10, now: 0 },
+      { message: '', prompt: { label: 'Edit', text } },
+    )
+    expect(lines.at(-1)!.text).toBe('> abc 漢字abc the end_')
+  })
+
   test('a message of several lines is shown, with the command in it', async () => {
     const message = `✓ Approved apr_${'0'.repeat(20)}. If no worker is running: reeve resume run_${'1'.repeat(20)} --store x.db`
     const { lines } = listFrame(

@@ -212,8 +212,12 @@ function fitted(
 }
 
 /** The end of what is being typed: where the cursor is. */
-const tailOf = (text: string, columns: number): string => {
-  let shown = text
-  while (wrapped(shown, columns).length > 1) shown = [...shown].slice(1).join('')
-  return shown
+function tailOf(text: string, columns: number): string {
+  const characters = [...text]
+  let from = characters.length
+  for (let left = columns; from > 0; from--) {
+    left -= columnsOfText(characters[from - 1]!)
+    if (left < 0) break
+  }
+  return characters.slice(from).join('')
 }
