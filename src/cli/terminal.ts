@@ -80,9 +80,11 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Alternate screen, no cursor; and back. */
-const taken = '\u001b[?1049h\u001b[?25l'
-const givenBack = '\u001b[?25h\u001b[?1049l'
+/** Alternate screen, no cursor, pastes with a beginning and an end; and back. */
+const taken = '\u001b[?1049h\u001b[?25l\u001b[?2004h'
+const givenBack = '\u001b[?2004l\u001b[?25h\u001b[?1049l'
+const pasteBegin = '\u001b[200~'
+const pasteEnd = '\u001b[201~'
 const ctrlZ = '\u001a'
 
 function fullScreen(
@@ -92,10 +94,22 @@ function fullScreen(
   changed: () => void,
 ): FullScreen {
   let isTaken = false
+  /** What has arrived of a paste: it comes in pieces, and the last one may look like a key. */
+  let pasted: string | undefined
   const onData = (data: string): void => {
+    const begin = pasted === undefined ? data.indexOf(pasteBegin) : -1
+    const keys = pasted !== undefined ? '' : begin < 0 ? data : data.slice(0, begin)
     // to all processes of the job, as a shell's own terminal does
-    if (data === ctrlZ) process.kill(0, 'SIGTSTP')
-    else hear(data)
+    if (keys === ctrlZ) process.kill(0, 'SIGTSTP')
+    else if (keys !== '') hear(keys)
+    if (begin >= 0) pasted = data.slice(begin + pasteBegin.length)
+    else if (pasted !== undefined) pasted += data
+    const end = pasted?.indexOf(pasteEnd) ?? -1
+    if (end < 0) return
+    const [whole, after] = [pasted!.slice(0, end), pasted!.slice(end + pasteEnd.length)]
+    pasted = undefined
+    if (whole !== '') hear(whole)
+    if (after !== '') onData(after)
   }
   const take = (): void => {
     isTaken = true

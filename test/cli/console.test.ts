@@ -95,6 +95,14 @@ class AtTerminal {
     }
     await vi.waitFor(pressed, { timeout: 20_000, interval: 600 })
   }
+  /** Opens a prompt with nothing typed: a key that was pressed once more than needed would stand in it. */
+  async openPrompt(key: string, label: string): Promise<void> {
+    await this.pressUntil(key, label)
+    this.press('\u001b')
+    await vi.waitFor(() => expect(this.screen.join('\n')).not.toContain(label), { timeout: 20_000 })
+    this.press(key)
+    await this.shows(label)
+  }
   #mustShow(text: string): void {
     if (!this.screen.join('\n').includes(text)) throw new Error(`no "${text}" on:\n${this.screen.join('\n')}`)
   }
@@ -147,7 +155,7 @@ describe('at a terminal of 80×24', () => {
     await using runtime = await opened()
     const edited = await waiting(runtime, 'run_e')
     const line = await watching('run_e')
-    await line.pressUntil('e', 'Edit the arguments')
+    await line.openPrompt('e', 'Edit the arguments')
     line.press('\u007f'.repeat(3))
     await line.shows('"amount": _')
     line.press('25}')
@@ -176,7 +184,7 @@ describe('at a terminal of 80×24', () => {
     await using runtime = await opened()
     const run = await waiting(runtime, 'run_r')
     const terminal = await watching('run_r')
-    await terminal.pressUntil('r', 'Reject. Reason')
+    await terminal.openPrompt('r', 'Reject. Reason')
     terminal.press('too much')
     await terminal.shows('> too much_')
     terminal.press('\r')
@@ -222,6 +230,10 @@ describe('at a terminal of 80×24', () => {
     const terminal = new AtTerminal(['watch', 'run_k', '--store', storeHere()])
     await terminal.shows('amount: 10')
     terminal.press('aaaa')
+    for (const piece of ['\u001b[200~yes, ', 'a', '\u001b[201~']) terminal.press(piece)
+    await terminal.openPrompt('r', 'Reject. Reason')
+    for (const piece of ['\u001b[200~too\r', 'much\u001b[20', '1~!']) terminal.press(piece)
+    await terminal.shows('> too much!_')
     await runtime.start(asks, 'Go', { runId: 'run_other' })
     terminal.kill('SIGTERM')
     expect(await terminal.ended).toBe(130)
