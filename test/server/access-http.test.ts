@@ -341,6 +341,25 @@ describe('an approval link', () => {
     expect(decided).toMatchObject({ who: 'Ann', evidence: { link: { by: 'approver' } } })
   })
 
+  test('of a run that was cancelled, and removed, it decides nothing, and says so to a person outside', async () => {
+    const all = await withRun()
+    const url = await issue(all)
+    const run = all.runtime.handle('r1')
+    await run.control.cancel('no longer needed')
+    await run.outcome()
+    const gone = async (status: number): Promise<void> => {
+      for (const response of [await opened(url), await decide(url)]) {
+        expect(response.status).toBe(status)
+        const page = await response.text()
+        expect(page).toContain('Nothing is left to decide. You can close this page.')
+        expect(page).not.toMatch(/runtime\.|reeve (show|approve)|onTimeout/)
+      }
+    }
+    await gone(409)
+    await all.runtime.remove(run.id)
+    await gone(404)
+  })
+
   test('changed, or at another name, it is not known', async () => {
     const all = await withRun()
     const url = await issue(all)

@@ -34,10 +34,18 @@ const titles: Readonly<Record<string, string>> = {
   'input.too-large': 'This was not decided',
 }
 
+/** What a person outside can do, where the hint of the error is for those who run Reeve. */
+const nextSteps: Readonly<Record<string, string>> = {
+  'approval.expired': 'Nothing is left to decide. You can close this page.',
+  'approval.unknown': 'Nothing is left to decide. You can close this page.',
+  'approval.forbidden': 'Nothing was decided. Ask for another link, or let someone else decide.',
+}
+
 /** The page for an error that a person can do something about; anything else is thrown on. */
 function errorPage(thrown: unknown): Response {
   if (!ReeveError.is(thrown) || !Object.hasOwn(titles, thrown.code)) throw thrown
-  const said = `${thrown.message}.${thrown.hint === undefined ? '' : `\n${thrown.hint}`}`
+  const next = nextSteps[thrown.code] ?? thrown.hint
+  const said = `${thrown.message}.${next === undefined ? '' : `\n${next}`}`
   return html(errorStatuses[thrown.code], messagePage(titles[thrown.code]!, said))
 }
 
