@@ -99,7 +99,7 @@ class AtTerminal {
   async openPrompt(key: string, label: string): Promise<void> {
     await this.pressUntil(key, label)
     this.press('\u001b')
-    await vi.waitFor(() => expect(this.screen.join('\n')).not.toContain(label), { timeout: 20_000 })
+    await vi.waitUntil(() => !this.screen.join('\n').includes(label), { timeout: 20_000 })
     this.press(key)
     await this.shows(label)
   }
