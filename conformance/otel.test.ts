@@ -200,9 +200,9 @@ test('an SDK without the ids of Reeve is refused', async () => {
 /** What an attribute of the one is beside that of the other. */
 type Verdict = 'same' | 'differs' | 'ours' | 'theirs'
 
-/** The table of docs/otel.md: every attribute of both, by the operation of the span. */
+/** The table of docs/how-to/otel.md: every attribute of both, by the operation of the span. */
 function documented(): Readonly<Record<string, Readonly<Record<string, string>>>> {
-  const page = readFileSync(new URL('../docs/otel.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../docs/how-to/otel.md', import.meta.url), 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` \| `(gen_ai[\w.]+)` \| (\w+) \|/gm)]
   const operations = Map.groupBy(rows, ([, operation]) => operation!)
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * Writes `docs/coverage.md`: which numbered cases of the behaviour specifications have a test, which are void, which
+ * Writes `docs/reference/coverage.md`: which numbered cases of the behaviour specifications have a test, which are void, which
  * wait for a part of Reeve that is not built. A case counts as tested if the title of a test begins with its
  * specification and number: `delegation 14: …`, `collaboration 47, 48: …`, `team C79: …`.
  *
@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const root = dirname(import.meta.dirname)
-const page = join(root, 'docs', 'coverage.md')
+const page = join(root, 'docs', 'reference', 'coverage.md')
 
 type SpecName = 'collaboration' | 'delegation' | 'team'
 

@@ -3,7 +3,7 @@
  * scripts/crossings.ts [folder of another checkout]`. A chief leads a lead, who leads a writer with a tool that needs
  * an approval; V8 counts the functions that are called in each part of the run.
  *
- * Owns: that run, the count. Does not own: the trees in docs/ARCHITECTURE.md, which are drawn by hand; with `--check`
+ * Owns: that run, the count. Does not own: the trees in docs/explanation/architecture.md, which are drawn by hand; with `--check`
  * every file that they name must be one that is crossed.
  */
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   options: { check: { type: 'boolean', default: false }, files: { type: 'boolean', default: false } },
 })
 const root = resolve(positionals[0] ?? dirOfThis())
-const page = join(dirOfThis(), 'docs/ARCHITECTURE.md')
+const page = join(dirOfThis(), 'docs/explanation/architecture.md')
 
 type Functions = ReadonlyMap<string, number>
 
@@ -35,7 +35,7 @@ if (values.check) {
     const named = [...tree!.matchAll(/[a-z-]+(?:\/[a-z-]+)+\.ts/g)].map(([file]) => file)
     return named.filter((file) => !files.has(file)).map((file) => `${title}: ${file} is not crossed`)
   })
-  if (!trees.includes('```text')) strangers.push('docs/ARCHITECTURE.md has no trees')
+  if (!trees.includes('```text')) strangers.push('docs/explanation/architecture.md has no trees')
   for (const stranger of strangers) process.stderr.write(`crossings: ${stranger}\n`)
   if (strangers.length > 0) process.exitCode = 1
 }

@@ -1,5 +1,5 @@
 /**
- * Writes `docs/prompts.md`: every text that Reeve itself says to a model, as the model gets it. Small teams are run
+ * Writes `docs/reference/prompts.md`: every text that Reeve itself says to a model, as the model gets it. Small teams are run
  * with models that keep what they are asked; nothing is copied from the source by hand. `node scripts/prompts.ts`
  * writes the page, a test compares.
  */
@@ -19,7 +19,7 @@ import {
 } from '../src/index.ts'
 import { judge, ledger, roundtable } from '../src/public/team.ts'
 
-const page = join(dirname(import.meta.dirname), 'docs', 'prompts.md')
+const page = join(dirname(import.meta.dirname), 'docs', 'reference', 'prompts.md')
 
 /** One section of the page: who is asked what. */
 interface Prompt {
@@ -196,7 +196,7 @@ export async function promptsNowAndDue(): Promise<{ readonly now: string; readon
 Every text that Reeve itself says to a model, as a model gets it: this page is made by running small teams (\`npm run docs:prompts\`), and a test holds it against what models are asked. Names, descriptions and
 tasks in it are those of an example; everything else is Reeve's. What you choose with \`instructions\` always comes first.
 
-How to write your own part: [Writing a good supervisor](delegation.md#writing-a-good-supervisor).
+How to write your own part: [Writing a good supervisor](../explanation/delegation.md#writing-a-good-supervisor).
 
 ${sections.join('\n\n')}
 `

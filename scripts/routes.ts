@@ -1,5 +1,5 @@
 /**
- * Keeps the table of routes in `docs/server.md`, and the statuses in `docs/errors.md`, those of the server.
+ * Keeps the table of routes in `docs/reference/http.md`, and the statuses in `docs/reference/errors.md`, those of the server.
  *
  * `node scripts/routes.ts` writes them, a test compares.
  */
@@ -50,8 +50,8 @@ function statusTable(): string {
 
 /** The pages with a table of the server. */
 export const serverPages = (): readonly PageState[] => [
-  page('server.md', 'routes', routeTable()),
-  page('errors.md', 'statuses', statusTable()),
+  page('reference/http.md', 'routes', routeTable()),
+  page('reference/errors.md', 'statuses', statusTable()),
 ]
 
 if (import.meta.main) for (const { path, due } of serverPages()) writeFileSync(path, due)

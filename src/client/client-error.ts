@@ -10,7 +10,7 @@ const marker: unique symbol = Symbol.for('reeve.error') as never
 /** An error of the server, or of the way to it. `ReeveError.is(error, code)` recognises it, too. */
 export class ClientError extends Error {
   /**
-   * A code of `docs/errors.md`. `server.unreachable`: no answer; `server.answer-invalid`: an answer that is not one of
+   * A code of `docs/reference/errors.md`. `server.unreachable`: no answer; `server.answer-invalid`: an answer that is not one of
    * Reeve's, as of a proxy.
    */
   readonly code: string

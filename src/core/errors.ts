@@ -1,7 +1,7 @@
 /**
  * ReeveError: thrown when Reeve is used wrongly, or when its environment (store, network) fails.
  *
- * Owns: the closed list of error codes. Each is a section of docs/errors.md.
+ * Owns: the closed list of error codes. Each is a section of docs/reference/errors.md.
  * Does not own: what is recorded when work fails; that is a `Failure` (failure.ts), never an `Error`.
  */
 

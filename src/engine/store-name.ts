@@ -24,7 +24,7 @@ export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'po
     'config.invalid',
     `${asker}: store is an address (${scheme}://…), expected the path of a file or postgres://…`,
     {
-      hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/engines.md.",
+      hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/how-to/engines.md.",
     },
   )
 }

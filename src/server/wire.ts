@@ -65,7 +65,7 @@ export interface SessionBody {
 /** The body of every response that is not 2xx. */
 export interface ErrorBody {
   readonly error: {
-    /** A code of Reeve (`docs/errors.md`). */
+    /** A code of Reeve (`docs/reference/errors.md`). */
     readonly code: string
     readonly message: string
     readonly hint?: string

@@ -126,7 +126,7 @@ describe('the house', () => {
         adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [],
       ),
     ))
-  test('docs/ARCHITECTURE.md shows these rooms (npm run docs:arch)', () => {
+  test('docs/explanation/architecture.md shows these rooms (npm run docs:arch)', () => {
     const { now, due } = pageNowAndDue()
     expect(now).toBe(due)
   })

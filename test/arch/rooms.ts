@@ -1,6 +1,6 @@
 /**
  * The house as data: what each room under `src/` owns and what it may import. Type imports count. `arch.test.ts` holds
- * the source to this page and `table.ts` prints it into `docs/ARCHITECTURE.md`; to move a wall, move it here first.
+ * the source to this page and `table.ts` prints it into `docs/explanation/architecture.md`; to move a wall, move it here first.
  */
 
 export interface Room {

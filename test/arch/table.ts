@@ -1,5 +1,5 @@
 /**
- * Prints the rooms as a table and keeps it between the markers of `docs/ARCHITECTURE.md`. Run as a program (`npm run
+ * Prints the rooms as a table and keeps it between the markers of `docs/explanation/architecture.md`. Run as a program (`npm run
  * docs:arch`) it writes the page; the architecture test only compares.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,12 +8,12 @@ import { adapters, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
 import { readSource } from './source.ts'
 
 const root = dirname(dirname(import.meta.dirname))
-const page = join(root, 'docs', 'ARCHITECTURE.md')
+const page = join(root, 'docs', 'explanation', 'architecture.md')
 const open = '<!-- rooms: written by `npm run docs:arch`, do not edit -->'
 const close = '<!-- /rooms -->'
 const blank = `# Architecture\n\n${open}\n${close}\n`
 
-/** What `docs/ARCHITECTURE.md` holds now, and what it should hold. */
+/** What `docs/explanation/architecture.md` holds now, and what it should hold. */
 export function pageNowAndDue(): { now: string; due: string } {
   const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
   const text =

@@ -138,7 +138,7 @@ function strangers(text: string): string[] {
     .replaceAll(/`sqlite3 [^`]*`|\w+:\/\/\S+|'[\w.-]+\/[\w./-]+'/g, '')
   for (const [, door] of text.matchAll(/['"`]reeve(\/[a-z]+)?['"`]/g))
     must(`reeve${door ?? ''}`, `.${door ?? ''}` in manifest['exports']!)
-  for (const [file] of text.matchAll(/\bdocs\/[\w-]+\.md\b/g)) must(file, existsSync(join(root, file)))
+  for (const [file] of text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)) must(file, existsSync(join(root, file)))
   for (const [, name, below] of ours.matchAll(/\breeve ([a-z]+(?:-[a-z]+)*)(?: (?:<\w+> )?([a-z]+))?/g)) {
     const command = help.get(name!)
     must(`command reeve ${name}`, command !== undefined)

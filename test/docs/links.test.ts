@@ -2,12 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { pages as docPages } from '../../scripts/snippets.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-const pagesIn = (folder: string): string[] =>
-  readdirSync(join(root, folder)).flatMap((name) => (name.endsWith('.md') ? [`${folder}/${name}`] : []))
-const pages = ['README.md', 'CHANGELOG.md', ...pagesIn('docs'), ...pagesIn('docs/decisions')]
+const pages = ['CHANGELOG.md', ...docPages]
 
 /** The anchors of a page's headings, as GitHub makes them. */
 const anchors = (page: string): string[] =>

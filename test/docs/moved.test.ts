@@ -1,10 +1,10 @@
-/** docs/moved.md is true: every name and method that it sends a reader to is there, and what is gone is gone. */
+/** docs/reference/moved.md is true: names and methods that it sends a reader to are there, and what is gone is gone. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const page = readFileSync(join(root, 'docs', 'moved.md'), 'utf8')
+const page = readFileSync(join(root, 'docs', 'reference', 'moved.md'), 'utf8')
 const api = readFileSync(join(root, 'api', 'reeve.api.md'), 'utf8')
 
 /** The names that each import path exports. */
@@ -65,8 +65,8 @@ test('no page and no example calls a method by its old name', () => {
   const old = rows.flatMap(([, was, is]) => (was === is || was === 'run.post' ? [] : [was!.replace('.', '\\.')]))
   const pattern = new RegExp(`\\b(?:${old.join('|')})\\(`, 'g')
   const files = ['docs', 'examples'].flatMap((folder) =>
-    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) =>
-      entry.isFile() && entry.name !== 'moved.md' ? [join(folder, entry.name)] : [],
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).flatMap((name) =>
+      /\.(?:md|tsx?)$/.test(name) && !/^decisions|moved\.md$/.test(name) ? [join(folder, name)] : [],
     ),
   )
   const found = ['README.md', ...files].flatMap((file) =>

@@ -1,4 +1,4 @@
-/** docs/server.md and docs/errors.md show the routes and the statuses of the server; every code has one. */
+/** The pages http.md and errors.md show the routes and the statuses of the server; every code has one. */
 import { expect, test } from 'vitest'
 import { serverPages } from '../../scripts/routes.ts'
 import { errorCodes } from '../../src/core/index.ts'

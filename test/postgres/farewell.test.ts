@@ -7,7 +7,7 @@ import { agent, createRuntime, tool, type Runtime, type ToolIO } from '../../src
 import { calls, scripted, waiting } from '../scenario/team.ts'
 import { stoppablePostgres, type StoppablePostgres } from '../servers/postgres.ts'
 
-/** What docs/engines.md promises, and a second for a busy machine. */
+/** What docs/how-to/engines.md promises, and a second for a busy machine. */
 const boundMs = 11_000
 
 interface Team {

@@ -1,6 +1,6 @@
 /**
  * What operators do with an installation on PostgreSQL: back it up and restore it while runs wait, and bring new code
- * out process by process. The recipes are in docs/engines.md.
+ * out process by process. The recipes are in docs/how-to/engines.md.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -88,12 +88,12 @@ export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {})
   const problem = apiProblem(api)
   if (problem === 'other-ids')
     throw new ReeveError('config.invalid', 'the tracer provider does not use the span ids of Reeve', {
-      hint: "Give it the id generator `spanIds` of 'reeve/otel', as docs/otel.md shows. Nothing is followed.",
+      hint: "Give it the id generator `spanIds` of 'reeve/otel', as docs/how-to/otel.md shows. Nothing is followed.",
     })
   if (problem === 'no-sdk') {
     onError(
       new ReeveError('config.invalid', 'liveTelemetry: no tracer provider is set up, so nothing is followed', {
-        hint: 'Set it up before, as docs/otel.md shows. Without an SDK: liveTelemetry(runtime, { otlp: { … } }).',
+        hint: 'Set it up before, as docs/how-to/otel.md shows. Without an SDK: liveTelemetry(runtime, { otlp: { … } }).',
       }),
     )
     return { isActive: false, position: undefined, close: async () => {}, [Symbol.asyncDispose]: async () => {} }
