@@ -1,17 +1,25 @@
 /**
- * Keeps the code in `README.md` and the pages of `docs/` that of files that run: a block after `<!-- example:
- * 02-approval.ts#tool -->` is the region `tool` of `examples/02-approval.ts`, without its indentation; after `<!--
- * conformance: migration/mastra.before.ts -->` it is a whole file of `conformance/`, whose packages are no packages of
- * ours.
+ * The TypeScript in `README.md` and the pages of `docs/`. Every block is one of four kinds, and the line before it says
+ * which:
  *
- * Owns: the excerpts, the list of pages. `node scripts/snippets.ts` writes the excerpts, a test compares.
+ * - `<!-- example: 02-approval.ts#tool -->`: an excerpt, the region `tool` of `examples/02-approval.ts`; without `#tool`
+ *   the whole file. `<!-- conformance: … -->` is one of `conformance/`. Those files are checked and run where they are.
+ * - nothing: a complete program. It is type-checked against the built package and run.
+ * - `<!-- not run: why -->`: a complete program that is type-checked only.
+ * - `<!-- fragment: why -->`: not complete; only its syntax is checked.
+ *
+ * Owns: the kinds, the excerpts, the check. Does not own: what examples do (`npm run examples`). `node
+ * scripts/snippets.ts` writes the excerpts; with `--check` it checks every block and writes nothing.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parseSync } from 'oxc-parser'
 
 const root = dirname(import.meta.dirname)
 
-/** Every page that has code: the README and all of `docs/`, from the root of the repository. */
+/** Every page that may have code: the README and all of `docs/`, from the root of the repository. */
 export const pages: readonly string[] = [
   'README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -20,8 +28,56 @@ export const pages: readonly string[] = [
     .sort(),
 ]
 
+/** What a block is, by the line before it; `invalid` with what is wrong. */
+export interface Block {
+  readonly page: string
+  /** Of the fence, from 1. */
+  readonly line: number
+  readonly language: string
+  readonly code: string
+  readonly kind: 'excerpt' | 'run' | 'typed' | 'fragment' | 'invalid'
+  /** The file of an excerpt; the reason of what is not run or not complete; what is wrong. */
+  readonly note: string
+}
+
+const marked = /^<!-- (example|conformance|not run|fragment):\s*(.*?)\s*-->$/
+/** Each marker, and the kind that it makes of its block. */
+const kinds: Readonly<Record<string, Block['kind']>> = {
+  example: 'excerpt',
+  conformance: 'excerpt',
+  'not run': 'typed',
+  fragment: 'fragment',
+}
+const inTypeScript = ['ts', 'tsx', 'mts', 'typescript']
+const inJavaScript = ['js', 'jsx', 'mjs', 'javascript']
+
+/** The blocks of TypeScript of a page, and those that should be. */
+export function blocksOf(page: string, text: string): readonly Block[] {
+  const lines = text.split('\n')
+  const blocks: Block[] = []
+  for (let at = 0; at < lines.length; at++) {
+    const [, fence, language] = /^\s*(`{3,})(\w*)/.exec(lines[at]!) ?? []
+    if (fence === undefined || language === undefined) continue
+    const close = lines.findIndex((line, i) => i > at && line.trim() === fence)
+    const end = close < 0 ? lines.length : close
+    const code = lines.slice(at + 1, end).join('\n')
+    const [kind, note] = kindOf(language, lines.slice(0, at).findLast((line) => line.trim() !== '') ?? '')
+    if ([...inTypeScript, ...inJavaScript].includes(language))
+      blocks.push({ page, line: at + 1, language, code, kind, note })
+    at = end
+  }
+  return blocks
+}
+
+function kindOf(language: string, before: string): readonly [Block['kind'], string] {
+  if (inJavaScript.includes(language)) return ['invalid', 'JavaScript: write it as ```ts, so that it is checked']
+  const [, marker, note] = marked.exec(before.trim()) ?? []
+  if (marker === undefined) return ['run', '']
+  return note === '' ? ['invalid', `the marker "${marker}" gives no reason`] : [kinds[marker]!, note!]
+}
+
 const excerpt = /<!-- (example|conformance): ([\w./-]+)(?:#([\w-]+))? -->\n+```tsx?\n[\s\S]*?```/g
-/** Where the files of a block are. */
+/** Where the files of excerpts are. */
 const folders: Readonly<Record<string, string>> = { example: 'examples', conformance: 'conformance' }
 
 /** A region of a file: what stands between `// #region name` and the next `// #endregion`. */
@@ -55,4 +111,105 @@ export function excerptsOf(page: string): { readonly now: string; readonly due: 
   return { now, due }
 }
 
-if (import.meta.main) for (const page of pages) writeFileSync(join(root, page), excerptsOf(page).due)
+const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+
+/** A new folder with the package as it would be published, where programs find `reeve` and its optional peers. */
+function project(): string {
+  const folder = mkdtempSync(join(root, 'dist.snippets-'))
+  const installed = join(folder, 'node_modules', 'reeve')
+  mkdirSync(installed, { recursive: true })
+  copyFileSync(join(root, 'package.json'), join(installed, 'package.json'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  // as how-to/install.md says
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable', 'dom', 'dom.iterable'],
+    types: ['node'],
+    jsx: 'react-jsx',
+    moduleDetection: 'force',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', '*.tsx'] }))
+  const build = ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(installed, 'dist')]
+  const { status, stdout } = spawnSync(process.execPath, [compiler, ...build], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the package does not build:\n${stdout}`)
+  return folder
+}
+
+/** Everything that is wrong with these blocks, a line each: `page:line: what`. Empty: nothing. */
+export function problemsIn(blocks: readonly Block[]): readonly string[] {
+  const problems: string[] = []
+  const add = ({ page, line }: Block, what: string): void => void problems.push(`${page}:${line}: ${what.trim()}`)
+  for (const block of blocks) {
+    if (block.kind === 'invalid') add(block, block.note)
+    if (block.kind === 'excerpt' && !/^[\w./-]+(?:#[\w-]+)?$/.test(block.note)) add(block, `no file: ${block.note}`)
+    if (block.kind !== 'fragment') continue
+    for (const { message } of parseSync(`block.${block.language}`, block.code).errors) add(block, message)
+  }
+  const programs = blocks.filter(({ kind }) => kind === 'run' || kind === 'typed')
+  if (programs.length === 0) return problems
+  const folder = project()
+  try {
+    const files = new Map(
+      programs.map((block) => [
+        `${block.page.replaceAll(/[^\w]+/g, '-')}-${block.line}.${block.language === 'tsx' ? 'tsx' : 'ts'}`,
+        block,
+      ]),
+    )
+    for (const [file, { code }] of files) writeFileSync(join(folder, file), `${code}\n`)
+    const { stdout } = spawnSync(process.execPath, [compiler, '-p', folder, '--pretty', 'false'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    const wrong = new Set<Block>()
+    for (const [, file, line, message] of stdout.matchAll(/^([\w.-]+)\((\d+),\d+\): error (.*)$/gm)) {
+      const block = files.get(file!)!
+      wrong.add(block)
+      add(block, `its line ${line}: ${message} (a block that is not complete says so: <!-- fragment: why -->)`)
+    }
+    for (const [file, block] of files)
+      if (block.kind === 'run' && !wrong.has(block)) {
+        const failure = runs(join(folder, file))
+        if (failure !== undefined) add(block, failure)
+      }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return problems
+}
+
+/** Runs a program in an empty folder, without keys; what it said when it failed. */
+function runs(file: string): string | undefined {
+  const cwd = mkdtempSync(join(tmpdir(), 'reeve-snippet-'))
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$/.test(name)))
+  const { status, stderr, error } = spawnSync(process.execPath, ['--no-warnings', file], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+  })
+  rmSync(cwd, { recursive: true, force: true })
+  return status === 0 ? undefined : `run: ${error?.message ?? stderr}`
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--check')) {
+    const blocks = pages.flatMap((page) => blocksOf(page, readFileSync(join(root, page), 'utf8')))
+    const stale = pages.filter((page) => excerptsOf(page).now !== excerptsOf(page).due)
+    const problems = [...stale.map((page) => `${page}: stale, npm run docs:snippets`), ...problemsIn(blocks)]
+    for (const problem of problems) console.error(problem)
+    const counts = Map.groupBy(blocks, ({ kind }) => kind)
+    const of = (kind: Block['kind']): number => counts.get(kind)?.length ?? 0
+    console.log(
+      `${of('excerpt')} excerpts, ${of('run')} run, ${of('typed')} typed, ${of('fragment')} fragments, ${problems.length} wrong`,
+    )
+    process.exitCode = problems.length === 0 ? 0 : 1
+  } else for (const page of pages) writeFileSync(join(root, page), excerptsOf(page).due)
+}
