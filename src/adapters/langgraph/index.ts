@@ -108,13 +108,22 @@ export function langGraphAgent<const Name extends string>(
           if (!open) return at.isOpen ? null : undefined
           // by ids: a value that is false or empty would be none
           const resume = Object.fromEntries(interrupts.map((raised) => [raised.id, resumeWith(raised, replies)]))
-          return { lg_name: 'Command', resume }
+          return new ResumeCommand(resume)
         },
         io,
         place,
       )
     },
   })
+}
+
+/** LangGraph's `Command` with answers. LangGraph knows it by its name; newer versions take a plain object for input. */
+class ResumeCommand {
+  readonly lg_name = 'Command'
+  readonly resume: Readonly<Record<string, Json>>
+  constructor(resume: Readonly<Record<string, Json>>) {
+    this.resume = resume
+  }
 }
 
 const asMessages = (prompt: string): object => ({ messages: [{ role: 'user', content: prompt }] })
