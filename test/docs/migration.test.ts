@@ -49,3 +49,14 @@ test.each(Object.entries(names))(
     expect(list.split(/\s+/).filter((name) => !first.includes(name))).toEqual([])
   },
 )
+
+test.each(['mastra', 'langgraph', 'openai-agents', 'ai-sdk'])(
+  'the page for who comes from %s has both programs and says how long they are',
+  (system) => {
+    const page = readFileSync(join(import.meta.dirname, `../../docs/how-to/coming-from-${system}.md`), 'utf8')
+    const programs = [...page.matchAll(/<!-- conformance: migration\/support\.([\w-]+)\.ts -->\n```ts\n([^]*?)\n```/g)]
+    expect(programs.map(([, name]) => name)).toEqual([system, 'reeve'])
+    const told = [...page.matchAll(/^\| (?:before|after) \| (\d+) \|/gm)].map(([, lines]) => Number(lines))
+    expect(told).toEqual(programs.map(([, , code]) => code!.split('\n').filter((line) => line.trim() !== '').length))
+  },
+)
