@@ -57,7 +57,12 @@ export function blocksOf(page: string, text: string): readonly Block[] {
   const blocks: Block[] = []
   for (let at = 0; at < lines.length; at++) {
     const [, fence, language] = /^\s*(`{3,})(\w*)/.exec(lines[at]!) ?? []
-    if (fence === undefined || language === undefined) continue
+    if (fence === undefined || language === undefined) {
+      const next = lines.slice(at + 1).find((line) => line.trim() !== '')
+      if (marked.test(lines[at]!.trim()) && next?.trimStart().startsWith('```') !== true)
+        blocks.push({ page, line: at + 1, language: '', code: '', kind: 'invalid', note: 'no block after the marker' })
+      continue
+    }
     const close = lines.findIndex((line, i) => i > at && line.trim() === fence)
     const end = close < 0 ? lines.length : close
     const code = lines.slice(at + 1, end).join('\n')

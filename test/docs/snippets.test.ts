@@ -38,6 +38,7 @@ test('a block is a program, unless the line before it says otherwise, with a rea
     block('<!-- fragment: -->', 'e'),
     block('', 'f', 'js'),
     block('', 'no code of ours', 'sh'),
+    '<!-- example: 01-first-team.ts#team -->\n\nNo block.\n',
     '```ts\nnever closed',
   ].join('\n')
   expect(blocksOf('page.md', text).map(({ code, kind, line }) => [code, kind, line])).toEqual([
@@ -47,7 +48,8 @@ test('a block is a program, unless the line before it says otherwise, with a rea
     ['d', 'fragment', 17],
     ['e', 'invalid', 22],
     ['f', 'invalid', 27],
-    ['never closed', 'run', 36],
+    ['', 'invalid', 36],
+    ['never closed', 'run', 40],
   ])
 })
 
