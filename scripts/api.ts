@@ -1,40 +1,29 @@
 /**
- * Writes `api/reeve.api.md`: every name the public doors export, with its signature as a user's compiler sees it. With
- * `--check` it writes nothing and fails when the page is stale, when an exported name has no doc comment, or when the
- * declarations need a package users do not get.
+ * Writes, of every name that the public doors export, `api/reeve.api.md`: its signature as a user's compiler sees it;
+ * and `docs/reference/api/`: a page for each door, with what is said of each name and member. With `--check` it writes
+ * nothing and fails when a page is stale, when an exported name has no doc comment, or when the declarations need a
+ * package users do not get.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, posix, relative } from 'node:path'
 import { type Comment, type ModuleExportName, type Node, parseSync, type Statement, visitorKeys } from 'oxc-parser'
 
 const root = dirname(import.meta.dirname)
 const page = join(root, 'api', 'reeve.api.md')
-const doors = {
-  reeve: 'index.d.ts',
-  'reeve/team': 'public/team.d.ts',
-  'reeve/oversight': 'public/oversight.d.ts',
-  'reeve/views': 'public/views.d.ts',
-  'reeve/engine': 'public/engine.d.ts',
-  'reeve/client': 'client/index.d.ts',
-  'reeve/testing': 'testing/index.d.ts',
-  'reeve/testing/contract': 'contract/index.d.ts',
-  'reeve/postgres': 'engine/postgres/postgres.d.ts',
-  'reeve/restate': 'adapters/restate/index.d.ts',
-  'reeve/temporal': 'adapters/temporal/index.d.ts',
-  'reeve/notify': 'adapters/notify/index.d.ts',
-  'reeve/otel': 'adapters/otel/index.d.ts',
-  'reeve/ai-sdk/agent': 'adapters/ai-sdk/agent.d.ts',
-  'reeve/a2a/worker': 'adapters/a2a/worker.d.ts',
-  'reeve/langgraph': 'adapters/langgraph/index.d.ts',
-  'reeve/openai-agents': 'adapters/openai-agents/index.d.ts',
-  'reeve/mastra': 'adapters/mastra/index.d.ts',
-  'reeve/acp': 'adapters/acp/index.d.ts',
-  'reeve/server': 'server/index.d.ts',
-  'reeve/ai-sdk': 'adapters/ai-sdk/index.d.ts',
-  'reeve/openai': 'adapters/openai/index.d.ts',
+const reference = join(root, 'docs', 'reference', 'api')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly types: string } | string>>
+  readonly dependencies: object
+  readonly peerDependencies: object
 }
+/** Every import path, and its declarations. */
+const doors: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(manifest.exports).flatMap(([path, target]) =>
+    typeof target === 'string' ? [] : [[path.replace('.', 'reeve'), target.types.replace('./dist/', '')]],
+  ),
+)
 
 /** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */
 interface Declarations {
@@ -58,16 +47,21 @@ const loaded = new Map<string, Declarations>()
 const exported = new Map<string, ReadonlyMap<string, Origin>>()
 try {
   const { due, undocumented } = report()
-  const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
+  const pages = new Map([[page, due], ...referencePages()])
+  const written = existsSync(reference) ? readdirSync(reference).map((name) => join(reference, name)) : []
   if (!process.argv.includes('--check')) {
     mkdirSync(dirname(page), { recursive: true })
-    writeFileSync(page, due)
-  } else if (now !== due) {
-    console.error(
-      'api: api/reeve.api.md is not what the source exports. If the change is meant, run `npm run api`, read the difference, and commit it.',
-    )
-    process.exitCode = 1
-  }
+    rmSync(reference, { recursive: true, force: true })
+    mkdirSync(reference, { recursive: true })
+    for (const [path, text] of pages) writeFileSync(path, text)
+  } else
+    for (const path of new Set([...pages.keys(), ...written]))
+      if (!existsSync(path) || readFileSync(path, 'utf8') !== pages.get(path)) {
+        console.error(
+          `api: ${relative(root, path)} is not what the source exports. If the change is meant, run \`npm run api\`, read the difference, and commit it.`,
+        )
+        process.exitCode = 1
+      }
   for (const name of undocumented) console.error(`api: ${name} is exported without a doc comment`)
   for (const wrong of strangers()) console.error(`api: ${wrong}`)
   if (undocumented.length > 0 || strangers().length > 0) process.exitCode = 1
@@ -109,12 +103,41 @@ function report(): { due: string; undocumented: string[] } {
   return { due: `${sections.join('\n\n')}\n`, undocumented: [...new Set(undocumented)] }
 }
 
+/** The page of a door. */
+function fileOf(door: string): string {
+  return `${door.replace(/^reeve\//, '').replaceAll('/', '-')}.md`
+}
+
+/** The pages of the reference: one for each door, and their list. */
+function referencePages(): readonly (readonly [string, string])[] {
+  const head = '<!-- written by `npm run api`, do not edit -->\n\n'
+  const pages = Object.entries(doors).map(([door, path]) => {
+    const found = [...exportsOf(path)].sort(([left], [right]) => (left < right ? -1 : 1))
+    const sections = found.map(
+      ([name, origin]) => `## ${name}\n\n${saidOf(origin)}\n\n\`\`\`ts\n${signature(origin, true)}\n\`\`\``,
+    )
+    return { door, count: found.length, text: `${head}# ${door}\n\n${sections.join('\n\n')}\n` }
+  })
+  const rows = pages.map(({ door, count }) => `| [\`${door}\`](${fileOf(door)}) | ${count} |`)
+  const list = `${head}# The API\n\nA page for each import path: every name, what it is for, its declaration as the compiler sees it.\n\n| import path | names |\n|---|---|\n${rows.join('\n')}\n`
+  return [
+    ...pages.map(({ door, text }) => [join(reference, fileOf(door)), text] as const),
+    [join(reference, 'README.md'), list],
+  ]
+}
+
+/** The doc comment of a name, as text. */
+function saidOf({ name, in: module, from }: Origin): string {
+  if (!module) return `From \`${from}\`.`
+  const start = module.declared.get(name)?.[0]?.start ?? 0
+  const comment = module.comments.findLast(({ end }) => end <= start)
+  if (comment === undefined || module.text.slice(comment.end, start).trim() !== '') return ''
+  const lines = comment.value.split('\n').map((line) => line.replace(/^\s*\*\s?/, '').trimEnd())
+  return lines.join('\n').trim()
+}
+
 /** Packages the declarations import that an install of ours does not bring: their types would silently be `any`. */
 function strangers(): string[] {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    dependencies: object
-    peerDependencies: object
-  }
   const brought = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
   return [...loaded.values()].flatMap(({ path, body }) => {
     const specifiers = body.flatMap((statement) =>
@@ -216,13 +239,14 @@ function missing(module: Declarations, name: string): never {
   throw new Error(`${module.path} exports ${name}, which nothing declares`)
 }
 
-/** The declarations of a name, without comments and without the words every declaration has. */
-function signature({ name, in: module, from }: Origin): string {
+/** The declarations of a name, without the words every declaration has, and without comments unless they are kept. */
+function signature({ name, in: module, from }: Origin, keepsComments = false): string {
   if (!module) return `${name} // from ${from}`
   const shown = (module.declared.get(name) ?? []).map(({ start, end }) => {
     let text = ''
     let at = start
-    for (const comment of module.comments.filter((each) => each.start >= start && each.end <= end)) {
+    const left = module.comments.filter((each) => !keepsComments && each.start >= start && each.end <= end)
+    for (const comment of left) {
       text += module.text.slice(at, comment.start)
       at = comment.end
     }

@@ -1,0 +1,201 @@
+/**
+ * Writes `docs/reference/events.md`: every journal event, with its version, its fields and when it is recorded, as its
+ * declaration in `src/journal/events/` says. `node scripts/events.ts` writes the page, a test compares.
+ *
+ * Owns: the page. Does not own: the events (src/journal/events), their versions (src/journal/codec.ts).
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  parseSync,
+  type Comment,
+  type Node,
+  type TSInterfaceDeclaration,
+  type TSType,
+  type TSTypeAliasDeclaration,
+} from 'oxc-parser'
+import { versions } from '../src/journal/codec.ts'
+
+const root = dirname(import.meta.dirname)
+const folder = join(root, 'src', 'journal', 'events')
+const page = join(root, 'docs', 'reference', 'events.md')
+
+interface Source {
+  readonly text: string
+  readonly comments: readonly Comment[]
+}
+interface Declared<T> {
+  readonly source: Source
+  readonly node: T
+}
+interface Field {
+  readonly name: string
+  readonly isOptional: boolean
+  readonly type: string
+  readonly about: string
+}
+
+/** The families, in the order of the page: the union that has its events, and what it is. */
+const families = [
+  ['LifecycleEvent', 'Lifecycle', 'The beginning and the end of an activation.'],
+  [
+    'CommandEvent',
+    'Commands',
+    'What the code of an activation asked for. On replay the same code asks again and claims them by their `address`.',
+  ],
+  ['ArrivalEvent', 'Arrivals', 'What came in, in the order in which the code saw it.'],
+  ['NoteEvent', 'Notes', 'What the engine did by itself. The code does not see them; views do.'],
+] as const
+
+const interfaces = new Map<string, Declared<TSInterfaceDeclaration>>()
+const aliases = new Map<string, Declared<TSTypeAliasDeclaration>>()
+for (const file of readdirSync(folder).sort()) {
+  const text = readFileSync(join(folder, file), 'utf8')
+  const { program, comments } = parseSync(file, text)
+  for (const statement of program.body) {
+    const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
+    if (node?.type === 'TSInterfaceDeclaration') interfaces.set(node.id.name, { source: { text, comments }, node })
+    if (node?.type === 'TSTypeAliasDeclaration') aliases.set(node.id.name, { source: { text, comments }, node })
+  }
+}
+
+function namesIn(type: TSType): readonly string[] {
+  if (type.type === 'TSUnionType') return type.types.flatMap(namesIn)
+  return type.type === 'TSTypeReference' && type.typeName.type === 'Identifier' ? [type.typeName.name] : []
+}
+
+/** The text of a node on one line, without comments. */
+function plain({ text, comments }: Source, { start, end }: Node): string {
+  let shown = text.slice(start, end)
+  for (const comment of comments.filter((each) => each.start >= start && each.end <= end))
+    shown = shown.replace(text.slice(comment.start, comment.end), '')
+  return shown.replaceAll('readonly ', '').replaceAll(/\s+/g, ' ').trim()
+}
+
+/** The doc comment that ends right before a node, as one paragraph. */
+function aboutOf({ text, comments }: Source, start: number): string {
+  const comment = comments.findLast(({ end }) => end <= start)
+  if (comment === undefined || !comment.value.startsWith('*')) return ''
+  const between = text.slice(comment.end, start).trim()
+  if (between !== '' && between !== 'export') return ''
+  return comment.value
+    .split('\n')
+    .map((line) => line.replace(/^\s*\*\s?/, '').trim())
+    .join(' ')
+    .trim()
+}
+
+/** The fields of an interface, those that it inherits last. */
+function fieldsOf({ source, node }: Declared<TSInterfaceDeclaration>): readonly Field[] {
+  const own = node.body.body.flatMap((member): Field[] => {
+    if (member.type !== 'TSPropertySignature' || member.key.type !== 'Identifier' || !member.typeAnnotation) return []
+    const { name } = member.key
+    const type = plain(source, member.typeAnnotation.typeAnnotation)
+    return [{ name, type, isOptional: member.optional, about: aboutOf(source, member.start) }]
+  })
+  const inherited = node.extends.flatMap(({ expression }) => {
+    const base = expression.type === 'Identifier' ? interfaces.get(expression.name) : undefined
+    return base === undefined ? [] : fieldsOf(base)
+  })
+  return [...own, ...inherited]
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+const anchor = (event: string): string => event.replaceAll('.', '')
+
+interface Event {
+  readonly type: keyof typeof versions
+  readonly about: string
+  readonly fields: readonly Field[]
+}
+
+/** The events of a union, by the literal of their `type`. */
+function eventsOf(name: string): readonly Event[] {
+  const declared = interfaces.get(name)
+  if (declared === undefined) {
+    const alias = aliases.get(name)
+    return alias === undefined ? [] : namesIn(alias.node.typeAnnotation).flatMap(eventsOf)
+  }
+  const fields = fieldsOf(declared)
+  const type = /^'([\w.-]+)'$/.exec(fields.find((field) => field.name === 'type')?.type ?? '')?.[1]
+  if (type === undefined || !(type in versions)) throw new Error(`${name} is no event with a version: ${type}`)
+  return [{ type: type as keyof typeof versions, about: aboutOf(declared.source, declared.node.start), fields }]
+}
+
+const sectionOf = ({ type, about, fields }: Event): string =>
+  [`### ${type}`, '', `Version ${versions[type]}. ${about}`, '', ...fieldTable(fields)].join('\n')
+
+function fieldTable(fields: readonly Field[]): readonly string[] {
+  const rows = fields
+    .filter(({ name }) => name !== 'type' && name !== 'op')
+    .map(
+      (field) =>
+        `| \`${field.name}\`${field.isOptional ? '' : ' *'} | \`${cell(field.type)}\` | ${cell(field.about)} |`,
+    )
+  return rows.length === 0 ? ['No fields.'] : ['| field | type | |', '|---|---|---|', ...rows]
+}
+
+/** The types of the house that fields name, and those that these name, by name. */
+function typesNamed(texts: readonly string[], known = new Set<string>()): ReadonlySet<string> {
+  for (const name of texts.flatMap((text) => text.match(/\b[A-Z]\w+\b/g) ?? [])) {
+    if (known.has(name) || families.some(([union]) => union === name)) continue
+    const [declared, alias] = [interfaces.get(name), aliases.get(name)]
+    if (declared === undefined && alias === undefined) continue
+    known.add(name)
+    typesNamed(
+      declared === undefined
+        ? [plain(alias!.source, alias!.node.typeAnnotation)]
+        : fieldsOf(declared).map(({ type }) => type),
+      known,
+    )
+  }
+  return known
+}
+
+function typeSection(name: string): string {
+  const declared = interfaces.get(name)
+  if (declared !== undefined)
+    return [
+      `### ${name}`,
+      '',
+      aboutOf(declared.source, declared.node.start),
+      '',
+      ...fieldTable(fieldsOf(declared)),
+    ].join('\n')
+  const { source, node } = aliases.get(name)!
+  return `### ${name}\n\n${aboutOf(source, node.start)}\n\n\`${plain(source, node.typeAnnotation).replace(/^\| /, '')}\``
+}
+
+/** The page as it is to be. */
+export function eventsPage(): string {
+  const shown = new Set<string>()
+  const events: Event[] = []
+  const parts = families.map(([union, title, about]) => {
+    const family = eventsOf(union).filter(({ type }) => !shown.has(type))
+    for (const { type } of family) shown.add(type)
+    events.push(...family)
+    const list = family.map(({ type }) => `[${type}](#${anchor(type)})`).join(' · ')
+    return [`## ${title}`, about, list, ...family.map(sectionOf)].join('\n\n')
+  })
+  const missing = Object.keys(versions).filter((type) => !shown.has(type))
+  if (missing.length > 0) throw new Error(`events of no family: ${missing.join(', ')}`)
+  return `<!-- written by \`npm run docs:events\`, do not edit -->
+
+# Journal events
+
+Everything that a journal holds: ${shown.size} events. \`run.events()\`, \`runtime.feed()\`, \`reeve events\` and the server's feed give them as \`{ position, activation, seq, at, event }\`: \`position\` orders the run,
+\`seq\` has no gap within an activation, \`at\` is milliseconds since 1970. Each event has its \`type\`. A field with * is always there.
+
+A released event is never edited: a newer version of Reeve reads the versions before it ([architecture](../explanation/architecture.md)). \`address\` names an operation within its activation: its end has the same one.
+
+${parts.join('\n\n')}
+
+## Types
+
+What fields are made of. \`Json\`, \`Outcome\`, \`Failure\`, \`Usage\` and ids are in [the API](api/reeve.md).
+
+${[...typesNamed(events.flatMap(({ fields }) => fields.map(({ type }) => type)))].sort().map(typeSection).join('\n\n')}
+`
+}
+
+if (import.meta.main) writeFileSync(page, eventsPage())
