@@ -12,7 +12,7 @@
  * scripts/snippets.ts` writes the excerpts; with `--check` it checks every block and writes nothing.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseSync } from 'oxc-parser'
@@ -119,13 +119,9 @@ export function excerptsOf(page: string): { readonly now: string; readonly due: 
 
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 
-/** A new folder with the package as it would be published, where programs find `reeve` and its optional peers. */
+/** A new folder inside the checkout, where `reeve` is the package that was built last, with its optional peers. */
 function project(): string {
   const folder = mkdtempSync(join(root, 'dist.snippets-'))
-  const installed = join(folder, 'node_modules', 'reeve')
-  mkdirSync(installed, { recursive: true })
-  copyFileSync(join(root, 'package.json'), join(installed, 'package.json'))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   // as how-to/install.md says
   const compilerOptions = {
     module: 'nodenext',
@@ -142,9 +138,6 @@ function project(): string {
     noEmit: true,
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', '*.tsx'] }))
-  const build = ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(installed, 'dist')]
-  const { status, stdout } = spawnSync(process.execPath, [compiler, ...build], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`the package does not build:\n${stdout}`)
   return folder
 }
 
