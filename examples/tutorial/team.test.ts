@@ -4,7 +4,7 @@ import { createRuntime } from 'reeve'
 import { office } from './team.ts'
 
 for (const decision of ['approve', 'reject'] as const)
-  test(`a mail is asked about, with its exact text: ${decision}`, async () => {
+  await test(`a mail is asked about, with its exact text: ${decision}`, async () => {
     await using runtime = await createRuntime({ agents: [office] }) // a store in memory
     const run = await runtime.start(office, 'Write Ann about ravens.')
     await run.until('waiting')
