@@ -196,7 +196,7 @@ export async function promptsNowAndDue(): Promise<{ readonly now: string; readon
 Every text that Reeve itself says to a model, as a model gets it: this page is made by running small teams (\`npm run docs:prompts\`), and a test holds it against what models are asked. Names, descriptions and
 tasks in it are those of an example; everything else is Reeve's. What you choose with \`instructions\` always comes first.
 
-How to write your own part: [Writing a good supervisor](../explanation/delegation.md#writing-a-good-supervisor).
+How to write your own part: [Writing a good supervisor](../how-to/good-supervisor.md#writing-a-good-supervisor).
 
 ${sections.join('\n\n')}
 `

@@ -55,3 +55,11 @@ test('every path into a room or a folder of the repository is there', () => {
   )
   expect(lost).toEqual([])
 })
+
+test('every page is in the index, but for decisions and the pages of the API, which have lists of their own', () => {
+  const listed = read('docs/README.md')
+  const apart = /^docs\/(?:README\.md|decisions\/|reference\/api\/)/
+  const pagesOfDocs = docPages.filter((page) => page.startsWith('docs/') && !apart.test(page))
+  expect(pagesOfDocs.length).toBeGreaterThan(60)
+  expect(pagesOfDocs.filter((page) => !listed.includes(`](${page.slice('docs/'.length)}`))).toEqual([])
+})

@@ -3,7 +3,7 @@
  * mail and its budget.
  *
  * Owns: these events. Does not own: who emits them (../../team), their view (team-fold.ts). Spec team R-21, in
- * our words; docs/explanation/teams.md has the table of names.
+ * our words; docs/how-to/coming-from-shannon.md has the table of names.
  */
 import type { ActivationId, Failure, Json, Usage } from '../../core/index.ts'
 import type { MailFactEvent } from './mail-facts.ts'
