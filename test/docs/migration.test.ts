@@ -51,7 +51,7 @@ test.each(Object.entries(names))(
 )
 
 test.each(['mastra', 'langgraph', 'openai-agents', 'ai-sdk'])(
-  'the page for who comes from %s has both programs and says how long they are',
+  'the page for users of %s has both programs and says how long they are',
   (system) => {
     const page = readFileSync(join(import.meta.dirname, `../../docs/how-to/coming-from-${system}.md`), 'utf8')
     const programs = [...page.matchAll(/<!-- conformance: migration\/support\.([\w-]+)\.ts -->\n```ts\n([^]*?)\n```/g)]
