@@ -1,9 +1,9 @@
 /**
- * Ways to watch a run: its text while it is written, that of one agent, the journal, a picture of now; and a run that
- * belongs to its reader.
+ * Ways to watch a run: its text while it is written, that of one agent, all that is shown of its work, the journal, a
+ * picture of now; and a run that belongs to its reader.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor } from 'reeve'
+import { agent, createRuntime, supervisor, tool } from 'reeve'
 
 const poet = agent({
   name: 'poet',
@@ -13,14 +13,25 @@ const poet = agent({
     return 'Black wings, old eyes.'
   },
 })
+const shelf = tool({
+  name: 'shelf',
+  description: 'Looks for ravens in older verse.',
+  execute: (_input, io) => {
+    io.emit({ type: 'tool.progress', value: { percent: 50 } })
+    io.emit({ looksIn: 'the attic' }) // a form of its own
+    return 'None there.'
+  },
+})
 const editor = supervisor({
   name: 'editor',
   workers: [poet],
+  tools: [shelf],
   model: ({ messages }) => {
     const last = messages.at(-1)
-    return last?.role === 'tool'
-      ? `Here it is: ${last.content as string}`
-      : { calls: [{ name: 'delegate', input: { worker: 'poet', instructions: 'Ravens.' } }] }
+    if (last?.role !== 'tool') return { calls: [{ name: 'shelf', input: {} }] }
+    return last.name === 'shelf'
+      ? { calls: [{ name: 'delegate', input: { worker: 'poet', instructions: 'Ravens.' } }] }
+      : `Here it is: ${last.content as string}`
   },
 })
 await using runtime = await createRuntime({ agents: [editor] })
@@ -48,6 +59,31 @@ console.log(
 assert.equal(seen.text, 'Here it is: Black wings, old eyes.')
 assert.equal(seen.poet, 'Black wings, old eyes.')
 assert.equal(seen.events.at(-1), 'activation.settled')
+
+// #region parts
+const work: unknown[] = []
+// a stream listens before its run begins: no part is missed
+for await (const item of runtime.stream(editor, 'A third one.')) {
+  if (item.type === 'event') continue
+  const { agent: worker, part } = item.part
+  switch (part.type) {
+    case 'tool.progress': // of a tool of yours, of the AI SDK or of an MCP server
+      work.push([worker, 'progress', part.value])
+      break
+    case 'custom': // what code emitted in a form of its own, as it was emitted
+      work.push([worker, 'custom', part.value])
+      break
+    case 'parts.dropped': // this reader is too slow: the journal has every result
+      console.log(`${part.count} parts missed`)
+      break
+    default: // pieces of texts, thoughts and calls: 'text.delta', 'reasoning.delta', 'tool-input.delta', …
+  }
+}
+// #endregion
+assert.deepEqual(work, [
+  ['editor', 'progress', { percent: 50 }],
+  ['editor', 'custom', { looksIn: 'the attic' }],
+])
 
 // #region owned
 const stream = runtime.stream(editor, 'Another one.')

@@ -91,7 +91,6 @@ export type {
   ModelAnswer,
   ModelAnswerInput,
   ModelFunction,
-  ModelPart,
   ModelPrice,
   ModelRef,
   ModelRequest,
@@ -103,14 +102,19 @@ export type {
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
 export { errorCodes, failure, FailureError, ReeveError } from './core/index.ts'
 export type {
+  CustomPart,
   ErrorCode,
   Failure,
   FailureClass,
   FilePart,
   Json,
   JsonObject,
+  ModelPart,
   Outcome,
   OutcomeStatus,
+  PartsDropped,
   RunId,
+  StreamPart,
+  ToolProgress,
   Usage,
 } from './core/index.ts'

@@ -9,6 +9,7 @@ export {
   type RemoteStart,
   type RunQuery,
 } from './client.ts'
+export { streamPartOf } from '../core/stream-part.ts'
 export { ClientError } from './client-error.ts'
 export type { StreamOptions, StreamState } from './event-source.ts'
 export type { CallOptions, ReeveClientOptions } from './http.ts'
@@ -18,6 +19,7 @@ export type {
   RemoteControl,
   RemoteDecision,
   RemoteOutcome,
+  RemotePart,
   RemoteRead,
   RemoteRun,
   RemoteTeam,

@@ -4,7 +4,8 @@
  * Owns: the paths below `/runs/{run}`. Does not own: requests (http.ts), streams (event-source.ts).
  * Holds: nothing of the run; any number of them are the same.
  */
-import type { ActivationId, Json, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ActivationId, Json, Outcome, RunId, StreamPart, Usage } from '../core/index.ts'
+import { streamPartOf } from '../core/stream-part.ts'
 import type {
   AnswerBody,
   AuditAnswer,
@@ -88,6 +89,11 @@ export interface RemoteTeam {
   post(mail: FromClient<PostFromOutside>): Promise<'accepted' | 'closed'>
 }
 
+/** A live part, told apart by `part.type`. */
+export interface RemotePart extends PartMessage {
+  readonly part: StreamPart
+}
+
 /** The beginning and end of reading events. */
 export interface RemoteRead extends StreamOptions {
   /** Events after this position. Default 0: all. */
@@ -108,7 +114,7 @@ export interface RemoteRun<O = Json> {
   /** Events and live parts, until the run has ended. */
   feed(options?: RemoteRead): AsyncIterableIterator<FeedMessage, undefined>
   /** Live pieces of work, from now on. */
-  parts(options?: RemoteParts & StreamOptions): AsyncIterableIterator<PartMessage, undefined>
+  parts(options?: RemoteParts & StreamOptions): AsyncIterableIterator<RemotePart, undefined>
   /**
    * The text of the run, from its first word to its end, while it is written: of the root and of those that control was
    * handed to, or of the agents that `path` and `agent` name.
@@ -183,7 +189,8 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     async *parts({ path, agent, ...options } = {}) {
       const filter = { ...(path && { path }), ...(agent !== undefined && { agent }) }
       for await (const message of feed({ ...options, from: fromNow }))
-        if (message.type === 'part' && isWanted(message.part, filter)) yield message.part
+        if (message.type === 'part' && isWanted(message.part, filter))
+          yield { ...message.part, part: streamPartOf(message.part) }
       return undefined
     },
     async *text({ path, agent, ...options } = {}) {

@@ -6,6 +6,8 @@
  * Holds: the state of one reader; it may be fed over several connections.
  */
 import type { ActivationId, Json } from '../core/index.ts'
+// not through the door: the client needs nothing else of it
+import { streamPartOf } from '../core/stream-part.ts'
 import type { FeedMessage, PartMessage } from '../server/wire.ts'
 
 /** The filter of parts and text; all given conditions must hold. */
@@ -60,11 +62,12 @@ export class RunTextReader {
     return message.type === 'part' ? this.#part(message.part) : ''
   }
 
-  #part({ activation, address, attempt: nth, offset, part }: PartMessage): string {
-    const delta = record(part)
+  #part(message: PartMessage): string {
+    const { activation, address, attempt: nth, offset } = message
+    const part = streamPartOf(message)
     const speaker = this.#speakers.get(activation)
-    const text = delta?.['text']
-    if (delta?.['type'] !== 'text.delta' || typeof text !== 'string' || speaker?.wanted !== true) return ''
+    if (part.type !== 'text.delta' || speaker?.wanted !== true) return ''
+    const { text } = part
     const attempt = `${address} ${nth}`
     // after the death of a process attempts are counted anew
     const isSame = speaker.seen?.attempt === attempt && offset !== 0

@@ -156,5 +156,14 @@ export {
   type Redactor,
   type Shape,
 } from './redact.ts'
+export {
+  sentPart,
+  streamPartOf,
+  type CustomPart,
+  type ModelPart,
+  type PartsDropped,
+  type StreamPart,
+  type ToolProgress,
+} from './stream-part.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
 export { shellWord } from './shell-word.ts'

@@ -57,7 +57,11 @@ export interface StepIO {
   readonly traceparent: string
   /** Aborted when the step is stopped, times out, or the process closes. */
   readonly signal: AbortSignal
-  /** Shows a piece of work in progress to those who watch. Never journaled, never needed (K9). */
+  /**
+   * Shows a piece of work in progress to those who watch. Never journaled, never needed (K9). A piece of a text,
+   * `{ type: 'text.delta', id, text }`, is shown as text; a value of a form of your own is read as
+   * `{ type: 'custom', value }`.
+   */
   emit(part: Json): void
 }
 

@@ -15,6 +15,7 @@ import {
   type FilePart,
   type Json,
   type JsonObject,
+  type ModelPart,
   type Reasoning,
   type ReasoningPart,
   type ToolCall,
@@ -22,7 +23,7 @@ import {
 import { cutOff } from './faults.ts'
 import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
-import type { FinishReason, ModelAnswer, ModelPart } from './model.ts'
+import type { FinishReason, ModelAnswer } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { readUsage } from './usage.ts'
 

@@ -18,7 +18,6 @@ export type {
   ModelAnswer,
   ModelAnswerInput,
   ModelFunction,
-  ModelPart,
   ModelRequest,
   ModelSettings,
   ToolSpec,

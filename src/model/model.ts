@@ -5,7 +5,7 @@
  * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets
  * (edge/).
  */
-import type { CallUsage, FilePart, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
+import type { CallUsage, FilePart, JsonObject, Message, ModelPart, Reasoning, ToolCall } from '../core/index.ts'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as the model sees it. */
@@ -78,17 +78,6 @@ export interface ModelAnswer {
   readonly warnings?: readonly string[]
   readonly providerMetadata?: JsonObject
 }
-
-/**
- * An ephemeral piece of an answer in the making. Never journaled. `id` joins the pieces of one block within one call.
- */
-export type ModelPart =
-  | {
-      readonly type: 'text.start' | 'text.end' | 'reasoning.start' | 'reasoning.end' | 'tool-input.end'
-      readonly id: string
-    }
-  | { readonly type: 'text.delta' | 'reasoning.delta' | 'tool-input.delta'; readonly id: string; readonly text: string }
-  | { readonly type: 'tool-input.start'; readonly id: string; readonly name: string }
 
 /** Something that answers. */
 export interface Model {

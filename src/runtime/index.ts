@@ -75,7 +75,6 @@ export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult } from './
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'
-export type { PartsDropped } from './feed/live-parts.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '../engine/index.ts'
 export type { FeedEvent, LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'

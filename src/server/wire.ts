@@ -155,6 +155,7 @@ export interface PartMessage {
   readonly path: readonly string[]
   /** How long the text of its type was before this piece. Who has less has missed something. */
   readonly offset?: number
+  /** As it was sent: `streamPartOf` of the client reads it. */
   readonly part: Json
 }
 

@@ -1,8 +1,8 @@
 /**
  * What the tests of models ask, and how they look at what came of it.
  */
-import { FailureError, type Failure } from '../../src/core/index.ts'
-import type { Message, Model, ModelPart, ModelRequest, ToolSpec } from '../../src/model/index.ts'
+import { FailureError, type Failure, type ModelPart } from '../../src/core/index.ts'
+import type { Message, Model, ModelRequest, ToolSpec } from '../../src/model/index.ts'
 
 /** The tool that fake models call. */
 export const delegate: ToolSpec = {

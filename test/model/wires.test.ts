@@ -2,7 +2,8 @@
  * The five wires over real HTTP, streaming and not: the same question gives the same answer, one request per call.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { answerMessage, resolveModel, type Message, type ModelAnswer, type ModelPart } from '../../src/model/index.ts'
+import type { ModelPart } from '../../src/core/index.ts'
+import { answerMessage, resolveModel, type Message, type ModelAnswer } from '../../src/model/index.ts'
 import { startFakeLlm, wires, type FakeLlm, type PassingAnswer, type Wire } from './fake-llm.ts'
 import { asking, saying, sink, until } from './requests.ts'
 

@@ -66,7 +66,7 @@ test('text() and parts() of a run that another process drives grow while its mod
     for await (const { part, agent: who, path } of run.parts()) {
       expect([who, path]).toEqual(['talker', ['talker']])
       isHeard = true
-      if ((part as { type: string }).type === 'text.delta') shown.push((part as { text: string }).text)
+      if (part.type === 'text.delta') shown.push(part.text)
     }
   })()
   expect(await run.outcome()).toMatchObject({ output: whole })
@@ -181,7 +181,7 @@ test('parts are not sent for a run without listeners, and soon stop after the la
   for (const channel of listening()) await ear.query(`LISTEN "${channel}"`)
   const said = (): number => heard.filter((payload) => payload.startsWith('parts ')).length
   await expect.poll(() => (show({ type: 'progress' }), said())).toBeGreaterThan(0)
-  expect((await first).value?.part).toEqual({ type: 'progress' })
+  expect((await first).value?.part).toEqual({ type: 'custom', value: { type: 'progress' } })
   expect(
     new Set(heard.filter((payload) => payload.startsWith('parts ')).map((payload) => payload.split(' ')[4])).size,
   ).toBe(1)

@@ -57,7 +57,8 @@ describe('streams', () => {
     const run = await runtime.start(root, 'go')
     const shown: [string, string, string][] = []
     for await (const { address, part } of run.parts()) {
-      const { type, what, callId } = part as { type: string; what: string; callId: string }
+      if (part.type !== 'custom') continue
+      const { type, what, callId } = part.value as { type: string; what: string; callId: string }
       if (type === 'drawn') shown.push([address, what, callId])
     }
     // side by side, so in either order
@@ -114,7 +115,7 @@ describe('streams', () => {
     let text = 0
     let approvalId = ''
     for await (const item of stream) {
-      if (item.type === 'part') text += ((item.part.part as { text?: string }).text ?? '').length
+      if (item.type === 'part') text += item.part.part.type === 'text.delta' ? item.part.part.text.length : 0
       else {
         types.push(item.event.event.type)
         if (item.event.event.type !== 'approval.requested') continue

@@ -108,8 +108,7 @@ describe('retry', () => {
       const parts = run.parts()
       watched.resolve()
       for await (const { attempt, part } of parts) {
-        const { type, text } = part as { type: string; text?: string }
-        if (type === 'text.delta') shown.push([attempt, text!])
+        if (part.type === 'text.delta') shown.push([attempt, part.text])
       }
       await run.outcome()
       const spoken: string[] = []

@@ -15,7 +15,8 @@ import {
   type NameOf,
   type OutputOf,
 } from '../../src/agent/index.ts'
-import type { Json, Outcome } from '../../src/core/index.ts'
+import type { Json, Outcome, PartsDropped, StreamPart, ToolProgress } from '../../src/core/index.ts'
+import type { RemoteRun } from '../../src/client/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { loop, parallel, router, sequential, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
 import { human, reflect, supervisor } from '../../src/supervisor/index.ts'
@@ -307,3 +308,40 @@ same<OutputOf<typeof again>, number>(true)
 const both = parallel({ name: 'both', agents: [typed, words, text] })
 same<InputOf<typeof both>, { topic: string } & { words: number }>(true)
 same<OutputOf<typeof both>, [{ words: number }, string, string]>(true)
+
+// what a reader is given of a live part: told apart by its type, in code and over HTTP, to the last form
+const shownOf = (part: StreamPart): string => {
+  switch (part.type) {
+    case 'text.delta':
+    case 'reasoning.delta':
+    case 'tool-input.delta':
+      same<typeof part.text, string>(true)
+      return part.text
+    case 'tool-input.start':
+      return part.name
+    case 'text.start':
+    case 'text.end':
+    case 'reasoning.start':
+    case 'reasoning.end':
+    case 'tool-input.end':
+      // @ts-expect-error the beginning and the end of a block have no text
+      void part.text
+      return part.id
+    case 'tool.progress':
+      same<typeof part, ToolProgress>(true)
+      return 'progress'
+    case 'parts.dropped':
+      same<typeof part, PartsDropped>(true)
+      return `${part.count}`
+    case 'custom':
+      same<typeof part.value, Json>(true)
+      return 'custom'
+    default:
+      return part satisfies never
+  }
+}
+export async function reading(runtime: Runtime, remote: RemoteRun): Promise<void> {
+  for await (const { part } of runtime.handle('r').parts()) same<typeof part, StreamPart>(true)
+  for await (const item of runtime.stream(text, 'x')) if (item.type === 'part') shownOf(item.part.part)
+  for await (const { part } of remote.parts()) same<typeof part, StreamPart>(true)
+}

@@ -34,7 +34,7 @@ import {
   type Recorded,
   type Spoken,
 } from '../../journal/index.ts'
-import { isDelta, type RunPart } from '../../runtime/index.ts'
+import type { RunPart } from '../../runtime/index.ts'
 import type { AskedQuestion, Rest } from '../served-run/index.ts'
 import { interruptOf } from './interrupt.ts'
 import { protocolVersion, type AgUiEvent, type AgUiTokenUsage } from './wire.ts'
@@ -196,10 +196,10 @@ export class EventTranslator {
 
   /** A live piece of work. */
   part({ activation, address, epoch, attempt: nth, offset, part }: RunPart): readonly AgUiEvent[] {
-    const isText = isDelta(part) && part.type === 'text.delta'
-    const isReasoning = isDelta(part) && part.type === 'reasoning.delta'
+    if (part.type !== 'text.delta' && part.type !== 'reasoning.delta') return []
+    const isText = part.type === 'text.delta'
     const owner = this.#ownerOf(activation)
-    if ((!isText && !isReasoning) || owner === undefined) return []
+    if (owner === undefined) return []
     if (!this.#fold.index.activations.has(activation)) return []
     const attempt = `${address} ${epoch} ${nth}`
     // what was sent in an earlier stream is still read: the text comes with the record

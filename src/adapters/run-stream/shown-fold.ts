@@ -25,7 +25,7 @@ import {
   type Recorded,
   type Spoken,
 } from '../../journal/index.ts'
-import { isDelta, type Question, type RunPart, type StreamItem } from '../../runtime/index.ts'
+import type { Question, RunPart, StreamItem } from '../../runtime/index.ts'
 import { applyChange, type Shown, type ShownChange, type ShownWorker } from './shown.ts'
 
 /** Characters of a worker's text that are shown. */
@@ -284,7 +284,7 @@ export class ShownFold {
   // ---- live parts
 
   #part({ activation, address, epoch, attempt, offset, part }: RunPart): void {
-    if (!isDelta(part) || (part.type !== 'text.delta' && part.type !== 'reasoning.delta')) return
+    if (part.type !== 'text.delta' && part.type !== 'reasoning.delta') return
     const kind: Kind = part.type === 'text.delta' ? 'text' : 'reasoning'
     if (!this.#speaks(activation)) {
       if (kind === 'text') this.#workerPart(activation, `${address} ${epoch} ${attempt}`, offset ?? 0, part.text)
@@ -301,7 +301,7 @@ export class ShownFold {
     const heard = live.blocks.reduce((sum, each) => (each.kind === kind ? sum + each.text.length : sum), 0)
     live.isCut ||= offset !== undefined && offset !== heard
     if (live.isCut) return
-    const key = `${kind} ${JSON.stringify(part['id'])}`
+    const key = `${kind} ${JSON.stringify(part.id)}`
     const last = live.blocks.at(-1)
     if (last?.key === key) last.text += part.text
     else {

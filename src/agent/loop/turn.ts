@@ -9,7 +9,16 @@
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (the
  * usage of a call is recorded with its end).
  */
-import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import {
+  cut,
+  failure,
+  FailureError,
+  type CallUsage,
+  type Failure,
+  type Json,
+  type ModelPart,
+  type Outcome,
+} from '../../core/index.ts'
 import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { answerShape, callScope, type Charge } from '../../journal/index.ts'
@@ -19,7 +28,6 @@ import {
   modelCallContent,
   type Model,
   type ModelAnswer,
-  type ModelPart,
   type ModelSettings,
   type ToolCall,
   type ToolSpec,

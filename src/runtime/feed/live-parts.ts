@@ -5,13 +5,8 @@
  * joining two of them (engine/live-part.ts).
  * Holds: K9: parts are never needed for correctness, readers change nothing, and the buffer is bounded.
  */
+import type { PartsDropped } from '../../core/index.ts'
 import type { LivePart } from '../../engine/index.ts'
-
-/** Stands for parts that were dropped for a slow reader. The journal has every recorded result. */
-export interface PartsDropped {
-  readonly type: 'parts.dropped'
-  readonly count: number
-}
 
 interface Waiting<T> {
   resolve(result: IteratorResult<T, undefined>): void
@@ -161,12 +156,13 @@ export class LiveQueue<T> {
 }
 
 /** The part that counts dropped parts. */
-export function droppedPart(activation: LivePart['activation'], count: number): LivePart {
-  return {
-    activation,
-    address: '',
-    epoch: 0,
-    attempt: 0,
-    part: { type: 'parts.dropped', count } satisfies PartsDropped,
-  }
-}
+export const droppedPart = (
+  activation: LivePart['activation'],
+  count: number,
+): LivePart & { readonly part: PartsDropped } => ({
+  activation,
+  address: '',
+  epoch: 0,
+  attempt: 0,
+  part: { type: 'parts.dropped', count },
+})

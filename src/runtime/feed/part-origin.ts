@@ -6,12 +6,13 @@
  * (journal/views/transcript.ts).
  * Holds: K9: one map for each reader, extended from the journal only for unknown activations; no agent waits for it.
  */
-import { isToolOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isToolOf, streamPartOf, type ActivationId, type RunId, type StreamPart } from '../../core/index.ts'
 import type { Engine, LivePart } from '../../engine/index.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '../../journal/index.ts'
 
 /** A live part with its agent and path. */
 export interface RunPart extends LivePart {
+  readonly part: StreamPart
   /**
    * The agent. A tool with an activation of its own is named `<agent>.<tool>`. Empty for parts without one, such as
    * `parts.dropped`.
@@ -110,14 +111,13 @@ export class PartOrigins {
 const unplaced = (part: LivePart): RunPart => partOf(part, '', [])
 
 /** Copies member by member: parts are frequent, and a spread takes several times as long. */
-const partOf = (
-  { activation, address, epoch, attempt, offset, part }: LivePart,
-  agent: string,
-  path: readonly string[],
-): RunPart =>
-  offset === undefined
+function partOf(live: LivePart, agent: string, path: readonly string[]): RunPart {
+  const { activation, address, epoch, attempt, offset } = live
+  const part = streamPartOf(live)
+  return offset === undefined
     ? { activation, address, epoch, attempt, part, agent, path }
     : { activation, address, epoch, attempt, offset, part, agent, path }
+}
 
 const isSame = (path: readonly string[], other: readonly string[]): boolean =>
   path.length === other.length && path.every((name, i) => name === other[i])

@@ -6,7 +6,7 @@
  * Holds: K9: leaving changes nothing, and a slow reader holds bounded memory: events wait for it, parts are dropped and
  * counted.
  */
-import { isObject, type ActivationId, type RunId } from '../../core/index.ts'
+import type { ActivationId, RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
@@ -72,7 +72,7 @@ export function openFeed(engine: Engine, run: RunId, from: number, begun?: Promi
 }
 
 function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined {
-  if (last.type !== 'part' || next.type !== 'part' || !isObject(next.part.part)) return undefined
+  if (last.type !== 'part' || next.type !== 'part') return undefined
   const part = mergeParts(last.part, next.part)
   return part === undefined ? undefined : { type: 'part', part }
 }

@@ -5,8 +5,8 @@
  * (part-origin.ts), which events are text (journal/views/transcript.ts).
  * Holds: K9: late, slow and remote readers receive the same text as any other, only at another time.
  */
-import type { ActivationId, RunId } from '../../core/index.ts'
-import { isDelta, type Engine, type LivePart } from '../../engine/index.ts'
+import { streamPartOf, type ActivationId, type RunId } from '../../core/index.ts'
+import type { Engine, LivePart } from '../../engine/index.ts'
 import {
   newTranscriptFold,
   transcribeChange,
@@ -93,8 +93,9 @@ class TextBuilder {
 
   /** The text of a failed attempt is followed by that of the next attempt. */
   #part(live: LivePart, hasRoom: boolean): readonly string[] {
-    const { activation, address, epoch, attempt: nth, offset, part } = live
-    if (!isDelta(part) || part.type !== 'text.delta' || !this.#origins.isWanted(activation)) return []
+    const { activation, address, epoch, attempt: nth, offset } = live
+    const part = streamPartOf(live)
+    if (part.type !== 'text.delta' || !this.#origins.isWanted(activation)) return []
     const attempt = `${address} ${epoch} ${nth}`
     const before = this.#seen.get(activation)
     const seen = before?.attempt === attempt ? before : { attempt, text: '', isCut: false }

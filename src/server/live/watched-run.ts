@@ -9,7 +9,15 @@
  * of the process every few milliseconds. K9: readers change nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { childActivation, ReeveError, runOf, systemClock, type ActivationId, type RunId } from '../../core/index.ts'
+import {
+  childActivation,
+  ReeveError,
+  runOf,
+  sentPart,
+  systemClock,
+  type ActivationId,
+  type RunId,
+} from '../../core/index.ts'
 import { spansAfter, type ActivationStarted, type Recorded, type SpanPage } from '../../journal/index.ts'
 import { mergeParts, type Question, type Run, type RunPart, type Runtime } from '../../runtime/index.ts'
 import type { PartMessage } from '../wire.ts'
@@ -314,7 +322,15 @@ export class WatchedRun {
 
   #message({ activation, address, attempt, offset, part }: RunPart): PartMessage {
     const { agent = '', path = [] } = this.state.index.activations.get(activation) ?? {}
-    return { activation, address, attempt, agent, path, ...(offset === undefined ? {} : { offset }), part }
+    return {
+      activation,
+      address,
+      attempt,
+      agent,
+      path,
+      ...(offset === undefined ? {} : { offset }),
+      part: sentPart(part),
+    }
   }
 
   // ---- readers

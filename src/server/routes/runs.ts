@@ -1,6 +1,6 @@
 /** Routes of runs: start, list, view, outcome, journal, feed. */
 import type { JsonObject, RunId } from '../../core/index.ts'
-import { derivedId, present, ReeveError } from '../../core/index.ts'
+import { derivedId, present, ReeveError, sentPart } from '../../core/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import {
   cursorIn,
@@ -9,6 +9,7 @@ import {
   metadataValue,
   runStatuses,
   type RunFilter,
+  type RunPart,
   type RunStatus,
   type RunSummary,
   type StreamItem,
@@ -252,6 +253,6 @@ async function* feedMessages(feed: AsyncIterable<StreamItem>): AsyncGenerator<St
   yield { data: { type: 'end' } satisfies FeedMessage }
 }
 
-function partMessage({ epoch: _epoch, ...part }: Extract<StreamItem, { readonly type: 'part' }>['part']): PartMessage {
-  return part
+function partMessage({ epoch: _epoch, part, ...rest }: RunPart): PartMessage {
+  return { ...rest, part: sentPart(part) }
 }

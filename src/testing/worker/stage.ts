@@ -132,8 +132,7 @@ export class WorkerStage {
       for await (const item of stream) {
         if (item.type !== 'part' || item.part.agent !== this.#worker) continue
         const { part } = item.part
-        if (typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string')
-          hear(part.text)
+        if (part.type === 'text.delta') hear(part.text)
       }
     }
     const over = heard()
