@@ -1,5 +1,6 @@
 /** Schemas: plain JSON Schema, Standard Schema, AI SDK schemas, and the nulls that models send. */
 import { jsonSchema } from 'ai'
+import { type } from 'arktype'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
@@ -108,6 +109,47 @@ describe('compiled schemas', () => {
     expect(schema.check({ ...value, n: 'x' })).toMatchObject({ ok: false })
     expect(() => compileSchema(v.object({ d: v.date() }), 'here')).toThrow('"date" has no form in JSON Schema')
     expect(compileSchema(v.date(), 'here', { type: 'string' }).json).toEqual({ type: 'string' })
+  })
+  test('arktype says what goes in, checks, and gives defaults', () => {
+    const schema = compileSchema(
+      type({
+        n: '3 <= number.integer <= 9',
+        unit: "string = 'm'",
+        kind: "'a' | 'b'",
+        list: '(string | 7 | null)[]',
+        text: 'string.numeric.parse',
+        'more?': { '+': 'reject', by: 'Record<string, number>' },
+      }),
+      'here',
+    )
+    expect(schema.json).toMatchObject({
+      type: 'object',
+      properties: {
+        n: { type: 'integer', minimum: 3, maximum: 9 },
+        unit: { type: 'string' },
+        kind: { enum: ['a', 'b'] },
+        list: { type: 'array', items: { anyOf: [{ type: 'string' }, { const: 7 }, { type: 'null' }] } },
+        text: { type: 'string' },
+        more: {
+          type: 'object',
+          properties: { by: { type: 'object', additionalProperties: { type: 'number' } } },
+          required: ['by'],
+          additionalProperties: false,
+        },
+      },
+    })
+    expect(new Set(schema.json['required'] as string[])).toEqual(new Set(['n', 'kind', 'list', 'text']))
+    const value = { n: 4, kind: 'a', list: [null, 7], text: '44' }
+    expect(schema.check(value)).toEqual({ ok: true, value: { ...value, unit: 'm', text: 44 } })
+    expect(schema.check({ ...value, more: null })).toEqual({ ok: true, value: { ...value, unit: 'm', text: 44 } })
+    expect(schema.check({ ...value, n: 'x' })).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('n must be') as string,
+    })
+    // what has no words in JSON Schema is left open, and checked by the library
+    const day = compileSchema(type({ day: 'string.date.iso.parse' }), 'here')
+    expect(day.json).toMatchObject({ properties: { day: { type: 'string' } } })
+    expect(day.check({ day: 'soon' })).toMatchObject({ ok: false })
   })
   test('zod 3 says what goes in, checks, and gives defaults', () => {
     interface Tree {

@@ -5,6 +5,7 @@
 import { tool as aiTool } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { type } from 'arktype'
 import * as v from 'valibot'
 import { agent, tool } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
@@ -159,7 +160,7 @@ describe('one model agent', () => {
     })
     expect(stubborn.prompts).toHaveLength(3)
   })
-  test('tools of the AI SDK work as they are; zod and valibot too; the key travels', async () => {
+  test('tools of the AI SDK work as they are; zod, valibot and arktype too; the key travels', async () => {
     const seen: unknown[] = []
     const weather = aiTool({
       description: 'Weather.',
@@ -173,11 +174,27 @@ describe('one model agent', () => {
       parameters: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
       execute: ({ a }, io) => (keys.push(io.key, String(io.caller.user)), a + 1),
     })
-    const model = scripted(calls(['weather', { city: 'Oslo' }, 'k1'], ['add', { a: 1 }], ['add', { a: 'x' }]), 'final')
-    const solo = agent({ name: 'A', model, tools: { weather, add } })
+    const twice = tool({ name: 'twice', input: type({ b: 'number > 0' }), execute: ({ b }) => 2 * b })
+    const model = scripted(
+      calls(
+        ['weather', { city: 'Oslo' }, 'k1'],
+        ['add', { a: 1 }],
+        ['add', { a: 'x' }],
+        ['twice', { b: 3 }],
+        ['twice', {}],
+      ),
+      'final',
+    )
+    const solo = agent({ name: 'A', model, tools: { weather, add, twice } })
     const run = await (await runtimeOf([solo])).start(solo, 'hi', { user: 'ann' })
     await run.outcome()
-    expect(told(model.prompts[1])).toEqual(['Oslo: sun', 2, expect.stringMatching(/"a": .*number/)])
+    expect(told(model.prompts[1])).toEqual([
+      'Oslo: sun',
+      2,
+      expect.stringMatching(/"a": .*number/),
+      6,
+      expect.stringMatching(/b must be a number/),
+    ])
     expect([seen, keys]).toEqual([['k1'], [`act_${run.id}:turn/call#1/add`, 'ann']])
   })
 })

@@ -1,4 +1,5 @@
 /** What the compiler knows of the face: names are literals, inputs and outputs are inferred. Compiled, never run. */
+import { type } from 'arktype'
 import { z } from 'zod'
 import {
   agent,
@@ -308,6 +309,14 @@ same<OutputOf<typeof again>, number>(true)
 const both = parallel({ name: 'both', agents: [typed, words, text] })
 same<InputOf<typeof both>, { topic: string } & { words: number }>(true)
 same<OutputOf<typeof both>, [{ words: number }, string, string]>(true)
+
+const arkTyped = agent({
+  name: 'arkTyped',
+  input: type({ day: 'string.date.iso.parse' }),
+  output: type({ 'warm?': 'boolean' }),
+  run: (_ctx, { day }) => ({ warm: day.getMonth() > 4 }),
+})
+same<OutputOf<typeof arkTyped>, { warm?: boolean }>(true)
 
 // what a reader is given of a live part: told apart by its type, in code and over HTTP, to the last form
 const shownOf = (part: StreamPart): string => {
