@@ -1,7 +1,7 @@
 /** A real `ToolLoopAgent` with a mock language model, as a worker that plays a part. */
 import { ToolLoopAgent, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
-import { aiSdkAgent, currentLeg } from 'reeve/ai-sdk/agent'
+import { aiSdkAgent, currentSegment } from 'reeve/ai-sdk/agent'
 import type { WorkerHonours, WorkerPart, WorkerUnderTest } from 'reeve/testing'
 import { z } from 'zod'
 import { everything } from '../worker-report.ts'
@@ -69,11 +69,11 @@ const loop = (part: WorkerPart): ToolLoopAgent<never, any> =>
     tools: {
       work: tool({
         inputSchema: z.object({ item: z.string() }),
-        execute: (input, { abortSignal }) => part.work(input, { key: currentLeg()?.key, signal: abortSignal }),
+        execute: (input, { abortSignal }) => part.work(input, { key: currentSegment()?.key, signal: abortSignal }),
       }),
       publish: tool({
         inputSchema: z.object({ text: z.string() }),
-        execute: (input, { abortSignal }) => part.publish(input, { key: currentLeg()?.key, signal: abortSignal }),
+        execute: (input, { abortSignal }) => part.publish(input, { key: currentSegment()?.key, signal: abortSignal }),
       }),
       // no execute: somebody outside answers
       ask: tool({ inputSchema: z.object({ question: z.string() }), outputSchema: z.string() }),

@@ -4,7 +4,7 @@ import { ChatGenerationChunk } from '@langchain/core/outputs'
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager'
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models'
 import { END, interrupt, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
-import { currentLeg, langGraphAgent } from 'reeve/langgraph'
+import { currentSegment, langGraphAgent } from 'reeve/langgraph'
 import type { MakeWorker, WorkerPart } from 'reeve/testing'
 import { everything } from '../worker-report.ts'
 
@@ -61,7 +61,7 @@ function graphOf(part: WorkerPart, checkpointer: MemorySaver) {
     .addNode('think', async ({ messages }, config) => ({ messages: [await model.invoke(messages, config)] }))
     .addNode('act', async ({ messages }, { signal }) => {
       const [call] = (messages.at(-1) as AIMessage).tool_calls ?? []
-      const io = { key: currentLeg()?.key, signal }
+      const io = { key: currentSegment()?.key, signal }
       const result = async (): Promise<unknown> => {
         if (call!.name === 'ask') return interrupt(call!.args['question'])
         if (call!.name === 'work') return part.work(call!.args as { item: string }, io)

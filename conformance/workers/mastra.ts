@@ -4,7 +4,7 @@ import { Agent } from '@mastra/core/agent'
 import { noopLogger } from '@mastra/core/logger'
 import { InMemoryStore } from '@mastra/core/storage'
 import { createTool } from '@mastra/core/tools'
-import { currentLeg, mastraAgent } from 'reeve/mastra'
+import { currentSegment, mastraAgent } from 'reeve/mastra'
 import type { MakeWorker, WorkerPart } from 'reeve/testing'
 import { z } from 'zod'
 import { everything } from '../worker-report.ts'
@@ -22,14 +22,14 @@ function agentOf(part: WorkerPart, storage: InMemoryStore): Agent {
         id: 'work',
         description: 'Works.',
         inputSchema: z.object({ item: z.string() }),
-        execute: (input, { abortSignal }) => part.work(input, { key: currentLeg()?.key, signal: abortSignal }),
+        execute: (input, { abortSignal }) => part.work(input, { key: currentSegment()?.key, signal: abortSignal }),
       }),
       publish: createTool({
         id: 'publish',
         description: 'Publishes.',
         inputSchema: z.object({ text: z.string() }),
         requireApproval: true,
-        execute: (input, { abortSignal }) => part.publish(input, { key: currentLeg()?.key, signal: abortSignal }),
+        execute: (input, { abortSignal }) => part.publish(input, { key: currentSegment()?.key, signal: abortSignal }),
       }),
       ask: createTool({
         id: 'ask',

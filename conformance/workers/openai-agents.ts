@@ -9,7 +9,7 @@ import {
   type ModelRequest,
   type StreamEvent,
 } from '@openai/agents'
-import { currentLeg, openAIAgent } from 'reeve/openai-agents'
+import { currentSegment, openAIAgent } from 'reeve/openai-agents'
 import type { WorkerHonours, WorkerPart, WorkerUnderTest } from 'reeve/testing'
 import { z } from 'zod'
 import { everything } from '../worker-report.ts'
@@ -71,14 +71,14 @@ const subject = (maxSteps: number | undefined, honours: WorkerHonours) => (): Wo
           description: 'Works.',
           parameters: z.object({ item: z.string() }),
           execute: (input, _context, details) =>
-            part.work(input, { key: currentLeg()?.key, signal: details?.signal ?? currentLeg()?.signal }),
+            part.work(input, { key: currentSegment()?.key, signal: details?.signal ?? currentSegment()?.signal }),
         }),
         tool({
           name: 'publish',
           description: 'Publishes.',
           parameters: z.object({ text: z.string() }),
           needsApproval: true,
-          execute: (input) => part.publish(input, { key: currentLeg()?.key }),
+          execute: (input) => part.publish(input, { key: currentSegment()?.key }),
         }),
       ],
     })

@@ -9,7 +9,7 @@
  * refused when it is used.
  */
 import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
-import { isValibot, isZod3, valibotJson, zod3Json } from './foreign-schema.ts'
+import { isValibot, isZod3, valibotJson, zod3Json } from './vendor-schema.ts'
 import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
 
 /**

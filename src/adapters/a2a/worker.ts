@@ -1,22 +1,24 @@
 /**
- * `reeve/a2a/worker`: a remote A2A 1.0 agent as an agent of Reeve. Imports nothing: a client of `@a2a-js/sdk` is handed in.
+ * `reeve/a2a/worker`: a remote A2A 1.0 agent as an agent of Reeve. Imports nothing: a client of `@a2a-js/sdk` is handed
+ * in.
  *
- * Owns: what a leg is: a message is sent, or a task is followed. Does not own: legs and questions (../foreign).
+ * Owns: what a segment is: a message is sent, or a task is followed. Does not own: segments and questions
+ * (../external-agent).
  * Holds: the id of the remote task is recorded before it is followed, so after a crash the same task is followed on, and
- * nothing is sent twice that was taken. What the remote agent says is data: its texts are bounded, its states are a closed
- * list.
+ * nothing is sent twice that was taken. What the remote agent says is data: its texts are bounded, its states are a
+ * closed list.
  */
 import type { Agent } from '../../agent/index.ts'
 import { failure, FailureError, messageOf, type Json } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
-  foreignAgent,
+  externalAgent,
   jsonOf,
-  type ForeignAsk,
-  type ForeignLeg,
-  type ForeignOptions,
-  type ForeignReply,
-} from '../foreign/index.ts'
+  type ExternalAsk,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+} from '../external-agent/index.ts'
 
 /** A client of A2A 1.0, as far as it is needed: `Client` of `@a2a-js/sdk/client` is one. Functions are called on it. */
 export interface A2AClientLike {
@@ -27,7 +29,7 @@ export interface A2AClientLike {
 }
 
 /** The options of `a2aAgent`. */
-export interface A2AAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface A2AAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** A client, or what makes one: `() => new ClientFactory().createFromUrl(url)`. Made once, when it is first needed. */
   readonly client: A2AClientLike | (() => A2AClientLike | Promise<A2AClientLike>)
   /** The tenant of the remote agent. Default: none. */
@@ -70,7 +72,7 @@ interface WireEvent {
   readonly payload?: { readonly $case?: string; readonly value?: unknown }
 }
 
-/** What is kept between legs: the remote task, and which of its questions was asked. */
+/** What is kept between segments: the remote task, and which of its questions was asked. */
 interface Followed {
   readonly task: string
   readonly context: string
@@ -107,7 +109,7 @@ export function a2aAgent<const Name extends string>(options: A2AAgentOptions<Nam
       throw thrown
     }))
   const remote = async (): Promise<Remote> => new Remote(await connected(), tenant, pollMs)
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'idempotent',
     proceedRetry: {},
     begin: async (prompt, io) => (await remote()).send(prompt, undefined, io),
@@ -120,7 +122,7 @@ export function a2aAgent<const Name extends string>(options: A2AAgentOptions<Nam
   })
 }
 
-/** The remote agent, as the legs speak with it. */
+/** The remote agent, as the segments speak with it. */
 class Remote {
   readonly #client: A2AClientLike
   readonly #tenant: string
@@ -133,7 +135,7 @@ class Remote {
   }
 
   /** Sends a message, to a task or as a new one, and does not wait for what comes of it. */
-  async send(content: Json, to: Followed | undefined, { key, signal }: StepIO): Promise<ForeignLeg> {
+  async send(content: Json, to: Followed | undefined, { key, signal }: StepIO): Promise<WorkSegment> {
     const part = typeof content === 'string' ? { $case: 'text', value: content } : { $case: 'data', value: content }
     const message = {
       messageId: key,
@@ -157,27 +159,27 @@ class Remote {
   }
 
   /** Follows a task to its end, or to what it asks. */
-  async follow(followed: Followed, io: StepIO): Promise<ForeignLeg> {
+  async follow(followed: Followed, io: StepIO): Promise<WorkSegment> {
     const view = new FollowedTask(io)
     for (;;) {
       view.take(await this.#task(followed, io))
-      const leg = view.leg(followed)
-      if (leg !== undefined) return leg
+      const segment = view.segment(followed)
+      if (segment !== undefined) return segment
       const heard = await this.#stream(followed, view, io)
-      const now = view.leg(followed)
+      const now = view.segment(followed)
       if (now !== undefined) return now
       if (heard === 0) await wait(this.#pollMs, io.signal)
     }
   }
 
   /** Sends an answer, unless the task has taken it already: then the process died before that was recorded. */
-  async answer(followed: Followed, reply: ForeignReply, io: StepIO): Promise<ForeignLeg> {
+  async answer(followed: Followed, reply: ExternalReply, io: StepIO): Promise<WorkSegment> {
     const task = await this.#task(followed, io)
     const state = { task: followed.task, context: followed.context }
     if (questionId(task) !== followed.asked) return { status: 'on', state }
     const value = reply.type === 'answer' ? reply.value : reply.type === 'approved' ? reply.input : reply.feedback
-    const leg = await this.send(value, followed, io)
-    return leg.status === 'done' ? leg : { status: 'on', state }
+    const segment = await this.send(value, followed, io)
+    return segment.status === 'done' ? segment : { status: 'on', state }
   }
 
   /** Cancels a task. One that cannot be cancelled has ended, or is left to itself: said in the journal. */
@@ -195,8 +197,9 @@ class Remote {
   }
 
   /**
-   * Hears a task until it has ended or asks, or nothing comes for a while: an event may have been missed before the stream
-   * began, so its task is asked for again. Returns how many events were heard; none if the remote agent does not stream.
+   * Hears a task until it has ended or asks, or nothing comes for a while: an event may have been missed before the
+   * stream began, so its task is asked for again. Returns how many events were heard; none if the remote agent does not
+   * stream.
    */
   async #stream({ task }: Followed, view: FollowedTask, { signal }: StepIO): Promise<number> {
     let heard = 0
@@ -283,8 +286,8 @@ class FollowedTask {
     return (Object.values(states) as readonly (number | undefined)[]).includes(this.#status?.state)
   }
 
-  /** The leg, if the task has ended or asks. Throws the failure of a task that has failed. */
-  leg(followed: Followed): ForeignLeg | undefined {
+  /** The segment, if the task has ended or asks. Throws the failure of a task that has failed. */
+  segment(followed: Followed): WorkSegment | undefined {
     const { state, message } = this.#status ?? {}
     const said = message?.parts ?? []
     if (state === states.completed) {
@@ -295,7 +298,7 @@ class FollowedTask {
     if (ended !== undefined) throw refused(textIn(said) || `the remote task was ${ended}`)
     const id = questionId({ ...(this.#status === undefined ? undefined : { status: this.#status }) })
     if (id === undefined) return undefined
-    const ask: ForeignAsk = { type: 'question', id, question: questionOf(said, state === states.authRequired) }
+    const ask: ExternalAsk = { type: 'question', id, question: questionOf(said, state === states.authRequired) }
     return { status: 'asks', state: { task: followed.task, context: followed.context, asked: id }, asks: [ask] }
   }
 }

@@ -2,8 +2,9 @@
  * Child: a coding agent as a child process that speaks JSON-RPC 2.0 in lines over its standard input and output.
  *
  * Owns: the process and its group, lines, requests and their answers. Does not own: what is said (session.ts).
- * Holds: what comes in is bounded: a line, the tail of its errors. The process never outlives this one in order: its group
- * is killed when it is closed, and when this process exits. Its environment is what it is given, and nothing else.
+ * Holds: what comes in is bounded: a line, the tail of its errors. The process never outlives this one in order: its
+ * group is killed when it is closed, and when this process exits. Its environment is what it is given, and nothing
+ * else.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cut, isObject, type Json, type JsonObject } from '../../core/index.ts'

@@ -2,8 +2,8 @@
  * `reeve/acp`: a coding agent's command line, through the Agent Client Protocol (ACP v1), as an agent of Reeve. Needs no
  * package: the protocol is JSON in lines.
  *
- * Owns: what a leg is: a session is opened; a prompt runs to its end or to a request. Does not own: legs, approvals and
- * questions (../foreign), the wire (child.ts, session.ts).
+ * Owns: what a segment is: a session is opened; a prompt runs to its end or to a request. Does not own: segments,
+ * approvals and questions (../external-agent), the wire (child.ts, session.ts).
  * Holds: the id of the session is recorded before it is prompted. A process waits for an answer in memory, and a new one
  * loads the session if it is gone.
  */
@@ -11,11 +11,16 @@ import { isAbsolute } from 'node:path'
 import type { Agent } from '../../agent/index.ts'
 import { ReeveError, type Json } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
-import { foreignAgent, type ForeignLeg, type ForeignOptions, type ForeignReply } from '../foreign/index.ts'
+import {
+  externalAgent,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+} from '../external-agent/index.ts'
 import { contentOf, failed, Session } from './session.ts'
 
 /** The options of `acpAgent`. */
-export interface AcpAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface AcpAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The program that speaks ACP over its standard input and output. Started without a shell. */
   readonly command: string
   readonly args?: readonly string[]
@@ -32,7 +37,7 @@ export interface AcpAgentOptions<Name extends string = string> extends ForeignOp
   readonly keepAliveMs?: number
 }
 
-/** What is kept between legs: the session, its prompt, and what was asked. */
+/** What is kept between segments: the session, its prompt, and what was asked. */
 interface SessionState {
   readonly session: string
   readonly prompt: string
@@ -111,7 +116,7 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
     }
     return session
   }
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'once',
     beginEffect: 'idempotent',
     async begin(prompt, io, place) {
@@ -146,9 +151,9 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
 
 /** The replies with what they reply to, which comes in the same order. */
 const withContent = (
-  replies: readonly ForeignReply[],
+  replies: readonly ExternalReply[],
   asked: readonly string[],
-): readonly { readonly content: string; readonly reply: ForeignReply }[] =>
+): readonly { readonly content: string; readonly reply: ExternalReply }[] =>
   replies.map((reply, at) => ({ content: asked[at] ?? '', reply }))
 
 /** Waits for a session; one that fails, or whose work is stopped, is closed. */
@@ -166,7 +171,7 @@ async function orClosed<T>(session: Session, { signal }: StepIO, work: Promise<T
   }
 }
 
-function endOf(reason: string, text: string): ForeignLeg {
+function endOf(reason: string, text: string): WorkSegment {
   if (reason === 'end_turn') return { status: 'done', output: text }
   const why = {
     refusal: 'the coding agent refused to go on',

@@ -1,12 +1,12 @@
 /**
  * Session: the conversation with one coding agent over ACP v1.
  *
- * Owns: how a session is opened, loaded, prompted and stopped; the text; the requests that wait for people. Does not own:
- * the process (child.ts), legs (index.ts).
+ * Owns: how a session is opened, loaded, prompted and stopped; the text; the requests that wait for people. Does not
+ * own: the process (child.ts), segments (index.ts).
  * Holds: nothing is allowed here. A permission is answered with an option that allows this once, and only by `reply`.
  */
 import { canonical, failure, FailureError, isObject, type Json, type JsonObject } from '../../core/index.ts'
-import type { ForeignAsk, ForeignReply } from '../foreign/index.ts'
+import type { ExternalAsk, ExternalReply } from '../external-agent/index.ts'
 import { Child, notFound, type Command, type ChildRequest } from './child.ts'
 
 /** Version 1 of the protocol, the stable one. */
@@ -16,12 +16,12 @@ const mostText = 4 * 1024 * 1024
 
 /** A request of the agent that waits for a person. */
 interface HeldRequest {
-  readonly ask: ForeignAsk
+  readonly ask: ExternalAsk
   readonly request: ChildRequest
 }
 
 /** How a prompt has ended, or what it waits for. */
-export type PromptProgress = { readonly ended: string } | { readonly asks: readonly ForeignAsk[] }
+export type PromptProgress = { readonly ended: string } | { readonly asks: readonly ExternalAsk[] }
 
 export class Session {
   readonly #child: Child
@@ -30,7 +30,7 @@ export class Session {
   readonly #calls = new Map<string, JsonObject>()
   readonly #waiting = new Map<string, HeldRequest>()
   /** Replies that were given to what a process before this one asked, by content. */
-  readonly #remembered = new Map<string, ForeignReply>()
+  readonly #remembered = new Map<string, ExternalReply>()
   #text = ''
   #allText = ''
   #show: ((text: string) => void) | undefined
@@ -147,7 +147,7 @@ export class Session {
   }
 
   /** Answers what waits here; what was asked by a process before this one is answered when it is asked again. */
-  reply(replies: readonly { readonly content: string; readonly reply: ForeignReply }[]): void {
+  reply(replies: readonly { readonly content: string; readonly reply: ExternalReply }[]): void {
     for (const { content, reply } of replies) {
       const waiting = [...this.#waiting.values()].find(({ ask }) => ask.id === reply.id && contentOf(ask) === content)
       if (waiting === undefined) this.#remembered.set(content, reply)
@@ -155,7 +155,7 @@ export class Session {
     }
   }
 
-  #answer({ ask, request }: HeldRequest, reply: ForeignReply): void {
+  #answer({ ask, request }: HeldRequest, reply: ExternalReply): void {
     this.#waiting.delete(ask.id)
     request.answer(ask.type === 'question' ? elicited(request.params, reply) : permitted(request.params, reply))
   }
@@ -179,7 +179,7 @@ export class Session {
     this.#wake?.()
   }
 
-  #askOf({ method, params }: ChildRequest): ForeignAsk | undefined {
+  #askOf({ method, params }: ChildRequest): ExternalAsk | undefined {
     if (method === 'elicitation/create' && params['mode'] === 'form') {
       const { message, requestedSchema } = params
       const question = {
@@ -227,7 +227,7 @@ export class Session {
 }
 
 /** What is asked, without what another process would name in another way. */
-export const contentOf = (ask: ForeignAsk): string =>
+export const contentOf = (ask: ExternalAsk): string =>
   canonical(ask.type === 'approval' ? [ask.action, ask.input] : [ask.question])
 
 /** Members that are there: `null` in an update says nothing. */
@@ -235,7 +235,7 @@ const present = (update: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined))
 
 /** The option that allows, or rejects, this once. Without one it is cancelled, which allows nothing. */
-function permitted({ options }: JsonObject, reply: ForeignReply): Json {
+function permitted({ options }: JsonObject, reply: ExternalReply): Json {
   const kind = reply.type === 'approved' && !reply.edited ? 'allow_once' : 'reject_once'
   const listed = Array.isArray(options) ? (options as readonly Json[]).filter(isObject) : []
   const optionId = listed.find((option) => option['kind'] === kind)?.['optionId']
@@ -243,7 +243,7 @@ function permitted({ options }: JsonObject, reply: ForeignReply): Json {
 }
 
 /** The answer to a form: an object as it is; another value for the one field of a form with one. */
-function elicited({ requestedSchema }: JsonObject, reply: ForeignReply): Json {
+function elicited({ requestedSchema }: JsonObject, reply: ExternalReply): Json {
   if (reply.type !== 'answer' || reply.value === null) return { action: 'decline' }
   if (isObject(reply.value)) return { action: 'accept', content: reply.value }
   const properties = isObject(requestedSchema) ? requestedSchema['properties'] : undefined

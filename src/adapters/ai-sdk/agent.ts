@@ -2,24 +2,26 @@
  * `reeve/ai-sdk/agent`: an agent of the AI SDK (`ToolLoopAgent`, or any that has its `stream`) as an agent of Reeve.
  * Imports nothing of the AI SDK: the agent is handed in.
  *
- * Owns: what a leg of such an agent is: messages in, messages out. Does not own: legs, approvals, usage (../foreign).
- * Holds: the conversation lives in the journal as the AI SDK's own messages, so no state of the agent's process is needed.
+ * Owns: what a segment of such an agent is: messages in, messages out. Does not own: segments, approvals, usage
+ * (../external-agent).
+ * Holds: the conversation lives in the journal as the AI SDK's own messages, so no state of the agent's process is
+ * needed.
  */
 import type { Agent } from '../../agent/index.ts'
 import { asText, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
-  foreignAgent,
+  externalAgent,
   jsonOf,
   usedOf,
-  type ForeignAsk,
-  type ForeignLeg,
-  type ForeignOptions,
-  type ForeignReply,
-  type ForeignUse,
-} from '../foreign/index.ts'
+  type ExternalAsk,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+  type ExternalUse,
+} from '../external-agent/index.ts'
 
-export { currentLeg } from '../foreign/index.ts'
+export { currentSegment } from '../external-agent/index.ts'
 
 /** An agent of the AI SDK, as far as it is needed: `ToolLoopAgent` is one. */
 export interface AiSdkAgentLike {
@@ -27,17 +29,18 @@ export interface AiSdkAgentLike {
 }
 
 /** The options of `aiSdkAgent`. */
-export interface AiSdkAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface AiSdkAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The agent: `new ToolLoopAgent({ … })`. Its `toolApproval` is asked as approvals of Reeve. */
   readonly agent: AiSdkAgentLike
   /**
    * Records each step of its loop, a model call and the tools of its answer, for itself, at most so many. Then its
-   * `stopWhen` does not count, and its `prepareStep` sees one step at a time. Default: its loop is recorded as a whole, from
-   * one approval or question to the next.
+   * `stopWhen` does not count, and its `prepareStep` sees one step at a time. Default: its loop is recorded as a whole,
+   * from one approval or question to the next.
    */
   readonly maxSteps?: number
   /**
-   * Further parameters of each call of `stream`, such as `options` for an agent with a `callOptionsSchema`. Default: none.
+   * Further parameters of each call of `stream`, such as `options` for an agent with a `callOptionsSchema`. Default:
+   * none.
    */
   readonly call?: (io: Pick<StepIO, 'key' | 'signal'>) => object
 }
@@ -62,7 +65,7 @@ interface StreamPart {
   readonly model?: unknown
 }
 
-/** What is kept between legs. */
+/** What is kept between segments. */
 interface AiSdkConversation {
   readonly messages: readonly Json[]
   readonly steps: number
@@ -77,14 +80,14 @@ interface AiSdkConversation {
  * | questions | a call of a tool without `execute`; the answer is its result |
  * | usage, text | of each model call; live |
  * | cancel, time limit | its `abortSignal`; its tools get it, too |
- * | after a crash | what it did since the last approval or question is repeated with the same key (`currentLeg()`); with `maxSteps`, its last step alone |
+ * | after a crash | what it did since the last approval or question is repeated with the same key (`currentSegment()`); with `maxSteps`, its last step alone |
  * | not honoured | permissions of the edge for its tools; middlewares and hooks of Reeve around its tools; generated files that are not base64 |
  *
  * `effect` default `idempotent`. Throws `agent.invalid` for invalid options.
  */
 export function aiSdkAgent<const Name extends string>(options: AiSdkAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { agent, maxSteps, call, ...facts } = options
-  const leg = async (conversation: AiSdkConversation, io: StepIO): Promise<ForeignLeg> => {
+  const segment = async (conversation: AiSdkConversation, io: StepIO): Promise<WorkSegment> => {
     const stopped = maxSteps === undefined ? undefined : { stopWhen: ({ steps }: Steps) => steps.length >= 1 }
     const result = (await agent.stream({
       ...call?.({ key: io.key, signal: io.signal }),
@@ -106,12 +109,12 @@ export function aiSdkAgent<const Name extends string>(options: AiSdkAgentOptions
     if (goesOn) return { status: 'on', state, uses }
     return { status: 'done', output: await outputOf(result, facts.output !== undefined), uses }
   }
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'idempotent',
-    begin: (prompt, io) => leg({ messages: [{ role: 'user', content: prompt }], steps: 0 }, io),
+    begin: (prompt, io) => segment({ messages: [{ role: 'user', content: prompt }], steps: 0 }, io),
     proceed: (state, replies, io) => {
       const { messages, steps } = state as unknown as AiSdkConversation
-      return leg({ messages: answered(messages, replies), steps }, io)
+      return segment({ messages: answered(messages, replies), steps }, io)
     },
   })
 }
@@ -121,8 +124,8 @@ interface Steps {
 }
 
 /** Shows the text while it comes, and says what each model call has used. Rejects with the error in the stream. */
-async function shown(result: StreamResult, io: StepIO): Promise<readonly ForeignUse[]> {
-  const uses: ForeignUse[] = []
+async function shown(result: StreamResult, io: StepIO): Promise<readonly ExternalUse[]> {
+  const uses: ExternalUse[] = []
   for await (const part of result.stream ?? result.fullStream ?? []) {
     if (part.type === 'text-delta' && typeof part.text === 'string')
       io.emit({ type: 'text.delta', id: part.id ?? '0', text: part.text })
@@ -133,7 +136,7 @@ async function shown(result: StreamResult, io: StepIO): Promise<readonly Foreign
   return uses
 }
 
-function useOf({ usage, response }: StreamPart): ForeignUse {
+function useOf({ usage, response }: StreamPart): ExternalUse {
   const counts = jsonOf(usage)
   const { inputTokens, outputTokens, inputTokenDetails, cachedInputTokens } = isObject(counts) ? counts : {}
   const cached = isObject(inputTokenDetails) ? inputTokenDetails['cacheReadTokens'] : cachedInputTokens
@@ -160,7 +163,7 @@ const partsOf = (messages: readonly Json[], role: string): readonly JsonObject[]
 const idOf = (part: JsonObject, name: 'toolCallId' | 'approvalId'): string => asText(part[name] ?? '')
 
 /** What the conversation waits for: approvals without a response, and calls that nothing has answered. */
-function openAsks(messages: readonly Json[]): readonly ForeignAsk[] {
+function openAsks(messages: readonly Json[]): readonly ExternalAsk[] {
   const said = partsOf(messages, 'assistant')
   const heard = partsOf(messages, 'tool')
   const ended = new Set([...said, ...heard].filter(isResult).map((part) => idOf(part, 'toolCallId')))
@@ -168,7 +171,7 @@ function openAsks(messages: readonly Json[]): readonly ForeignAsk[] {
   const calls = said.filter(({ type, providerExecuted }) => type === 'tool-call' && providerExecuted !== true)
   const open = calls.filter((part) => !ended.has(idOf(part, 'toolCallId')))
   const requests = said.filter(({ type }) => type === 'tool-approval-request')
-  return open.flatMap((each): readonly ForeignAsk[] => {
+  return open.flatMap((each): readonly ExternalAsk[] => {
     const callId = idOf(each, 'toolCallId')
     const request = requests.find((part) => idOf(part, 'toolCallId') === callId)
     const tool = asText(each['toolName'] ?? '')
@@ -182,7 +185,7 @@ const isResult = ({ type }: JsonObject): boolean => type === 'tool-result'
 const isResponse = ({ type }: JsonObject): boolean => type === 'tool-approval-response'
 
 /** The conversation with the replies, as the AI SDK expects them: in one tool message. */
-function answered(messages: readonly Json[], replies: readonly ForeignReply[]): readonly Json[] {
+function answered(messages: readonly Json[], replies: readonly ExternalReply[]): readonly Json[] {
   if (replies.length === 0) return messages
   const said = partsOf(messages, 'assistant')
   const edits = new Map(

@@ -11,7 +11,10 @@ export interface AgentData {
   readonly agent: string
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
-  /** `running`, `waiting` for a person, or how it ended: `completed`, `failed`, `limited`, `timed-out`, `cancelled`, `bailed`. */
+  /**
+   * `running`, `waiting` for a person, or how it ended: `completed`, `failed`, `limited`, `timed-out`, `cancelled`,
+   * `bailed`.
+   */
   readonly status: string
   /** What it said last, at most 20,000 characters of it. */
   readonly text: string
@@ -36,7 +39,9 @@ export interface RunMessageMetadata {
   readonly status?: string
   /** Up to where the message shows the run: a position in its feed. The next request goes on from there. */
   readonly position?: number
-  /** Of the whole tree, when it has ended. `unknown` calls whose tokens are not known, `unpriced` those without a price. */
+  /**
+   * Of the whole tree, when it has ended. `unknown` calls whose tokens are not known, `unpriced` those without a price.
+   */
   readonly usage?: {
     readonly inputTokens: number
     readonly outputTokens: number

@@ -19,7 +19,9 @@ import type { UiMessageChunk } from './chunk.ts'
 
 /** How a run is streamed. */
 export interface UiMessageStreamOptions {
-  /** Only what comes after this position: the `metadata.position` of a message that shows what came before. Default 0. */
+  /**
+   * Only what comes after this position: the `metadata.position` of a message that shows what came before. Default 0.
+   */
   readonly from?: number
   /** Ends the stream, and leaves the run alone. */
   readonly signal?: AbortSignal

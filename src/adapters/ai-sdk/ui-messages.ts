@@ -4,7 +4,8 @@
  * Owns: its paths, which run a request is about, who may ask for it. Does not own: the body of a request
  * (chat-request.ts), streams (message-stream.ts), credentials and limits (the server).
  * Holds: a chat is a session; it belongs to who began it. A message starts one run, however often it is sent. What a
- * client says of earlier messages counts for nothing but where it goes on reading. Leaving a stream leaves the run alone.
+ * client says of earlier messages counts for nothing but where it goes on reading. Leaving a stream leaves the run
+ * alone.
  */
 import {
   derivedId,
@@ -224,8 +225,8 @@ class Chats {
 async function runsOf({ runtime, principal }: ProtocolContext, chat: string): Promise<readonly RunSummary[]> {
   const found = await runtime.runs({ session: chat, limit: runsOfChat })
   const own = found.filter(({ caller }) => caller.tenant === principal.tenant)
-  const isForeign = own.some(({ caller }) => caller.user !== principal.name)
-  if (isForeign && !principal.roles.includes('admin'))
+  const isOfAnother = own.some(({ caller }) => caller.user !== principal.name)
+  if (isOfAnother && !principal.roles.includes('admin'))
     throw new ReeveError('request.forbidden', `the chat ${JSON.stringify(chat)} is of another user`, {
       hint: 'Nothing was done.',
     })

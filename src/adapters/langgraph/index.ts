@@ -1,26 +1,26 @@
 /**
- * `reeve/langgraph`: a compiled graph of LangGraph as an agent of Reeve. Imports nothing of LangGraph: the graph is handed
- * in.
+ * `reeve/langgraph`: a compiled graph of LangGraph as an agent of Reeve. Imports nothing of LangGraph: the graph is
+ * handed in.
  *
- * Owns: what a leg is: a stretch of a thread of the graph, to its end or to its interrupts; what of an interrupt is an
- * approval. Does not own: legs, approvals, usage (../foreign), the state of the graph (its checkpointer).
+ * Owns: what a segment is: a stretch of a thread of the graph, to its end or to its interrupts; what of an interrupt is
+ * an approval. Does not own: segments, approvals, usage (../external-agent), the state of the graph (its checkpointer).
  * Holds: the thread is the activation's id, so after a crash the same thread goes on from its last checkpoint.
  */
 import type { Agent } from '../../agent/index.ts'
 import { isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
-  foreignAgent,
+  externalAgent,
   jsonOf,
   usedOf,
-  type ForeignAsk,
-  type ForeignLeg,
-  type ForeignOptions,
-  type ForeignReply,
-  type ForeignUse,
-} from '../foreign/index.ts'
+  type ExternalAsk,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+  type ExternalUse,
+} from '../external-agent/index.ts'
 
-export { currentLeg } from '../foreign/index.ts'
+export { currentSegment } from '../external-agent/index.ts'
 
 /** A compiled graph, as far as it is needed. */
 export interface LangGraphLike {
@@ -30,12 +30,16 @@ export interface LangGraphLike {
 }
 
 /** The options of `langGraphAgent`. */
-export interface LangGraphAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface LangGraphAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The graph: `builder.compile({ checkpointer })`. Interrupts, and going on after a crash, need the checkpointer. */
   readonly graph: LangGraphLike
-  /** The input of the graph. Pure. Default: the prompt as a user's message, `{ messages: [{ role: 'user', content }] }`. */
+  /**
+   * The input of the graph. Pure. Default: the prompt as a user's message, `{ messages: [{ role: 'user', content }] }`.
+   */
   readonly graphInput?: (prompt: string) => object
-  /** The output, made of the last values of the graph. Default: the text of the last of its `messages`, else all values. */
+  /**
+   * The output, made of the last values of the graph. Default: the text of the last of its `messages`, else all values.
+   */
   readonly graphOutput?: (values: JsonObject) => Json
   /** `configurable` values besides `thread_id`. */
   readonly configurable?: JsonObject
@@ -56,7 +60,7 @@ interface Raised {
  * | questions | every other interrupt; the answer is the value that the graph resumes with |
  * | usage, text | of chat models of LangChain, of each call; live |
  * | cancel, time limit | its `signal`, and that of its nodes |
- * | after a crash | the thread goes on from its last checkpoint: nodes that had ended are not run again, the one in flight is, with the same key (`currentLeg()`). With a checkpointer in memory, or none, all of the leg is |
+ * | after a crash | the thread goes on from its last checkpoint: nodes that had ended are not run again, the one in flight is, with the same key (`currentSegment()`). With a checkpointer in memory, or none, all of the segment is |
  * | not honoured | permissions of the edge for its tools; a checkpointer that has lost its threads: the work fails |
  *
  * `effect` default `idempotent`. Throws `agent.invalid` for invalid options.
@@ -66,8 +70,8 @@ export function langGraphAgent<const Name extends string>(
 ): Agent<Name, unknown, Json> {
   const { graph, graphInput = asMessages, graphOutput = lastText, configurable, ...facts } = options
   const keeps = graph.checkpointer !== undefined && graph.checkpointer !== false
-  const leg = async (fresh: (at: Snapshot) => unknown, io: StepIO, place: string): Promise<ForeignLeg> => {
-    const uses: ForeignUse[] = []
+  const segment = async (fresh: (at: Snapshot) => unknown, io: StepIO, place: string): Promise<WorkSegment> => {
+    const uses: ExternalUse[] = []
     const config = { configurable: { ...configurable, thread_id: place } }
     const at = keeps ? snapshotOf(await graph.getState(config as never)) : nothing
     const input = fresh(at)
@@ -94,13 +98,13 @@ export function langGraphAgent<const Name extends string>(
       uses,
     }
   }
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'idempotent',
     begin: (prompt, io, place) =>
-      leg((at) => (at.hasBegun ? (at.isOpen ? null : undefined) : graphInput(prompt)), io, place),
+      segment((at) => (at.hasBegun ? (at.isOpen ? null : undefined) : graphInput(prompt)), io, place),
     proceed: (state, replies, io, place) => {
       const { interrupts } = state as unknown as { readonly interrupts: readonly Raised[] }
-      return leg(
+      return segment(
         (at) => {
           if (!at.hasBegun) throw new Error('the checkpointer of the graph does not know this thread any more')
           // the process died after the graph had resumed: it goes on, or has ended, or asks something else
@@ -226,7 +230,7 @@ function lastText(values: JsonObject): Json {
 }
 
 /** Hears the end of every model call in the graph. */
-const counting = (uses: ForeignUse[]): object => ({
+const counting = (uses: ExternalUse[]): object => ({
   handleLLMEnd({ generations }: { readonly generations?: readonly (readonly { readonly message?: unknown }[])[] }) {
     const message = jsonOf(generationOf(generations?.[0]?.[0]?.message))
     if (!isObject(message)) return
@@ -285,7 +289,7 @@ function actionsOf(
   return actions.length > 0 && actions.length === listed.length ? { style, actions } : undefined
 }
 
-function asksOf({ id, value }: Raised): readonly ForeignAsk[] {
+function asksOf({ id, value }: Raised): readonly ExternalAsk[] {
   const asked = actionsOf(value)
   if (asked === undefined) return [{ type: 'question', id, question: value }]
   return asked.actions.map(({ name, args, description }, at) => ({
@@ -298,9 +302,9 @@ function asksOf({ id, value }: Raised): readonly ForeignAsk[] {
 }
 
 /** What the graph resumes an interrupt with. */
-function resumeWith({ id, value }: Raised, replies: readonly ForeignReply[]): Json {
+function resumeWith({ id, value }: Raised, replies: readonly ExternalReply[]): Json {
   const asked = actionsOf(value)
-  const replyTo = (askId: string): ForeignReply | undefined => replies.find((reply) => reply.id === askId)
+  const replyTo = (askId: string): ExternalReply | undefined => replies.find((reply) => reply.id === askId)
   if (asked === undefined) {
     const reply = replyTo(id)
     return reply?.type === 'answer' ? reply.value : null

@@ -1,25 +1,25 @@
 /**
  * `reeve/mastra`: an agent of Mastra as an agent of Reeve. Imports nothing of Mastra: the agent is handed in.
  *
- * Owns: what a leg is: a stream of the agent, to its end or to a call that is suspended. Does not own: legs, approvals,
- * questions, usage (../foreign), the snapshot of a suspended run (the storage of Mastra).
+ * Owns: what a segment is: a stream of the agent, to its end or to a call that is suspended. Does not own: segments,
+ * approvals, questions, usage (../external-agent), the snapshot of a suspended run (the storage of Mastra).
  * Holds: the run's id is the activation's, and is recorded with what it waits for.
  */
 import type { Agent } from '../../agent/index.ts'
 import { asText, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
-  foreignAgent,
+  externalAgent,
   jsonOf,
   usedOf,
-  type ForeignAsk,
-  type ForeignLeg,
-  type ForeignOptions,
-  type ForeignReply,
-  type ForeignUse,
-} from '../foreign/index.ts'
+  type ExternalAsk,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+  type ExternalUse,
+} from '../external-agent/index.ts'
 
-export { currentLeg } from '../foreign/index.ts'
+export { currentSegment } from '../external-agent/index.ts'
 
 /** An agent of Mastra, as far as it is needed. Functions are called on it. */
 export interface MastraAgentLike {
@@ -30,7 +30,7 @@ export interface MastraAgentLike {
 }
 
 /** The options of `mastraAgent`. */
-export interface MastraAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface MastraAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The agent: `new Agent({ … })`, or `mastra.getAgent(…)`, with a storage where its tools ask or suspend. */
   readonly agent: MastraAgentLike
   /** Further options of each `stream`, such as `memory` or `maxSteps`. Default: none. */
@@ -53,14 +53,14 @@ interface MastraStream {
  * | questions | `suspend(…)` of a tool: the payload is the question, the answer its `resumeData` |
  * | usage, text | of each model call; live |
  * | cancel, time limit | its `abortSignal`; tools get it |
- * | after a crash | what it did since its last approval or question is repeated with the same key (`currentLeg()`). A suspended run goes on from the storage of Mastra; with one in memory it fails |
+ * | after a crash | what it did since its last approval or question is repeated with the same key (`currentSegment()`). A suspended run goes on from the storage of Mastra; with one in memory it fails |
  * | not honoured | edited arguments, permissions of the edge for its tools |
  *
  * `effect` default `idempotent`. Throws `agent.invalid` for invalid options.
  */
 export function mastraAgent<const Name extends string>(options: MastraAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { agent, call, ...facts } = options
-  const leg = async (stream: object, run: string, io: StepIO): Promise<ForeignLeg> => {
+  const segment = async (stream: object, run: string, io: StepIO): Promise<WorkSegment> => {
     const { asks, uses } = await heard(stream as MastraStream, io)
     if (asks.length > 0) return { status: 'asks', state: { run }, asks, uses }
     const { text, object } = stream as MastraStream
@@ -72,17 +72,18 @@ export function mastraAgent<const Name extends string>(options: MastraAgentOptio
     runId: run,
     abortSignal: io.signal,
   })
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'idempotent',
-    begin: async (prompt, io, place) => leg(await agent.stream(prompt as never, given(place, io) as never), place, io),
+    begin: async (prompt, io, place) =>
+      segment(await agent.stream(prompt as never, given(place, io) as never), place, io),
     proceed: async (state, replies, io) => {
       const { run } = state as { readonly run: string }
       const options = given(run, io)
-      const uses: ForeignUse[] = []
-      let last: ForeignLeg | undefined
+      const uses: ExternalUse[] = []
+      let last: WorkSegment | undefined
       // a run that waits for several calls is told of each for itself
       for (const reply of replies) {
-        last = await leg(await resumed(agent, options, reply), run, io)
+        last = await segment(await resumed(agent, options, reply), run, io)
         uses.push(...(last.uses ?? []))
       }
       return { ...last!, uses }
@@ -90,7 +91,7 @@ export function mastraAgent<const Name extends string>(options: MastraAgentOptio
   })
 }
 
-function resumed(agent: MastraAgentLike, options: object, reply: ForeignReply): Promise<object> {
+function resumed(agent: MastraAgentLike, options: object, reply: ExternalReply): Promise<object> {
   const given = { ...options, toolCallId: reply.id }
   if (reply.type === 'answer') return agent.resumeStream(reply.value as never, given as never)
   if (reply.type === 'approved' && !reply.edited) return agent.approveToolCall(given as never)
@@ -102,9 +103,9 @@ function resumed(agent: MastraAgentLike, options: object, reply: ForeignReply): 
 async function heard(
   { fullStream }: MastraStream,
   io: StepIO,
-): Promise<{ readonly asks: readonly ForeignAsk[]; readonly uses: readonly ForeignUse[] }> {
-  const uses: ForeignUse[] = []
-  const asks = new Map<string, ForeignAsk>()
+): Promise<{ readonly asks: readonly ExternalAsk[]; readonly uses: readonly ExternalUse[] }> {
+  const uses: ExternalUse[] = []
+  const asks = new Map<string, ExternalAsk>()
   let model = 'unknown'
   for await (const { type, payload: told } of fullStream) {
     const payload = (told ?? {}) as { readonly [name: string]: unknown }
@@ -124,7 +125,7 @@ async function heard(
   return { asks: [...asks.values()], uses }
 }
 
-function askOf(type: 'tool-call-approval' | 'tool-call-suspended', call: JsonObject): ForeignAsk | undefined {
+function askOf(type: 'tool-call-approval' | 'tool-call-suspended', call: JsonObject): ExternalAsk | undefined {
   const { toolCallId: id, toolName, args, suspendPayload } = call
   if (typeof id !== 'string') return undefined
   const action = typeof toolName === 'string' ? toolName : 'tool'
@@ -138,7 +139,7 @@ const modelOf = (metadata: Json): string | undefined => {
   return typeof id === 'string' ? id : undefined
 }
 
-function useOf(model: string, counts: Json): ForeignUse {
+function useOf(model: string, counts: Json): ExternalUse {
   const { inputTokens, outputTokens, cachedInputTokens } = isObject(counts) ? counts : {}
   const used = usedOf({ input: inputTokens, output: outputTokens, cached: cachedInputTokens })
   return { model, ...(used === undefined ? undefined : { used }) }

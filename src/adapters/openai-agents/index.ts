@@ -1,26 +1,26 @@
 /**
- * `reeve/openai-agents`: an agent of the OpenAI Agents SDK as an agent of Reeve. Imports nothing of the SDK: it is handed
- * in.
+ * `reeve/openai-agents`: an agent of the OpenAI Agents SDK as an agent of Reeve. Imports nothing of the SDK: it is
+ * handed in.
  *
- * Owns: what a leg is: a run of the SDK, to its end or to its interruptions. Does not own: legs, approvals, usage
- * (../foreign).
+ * Owns: what a segment is: a run of the SDK, to its end or to its interruptions. Does not own: segments, approvals,
+ * usage (../external-agent).
  * Holds: the serialized `RunState` is in the journal, so no state of the process is needed.
  */
 import type { Agent } from '../../agent/index.ts'
 import { isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
-  foreignAgent,
+  externalAgent,
   jsonOf,
   usedOf,
-  type ForeignAsk,
-  type ForeignLeg,
-  type ForeignOptions,
-  type ForeignReply,
-  type ForeignUse,
-} from '../foreign/index.ts'
+  type ExternalAsk,
+  type WorkSegment,
+  type ExternalAgentOptions,
+  type ExternalReply,
+  type ExternalUse,
+} from '../external-agent/index.ts'
 
-export { currentLeg } from '../foreign/index.ts'
+export { currentSegment } from '../external-agent/index.ts'
 
 /** What is needed of the SDK: `import * as sdk from '@openai/agents'` is it. */
 export interface OpenAIAgentsLike {
@@ -29,14 +29,14 @@ export interface OpenAIAgentsLike {
 }
 
 /** The options of `openAIAgent`. */
-export interface OpenAIAgentOptions<Name extends string = string> extends ForeignOptions<Name> {
+export interface OpenAIAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The SDK. `run` may be that of a `Runner`: `{ run: runner.run.bind(runner), RunState }`. */
   readonly sdk: OpenAIAgentsLike
   /** The agent: `new Agent({ … })`, with its handoffs. */
   readonly agent: { readonly name: string; readonly model?: unknown }
   /**
-   * Records each turn, a model call and the tools of its answer, for itself, at most so many. Default: recorded as a whole,
-   * from one approval to the next, with the turn limit of the SDK.
+   * Records each turn, a model call and the tools of its answer, for itself, at most so many. Default: recorded as a
+   * whole, from one approval to the next, with the turn limit of the SDK.
    */
   readonly maxSteps?: number
 }
@@ -61,7 +61,7 @@ interface State {
   reject(item: Interruption, options: { message: string }): void
 }
 
-/** What is kept between legs. `heard`: how many answers of models are counted already. */
+/** What is kept between segments. `heard`: how many answers of models are counted already. */
 interface SerializedRun {
   readonly run: string
   readonly heard: number
@@ -76,7 +76,7 @@ interface SerializedRun {
  * | approvals | `needsApproval` of its tools, and of the tools of agents below it; also edited |
  * | usage, text | of each model call, by the name of the agent's model; live |
  * | cancel, time limit | its `signal`; tools get it in their `details` |
- * | after a crash | what it did since the last approval is repeated with the same key (`currentLeg()`); with `maxSteps`, its last turn alone |
+ * | after a crash | what it did since the last approval is repeated with the same key (`currentSegment()`); with `maxSteps`, its last turn alone |
  * | not honoured | questions (the SDK has none), permissions of the edge for its tools, a run context: tools close over what they need |
  *
  * `effect` default `idempotent`. Throws `agent.invalid` for invalid options.
@@ -84,7 +84,7 @@ interface SerializedRun {
 export function openAIAgent<const Name extends string>(options: OpenAIAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { sdk, agent, maxSteps, ...facts } = options
   const model = typeof agent.model === 'string' && agent.model !== '' ? agent.model : 'unknown'
-  const leg = async (input: unknown, kept: SerializedRun, io: StepIO): Promise<ForeignLeg> => {
+  const segment = async (input: unknown, kept: SerializedRun, io: StepIO): Promise<WorkSegment> => {
     const turns = kept.turns + 1
     const bound = maxSteps === undefined ? undefined : { maxTurns: turnOf(kept.run) + 1 }
     const options = { stream: true, signal: io.signal, ...bound }
@@ -102,9 +102,9 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
     if (asks.length > 0) return { status: 'asks', state: state(), asks, uses }
     return { status: 'done', output: jsonOf(result.finalOutput), uses }
   }
-  return foreignAgent(facts, {
+  return externalAgent(facts, {
     effect: 'idempotent',
-    begin: (prompt, io) => leg(prompt, { run: '', heard: 0, turns: 0 }, io),
+    begin: (prompt, io) => segment(prompt, { run: '', heard: 0, turns: 0 }, io),
     proceed: async (given, replies, io) => {
       const kept = given as unknown as SerializedRun
       const state = (await sdk.RunState.fromString(agent as never, edited(kept.run, replies))) as State
@@ -113,7 +113,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
         if (reply?.type === 'approved') state.approve(item)
         else state.reject(item, { message: reply?.type === 'refused' ? reply.feedback : 'not approved' })
       }
-      return leg(state, kept, io)
+      return segment(state, kept, io)
     },
   })
 }
@@ -141,7 +141,7 @@ function turnOf(run: string): number {
   return typeof currentTurn === 'number' ? currentTurn : 0
 }
 
-function useOf(model: string, usage: unknown): ForeignUse {
+function useOf(model: string, usage: unknown): ExternalUse {
   const counts = jsonOf(usage)
   const { inputTokens, outputTokens, inputTokensDetails } = isObject(counts) ? counts : {}
   const details = Array.isArray(inputTokensDetails) ? (inputTokensDetails as readonly Json[])[0] : inputTokensDetails
@@ -160,7 +160,7 @@ function idOf(item: Interruption): string {
   return typeof callId === 'string' ? callId : typeof id === 'string' ? id : ''
 }
 
-function askOf(item: Interruption): ForeignAsk {
+function askOf(item: Interruption): ExternalAsk {
   const raw = rawOf(item)
   const given = item.arguments ?? raw['arguments']
   const { name } = raw
@@ -178,7 +178,7 @@ function parsed(text: string): Json {
 }
 
 /** The serialized run with the arguments that an approver has edited, wherever it has the call. */
-function edited(run: string, replies: readonly ForeignReply[]): string {
+function edited(run: string, replies: readonly ExternalReply[]): string {
   const edits = new Map(
     replies.flatMap((reply) => (reply.type === 'approved' && reply.edited ? [[reply.id, reply.input]] : [])),
   )

@@ -28,7 +28,7 @@ export function otel(context: CommandContext, ids: readonly string[], given: Ote
   const headers = header === undefined ? undefined : Object.fromEntries(header.map(headerOf))
   const from = since === undefined ? undefined : momentOf(since, '--since')
   return withRuns(options, cwd, async (runtime) => {
-    for await (const run of from === undefined ? ids : begunSince(runtime, from)) {
+    for await (const run of from === undefined ? ids : startedSince(runtime, from)) {
       if (interrupted.aborted) return exits.interrupted
       const exported = await exportRun(runtime, run, {
         ...(url === undefined ? {} : { url }),
@@ -59,7 +59,7 @@ function headerOf(text: string): readonly [string, string] {
 const pageSize = 100
 
 /** Runs, the newest first, page by page. */
-async function* begunSince(runtime: Runtime, since: number): AsyncGenerator<string> {
+async function* startedSince(runtime: Runtime, since: number): AsyncGenerator<string> {
   for (let after: RunFilter['after']; ;) {
     const page = await runtime.runs({ since, limit: pageSize, ...present({ after }) })
     for (const { run } of page) yield run

@@ -1,13 +1,14 @@
 /**
- * Foreign agents: an agent of another framework as an agent of Reeve. Not a door of the package; adapters of frameworks
+ * External agents: an agent of another framework as an agent of Reeve. Not a door of the package; adapters of frameworks
  * import it.
  *
- * Owns: the legs of its work. A leg goes from the brief, or from the answers to what was asked, to the end, or to the next
- * thing that is asked; it is one recorded step. Between legs the approvals and questions are asked, all at once.
+ * Owns: the segments of its work. A segment goes from the brief, or from the answers to what was asked, to the end, or
+ * to the next thing that is asked; it is one recorded step. Between segments the approvals and questions are asked, all
+ * at once.
  * Does not own: how a framework is called (the adapter of each).
- * Holds: K3 and K6: whatever the framework does is inside a step, so a leg that has ended is never repeated, and one that
- * was in flight is repeated with the same key, or is in doubt (`once`). What the framework returns is data from outside:
- * only what an adapter has read from it by name gets into the journal.
+ * Holds: K3 and K6: whatever the framework does is inside a step, so a segment that has ended is never repeated, and
+ * one that was in flight is repeated with the same key, or is in doubt (`once`). What the framework returns is data
+ * from outside: only what an adapter has read from it by name gets into the journal.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions } from '../../agent/index.ts'
@@ -16,20 +17,23 @@ import type { Limits, Oversight, SchemaLike } from '../../edge/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { priceOf, type Prices } from '../../model/index.ts'
 
-/** The options that every foreign agent has. */
-export interface ForeignOptions<Name extends string = string> {
+/** The options that every external agent has. */
+export interface ExternalAgentOptions<Name extends string = string> {
   /** As of every agent: a letter or `_`, then up to 63 letters, digits, `_` or `-`. */
   readonly name: Name
   /** What it is good for. Leaders choose workers by it. Required for workers. */
   readonly description?: string
-  /** The schema of its input. With it, a leader gives a typed input; the foreign agent is told it as JSON. Default: text. */
+  /**
+   * The schema of its input. With it, a leader gives a typed input; the external agent is told it as JSON. Default:
+   * text.
+   */
   readonly input?: SchemaLike
   /** The schema of its output. With it, its answer is read as JSON. Default: text. */
   readonly output?: SchemaLike
-  /** Hard limits. `turns` and `tokens` are checked between legs, by what the framework has reported. */
+  /** Hard limits. `turns` and `tokens` are checked between segments, by what the framework has reported. */
   readonly limits?: Limits
   readonly oversight?: Oversight
-  /** Change it when the foreign agent changes its meaning. Default `1`. */
+  /** Change it when the external agent changes its meaning. Default `1`. */
   readonly version?: string
   /**
    * What it is told, made of the brief and, in a conversation of several agents, of what was said before. Default: the
@@ -37,13 +41,13 @@ export interface ForeignOptions<Name extends string = string> {
    */
   readonly prompt?: (brief: unknown, history: readonly HistoryEntry[]) => string
   /**
-   * What becomes of a leg that was in flight when its process died. `idempotent`: it is repeated with the same key. `once`:
-   * it is in doubt until an operator says whether it happened. The default is named by each adapter.
+   * What becomes of a segment that was in flight when its process died. `idempotent`: it is repeated with the same key.
+   * `once`: it is in doubt until an operator says whether it happened. The default is named by each adapter.
    */
   readonly effect?: 'idempotent' | 'once'
-  /** Milliseconds for one leg. Default: no limit of its own; the leader's `timeoutMs` stops it anyway. */
+  /** Milliseconds for one segment. Default: no limit of its own; the leader's `timeoutMs` stops it anyway. */
   readonly timeoutMs?: number
-  /** How often a leg is tried. Default: once, because frameworks retry calls of models by themselves. */
+  /** How often a segment is tried. Default: once, because frameworks retry calls of models by themselves. */
   readonly retry?: RetryPolicy
   /** Prices of models by `provider/model`, for what it costs. They take precedence over the built-in list. */
   readonly prices?: Prices
@@ -51,11 +55,11 @@ export interface ForeignOptions<Name extends string = string> {
   readonly approval?: Pick<ApproveOptions, 'risk' | 'sensitive' | 'timeoutMs' | 'onTimeout' | 'reason'>
 }
 
-/** Something that a foreign agent asks before it goes on. */
-export type ForeignAsk =
+/** Something that an external agent asks before it goes on. */
+export type ExternalAsk =
   | {
       readonly type: 'approval'
-      /** Unique within the leg. */
+      /** Unique within the segment. */
       readonly id: string
       /** The name of the action: that of the tool. */
       readonly action: string
@@ -67,41 +71,44 @@ export type ForeignAsk =
   | { readonly type: 'question'; readonly id: string; readonly question: Json }
 
 /** The answer to one of them, by its id. */
-export type ForeignReply =
+export type ExternalReply =
   | { readonly type: 'approved'; readonly id: string; readonly input: Json; readonly edited: boolean }
   | { readonly type: 'refused'; readonly id: string; readonly feedback: string }
   | { readonly type: 'answer'; readonly id: string; readonly value: Json }
 
-/** A model call within a leg. `model`: as `provider/model` if both are known. */
-export interface ForeignUse {
+/** A model call within a segment. `model`: as `provider/model` if both are known. */
+export interface ExternalUse {
   readonly model: string
   readonly used?: CallUsage
 }
 
-/** How a leg has ended. Recorded, so everything in it is JSON. */
-export type ForeignLeg =
-  | { readonly status: 'done'; readonly output: Json; readonly uses?: readonly ForeignUse[] }
+/** How a segment has ended. Recorded, so everything in it is JSON. */
+export type WorkSegment =
+  | { readonly status: 'done'; readonly output: Json; readonly uses?: readonly ExternalUse[] }
   /** `state`: what the framework needs to go on. */
   | {
       readonly status: 'asks'
       readonly state: Json
-      readonly asks: readonly ForeignAsk[]
-      readonly uses?: readonly ForeignUse[]
+      readonly asks: readonly ExternalAsk[]
+      readonly uses?: readonly ExternalUse[]
     }
   /** It is to go on at once; it ends here so that what it has done is recorded. */
-  | { readonly status: 'on'; readonly state: Json; readonly uses?: readonly ForeignUse[] }
+  | { readonly status: 'on'; readonly state: Json; readonly uses?: readonly ExternalUse[] }
 
 /** How a framework is called. */
-export interface ForeignWork {
-  /** The first leg. `place`: an id of this work that no other has, the same for all its legs and in every process. */
-  readonly begin: (prompt: string, io: StepIO, place: string) => Promise<ForeignLeg>
-  /** Another leg, with the replies to what was asked, in the order in which it was asked. */
-  readonly proceed: (state: Json, replies: readonly ForeignReply[], io: StepIO, place: string) => Promise<ForeignLeg>
-  /** The effect of a leg if the options say nothing. */
+export interface ExternalWork {
+  /**
+   * The first segment. `place`: an id of this work that no other has, the same for all its segments and in every
+   * process.
+   */
+  readonly begin: (prompt: string, io: StepIO, place: string) => Promise<WorkSegment>
+  /** Another segment, with the replies to what was asked, in the order in which it was asked. */
+  readonly proceed: (state: Json, replies: readonly ExternalReply[], io: StepIO, place: string) => Promise<WorkSegment>
+  /** The effect of a segment if the options say nothing. */
   readonly effect: 'idempotent' | 'once'
-  /** The effect of the first leg, whatever the options say. Default: as of the others. */
+  /** The effect of the first segment, whatever the options say. Default: as of the others. */
   readonly beginEffect?: 'idempotent'
-  /** How often a later leg is tried, if the options say nothing. Default: once, as the first one. */
+  /** How often a later segment is tried, if the options say nothing. Default: once, as the first one. */
   readonly proceedRetry?: RetryPolicy
   /**
    * Tells a remote side that is still at work to stop, once the work is cancelled or out of time. What it returns is
@@ -111,16 +118,20 @@ export interface ForeignWork {
 }
 
 /** An agent whose work is done by a framework. Throws `agent.invalid` as `agent` does. */
-export function foreignAgent<const Name extends string>(
-  options: ForeignOptions<Name>,
-  work: ForeignWork,
+export function externalAgent<const Name extends string>(
+  options: ExternalAgentOptions<Name>,
+  work: ExternalWork,
 ): Agent<Name, unknown, Json> {
   const { name, prompt, effect = work.effect, timeoutMs, retry, prices, approval, ...facts } = options
-  const stepOptions = (agentName: string, tries?: RetryPolicy, of: ForeignOptions['effect'] = effect): StepOptions => ({
+  const stepOptions = (
+    agentName: string,
+    tries?: RetryPolicy,
+    of: ExternalAgentOptions['effect'] = effect,
+  ): StepOptions => ({
     effect: of,
     retry: retry ?? tries ?? { attempts: 1 },
     reserve: { turns: 1 },
-    settle: (leg) => charged(agentName, (leg as unknown as ForeignLeg).uses ?? [], prices),
+    settle: (segment) => charged(agentName, (segment as unknown as WorkSegment).uses ?? [], prices),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
   })
   const run = async (
@@ -130,16 +141,16 @@ export function foreignAgent<const Name extends string>(
   ): Promise<Json> => {
     const told = prompt?.(brief, history) ?? asText(brief as Json)
     const place = ctx.place.activation
-    const recorded = (go: (io: StepIO) => Promise<ForeignLeg>, options: StepOptions): Promise<ForeignLeg> =>
+    const recorded = (go: (io: StepIO) => Promise<WorkSegment>, options: StepOptions): Promise<WorkSegment> =>
       step(ctx, 'work', async (io) => naming(await going(go, io)), options)
-    let leg = await recorded(
+    let segment = await recorded(
       (io) => work.begin(told, io, place),
       stepOptions(ctx.place.agent, undefined, work.beginEffect),
     )
     let watched = false
     for (;;) {
-      if (leg.status === 'done') return readOutput(leg.output, options.output !== undefined)
-      const { state } = leg
+      if (segment.status === 'done') return readOutput(segment.output, options.output !== undefined)
+      const { state } = segment
       if (work.abandon !== undefined && !watched) {
         watched = true
         const { abandon } = work
@@ -151,9 +162,9 @@ export function foreignAgent<const Name extends string>(
           { always: true },
         )
       }
-      const asks = leg.status === 'asks' ? leg.asks : []
+      const asks = segment.status === 'asks' ? segment.asks : []
       const replies = await Promise.all(asks.map((ask) => replyTo(ctx, ask, approval)))
-      leg = await recorded(
+      segment = await recorded(
         (io) => work.proceed(state, replies, io, place),
         stepOptions(ctx.place.agent, work.proceedRetry),
       )
@@ -162,20 +173,21 @@ export function foreignAgent<const Name extends string>(
   return agent({ ...facts, name, run } as never) as Agent<Name, unknown, Json>
 }
 
-const legs = new AsyncLocalStorage<StepIO>()
+const segments = new AsyncLocalStorage<StepIO>()
 
 /**
- * The leg that the calling code works in, for tools of a foreign agent in this process. `key` is the idempotency key of
- * the leg: the same when the leg is repeated after a crash, so a tool may derive its own from it. Undefined elsewhere.
+ * The segment that the calling code works in, for tools of an external agent in this process. `key` is the idempotency
+ * key of the segment: the same when the segment is repeated after a crash, so a tool may derive its own from it.
+ * Undefined elsewhere.
  */
-export const currentLeg = (): Pick<StepIO, 'key' | 'epoch' | 'signal' | 'emit'> | undefined => legs.getStore()
+export const currentSegment = (): Pick<StepIO, 'key' | 'epoch' | 'signal' | 'emit'> | undefined => segments.getStore()
 
-/** A leg that is aborted ends as stopped, whatever the framework makes of it; the rest is its own failure. */
-async function going(go: (io: StepIO) => Promise<ForeignLeg>, io: StepIO): Promise<ForeignLeg> {
+/** A segment that is aborted ends as stopped, whatever the framework makes of it; the rest is its own failure. */
+async function going(go: (io: StepIO) => Promise<WorkSegment>, io: StepIO): Promise<WorkSegment> {
   try {
-    const leg = await legs.run(io, () => go(io))
+    const segment = await segments.run(io, () => go(io))
     io.signal.throwIfAborted()
-    return leg
+    return segment
   } catch (thrown) {
     if (io.signal.aborted) throw io.signal.reason instanceof Error ? io.signal.reason : new Cancelled(messageOf(thrown))
     throw thrown
@@ -183,16 +195,20 @@ async function going(go: (io: StepIO) => Promise<ForeignLeg>, io: StepIO): Promi
 }
 
 /** The ids of what is asked are unique, so that every reply finds its request. */
-function naming(leg: ForeignLeg): ForeignLeg {
-  if (leg.status !== 'asks') return leg
-  const ids = leg.asks.map(({ id }) => id)
+function naming(segment: WorkSegment): WorkSegment {
+  if (segment.status !== 'asks') return segment
+  const ids = segment.asks.map(({ id }) => id)
   const twice = ids.find((id, at) => ids.indexOf(id) !== at)
   if (twice !== undefined) throw new Error(`it asks twice under the id ${JSON.stringify(twice)}`)
-  if (leg.asks.length === 0) throw new Error('it stopped without an answer, and asks nothing')
-  return leg
+  if (segment.asks.length === 0) throw new Error('it stopped without an answer, and asks nothing')
+  return segment
 }
 
-async function replyTo(ctx: AgentContext, ask: ForeignAsk, options: ForeignOptions['approval']): Promise<ForeignReply> {
+async function replyTo(
+  ctx: AgentContext,
+  ask: ExternalAsk,
+  options: ExternalAgentOptions['approval'],
+): Promise<ExternalReply> {
   const { id } = ask
   if (ask.type === 'question') return { type: 'answer', id, value: await ctx.interrupt(ask.question) }
   const { action, input, description, context } = ask
@@ -207,10 +223,10 @@ async function replyTo(ctx: AgentContext, ask: ForeignAsk, options: ForeignOptio
     : { type: 'refused', id, feedback: answer.feedback }
 }
 
-/** What a leg has used, a row for each model call. Without a report, it took one turn of unknown usage. */
+/** What a segment has used, a row for each model call. Without a report, it took one turn of unknown usage. */
 function charged(
   agentName: string,
-  uses: readonly ForeignUse[],
+  uses: readonly ExternalUse[],
   prices: Prices | undefined,
 ): NonNullable<ReturnType<NonNullable<StepOptions['settle']>>> {
   const usage = uses.map(({ model, used }) => ({ agent: agentName, model, used: used && priced(model, used, prices) }))

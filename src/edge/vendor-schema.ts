@@ -1,5 +1,5 @@
 /**
- * Foreign schemas: what zod 3 and valibot have made, as JSON Schema. Those libraries do not say it themselves.
+ * Vendor schemas: what zod 3 and valibot have made, as JSON Schema. Those libraries do not say it themselves.
  *
  * Owns: the two readers, over what both libraries publish of a schema's structure (zod 3: `_def`; valibot: `type` and
  * its members). They describe what goes in. Does not own: the check of values, which stays the library's own.

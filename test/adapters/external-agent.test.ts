@@ -46,7 +46,7 @@ describe('usage', () => {
       { model: 'large', usd: 0, unpriced: 1 },
     ])
   })
-  test('counts against the limit of the run: another leg is refused', async () => {
+  test('counts against the limit of the run: another segment is refused', async () => {
     const asks = [
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'look', input: {} }] },
       {
