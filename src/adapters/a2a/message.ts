@@ -2,11 +2,11 @@
  * Messages of A2A: what a client sends, and how a question is put to it.
  *
  * Owns: reading a message by its own members, within bounds; the data part of a question, and that of its reply. Does
- * not own: what is asked, and what a reply means (../served-run).
+ * not own: what is asked, and what a reply means (../protocol-run).
  * Holds: no decision by the words of a text, but for a text that is exactly one of the decisions offered.
  */
 import { isObject, own, present, type FilePart, type Json, type JsonObject } from '../../core/index.ts'
-import type { AskedQuestion, Reply } from '../served-run/index.ts'
+import type { AskedQuestion, Reply } from '../protocol-run/index.ts'
 import { A2aRefusal } from './protocol-error.ts'
 import type { A2aPart } from './wire.ts'
 

@@ -20,15 +20,17 @@ import {
 import { cursorIn, cursorOf, hasEnded, type Run, type RunStatus, type RunSummary } from '../../runtime/index.ts'
 import type { ProtocolContext } from '../../server/index.ts'
 import {
+  askedBy,
   askedQuestions,
   findQuestion,
   followRun,
   isSettled,
+  needsPeople,
   reply,
   settlementOf,
   type KnownQuestion,
   type Reply,
-} from '../served-run/index.ts'
+} from '../protocol-run/index.ts'
 import { countIn, mustHaveNoTenant, readMessage, repliesIn, textIn, type SentMessage } from './message.ts'
 import { A2aRefusal } from './protocol-error.ts'
 import { changedAt, messageIdKey, rowTask, stateOf, taskNow, TaskProjection, timeText } from './task.ts'
@@ -280,7 +282,8 @@ async function latestSettled(run: Run): Promise<KnownQuestion | undefined> {
 /** Resolves when the run rests, or no one waits any more. */
 async function rested(context: ProtocolContext, run: Run, answered: readonly KnownQuestion[]): Promise<void> {
   const { signal } = context
-  for await (const item of followRun(run, { signal, ready: allRead(context, signal, answered) })) void item
+  for await (const item of followRun(run, { signal, ready: allRead(context, signal, answered), endsWith: needsPeople }))
+    void item
 }
 
 const allRead = (
@@ -305,14 +308,15 @@ async function* streamed(
   const goesOn = Promise.withResolvers<void>()
   const waits = waitsForMore && status.state === 'TASK_STATE_INPUT_REQUIRED'
   const ready = Promise.all([allRead(context, signal, answered), waits ? goesOn.promise : undefined])
-  for await (const item of followRun(run, { signal, ready })) {
+  for await (const item of followRun(run, { signal, ready, endsWith: needsPeople })) {
     if (item.type === 'event') {
       const known = fold.position
       yield* fold.take(item.event)
       if (fold.position > known) goesOn.resolve()
-    } else if (item.type === 'rest') {
-      const questions = item.rest.status === 'waiting' ? askedQuestions(item.rest.questions, runtime) : []
-      yield fold.update(fold.rest(item.rest, questions))
+    } else if (item.type === 'end') {
+      const { end } = item
+      const questions = end.type === 'waiting' ? askedQuestions(askedBy(end.waiting), runtime) : []
+      yield fold.update(fold.end(end, questions))
     }
   }
 }

@@ -23,7 +23,7 @@ import {
   type JsonObject,
 } from '../../core/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
-import { agentName, agentNameCheck, type NamedAgent } from '../served-run/index.ts'
+import { agentName, agentNameCheck, type NamedAgent } from '../protocol-run/index.ts'
 import { agentCard, type CardOptions } from './agent-card.ts'
 import {
   cancelTask,

@@ -1,7 +1,7 @@
 /**
  * A run as a task of A2A: its state, what was said, its artifacts.
  *
- * Owns: what of a run is a message, an artifact, a state. Does not own: reading the run (../served-run), what was said
+ * Owns: what of a run is a message, an artifact, a state. Does not own: reading the run (../protocol-run), what was said
  * (../../journal).
  * Holds: K1: the same events give the same messages and artifacts, with the same ids, whoever reads them and when.
  */
@@ -18,7 +18,7 @@ import {
 import { briefValue, readEdge } from '../../edge/index.ts'
 import { isEdge, newTranscriptFold, transcribe, type Recorded, type Spoken } from '../../journal/index.ts'
 import { hasEnded, type Run, type RunSummary, type Runtime } from '../../runtime/index.ts'
-import { askedQuestions, type AskedQuestion, type Rest } from '../served-run/index.ts'
+import { askedQuestions, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
 import { questionParts } from './message.ts'
 import type { A2aArtifact, A2aMessage, A2aPart, A2aTask, StreamResponse, TaskState, TaskStatus } from './wire.ts'
 
@@ -114,13 +114,14 @@ export class TaskProjection {
     return { statusUpdate: { ...this.#place, status } }
   }
 
-  /** The state of a run that rests. */
-  rest(rest: Rest, questions: readonly AskedQuestion[]): TaskStatus {
-    if (rest.status === 'waiting') return this.#asking(questions)
-    if (rest.status === 'ended') return this.#ended(rest.outcome)
+  /** The state of a run at the end of a stream. `questions`: those that a waiting run asks people. */
+  end(end: StreamEnd, questions: readonly AskedQuestion[]): TaskStatus {
+    if (end.type === 'ended') return this.ended(end.outcome)
+    if (questions.length > 0) return this.asking(questions)
+    const { failure, reason = 'an operator must see to it' } = end.waiting
     return {
       state: 'TASK_STATE_WORKING',
-      message: this.#note(`The run is stuck: ${rest.failure?.message ?? rest.reason ?? 'an operator must see to it'}`),
+      message: this.#note(`The run is stuck: ${failure?.message ?? reason}`),
       timestamp: timeText(this.#at),
     }
   }
@@ -130,14 +131,16 @@ export class TaskProjection {
     return { state: 'TASK_STATE_WORKING', timestamp: timeText(this.#at) }
   }
 
-  #asking(questions: readonly AskedQuestion[]): TaskStatus {
+  /** Its state while it asks people. */
+  asking(questions: readonly AskedQuestion[]): TaskStatus {
     const last = Math.max(...questions.map(({ askedAt }) => askedAt))
     const messageId = `${this.#place.taskId}?${questions.map(({ id }) => id).join('+')}`
     const message = { messageId, role: 'ROLE_AGENT', parts: questions.flatMap(questionParts), ...this.#place } as const
     return { state: 'TASK_STATE_INPUT_REQUIRED', message, timestamp: timeText(last) }
   }
 
-  #ended(outcome: Outcome): TaskStatus {
+  /** Its state once it has ended. */
+  ended(outcome: Outcome): TaskStatus {
     const state = endStates[outcome.status]
     const timestamp = timeText(this.#at)
     if (outcome.status === 'completed') return { state, timestamp }
@@ -200,11 +203,10 @@ export async function taskNow(
   const summary = await run.summary()
   const fold = new TaskProjection(summary)
   for (const recorded of await run.journal()) fold.take(recorded)
-  if (hasEnded(summary.status))
-    return { fold, status: fold.rest({ status: 'ended', outcome: await run.outcome() }, []), isOver: true }
+  if (hasEnded(summary.status)) return { fold, status: fold.ended(await run.outcome()), isOver: true }
   const questions = askedQuestions(await runtime.questions({ run: run.id }), runtime)
   if (questions.length > 0 && summary.status !== 'queued' && summary.status !== 'running')
-    return { fold, status: fold.rest({ status: 'waiting', questions: [] }, questions), isOver: false }
+    return { fold, status: fold.asking(questions), isOver: false }
   const state = stateOf(summary)
   return { fold, status: { ...fold.working(), ...(state === 'TASK_STATE_SUBMITTED' ? { state } : {}) }, isOver: false }
 }

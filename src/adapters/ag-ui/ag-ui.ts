@@ -26,15 +26,17 @@ import type { Protocol, ProtocolContext } from '../../server/index.ts'
 import {
   agentName,
   agentNameCheck,
+  askedBy,
   askedQuestions,
   findQuestion,
   isSettlement,
   followRun,
+  needsPeople,
   reply,
   settlementOf,
   type KnownQuestion,
   type NamedAgent,
-} from '../served-run/index.ts'
+} from '../protocol-run/index.ts'
 import { EventTranslator } from './event-translator.ts'
 import { replyIn, type ResumeEntry } from './interrupt.ts'
 import { readRunInput, type AgUiRequest } from './run-input.ts'
@@ -228,13 +230,14 @@ async function* streamed(
   }
   signal.addEventListener('abort', left)
   try {
-    for await (const item of followRun(run, { signal, ready })) {
+    for await (const item of followRun(run, { signal, ready, endsWith: needsPeople })) {
       if (item.type === 'event') yield* translator.event(item.event)
       else if (item.type === 'part') yield* translator.part(item.part)
       else {
         hasEnded = true
-        const questions = item.rest.status === 'waiting' ? askedQuestions(item.rest.questions, runtime) : []
-        yield* translator.end(item.rest, questions)
+        const { end } = item
+        const questions = end.type === 'waiting' ? askedQuestions(askedBy(end.waiting), runtime) : []
+        yield* translator.end(end, questions)
       }
     }
   } finally {

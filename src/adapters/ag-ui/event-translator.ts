@@ -2,7 +2,7 @@
  * The feed of a run as events of AG-UI.
  *
  * Owns: which events stand for what, their ids, whose they are (the agent of the run, or a subagent), the order that
- * strict clients ask for. Does not own: reading the feed (../served-run), what was said (../../journal).
+ * strict clients ask for. Does not own: reading the feed (../protocol-run), what was said (../../journal).
  * Holds: K1, K9: what is recorded decides. Live pieces come early, and the record completes them: a text is sent once,
  * whoever reads it and whenever. Of a stream that begins later, what came before `from` is known and not sent.
  */
@@ -35,7 +35,7 @@ import {
   type Spoken,
 } from '../../journal/index.ts'
 import type { RunPart } from '../../runtime/index.ts'
-import type { AskedQuestion, Rest } from '../served-run/index.ts'
+import { askedBy, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
 import { interruptOf } from './interrupt.ts'
 import { protocolVersion, type AgUiEvent, type AgUiTokenUsage } from './wire.ts'
 
@@ -394,18 +394,18 @@ export class EventTranslator {
 
   // ---- the end
 
-  /** The last events of a stream. `questions`: those that a waiting run has open. */
-  end(rest: Rest, questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
+  /** The last events of a stream. `questions`: those that a waiting run asks people. */
+  end(end: StreamEnd, questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
     const events: AgUiEvent[] = [...this.#announce()]
     for (const activation of this.#answering.keys()) events.push(...this.#givenUp(activation))
-    if (rest.status === 'waiting') return [...events, ...this.#suspended(questions)]
-    const how = rest.status === 'ended' ? withoutHandoff(rest.outcome) : undefined
+    if (end.type === 'waiting' && askedBy(end.waiting).length > 0) return [...events, ...this.#suspended(questions)]
+    const how = end.type === 'ended' ? withoutHandoff(end.outcome) : undefined
     const why = how === undefined ? 'the run is stuck' : describeOutcome(how)
     for (const [id, owner] of this.#unanswered) events.push(this.#result(id, owner, `[no result: ${why}]`))
     for (const id of [...this.#subagents.keys()].reverse())
       events.push({ type: 'SUBAGENT_ERROR', subagentRunId: id, message: visibleLine(why) })
     this.#subagents.clear()
-    return [...events, this.#last(rest)]
+    return [...events, this.#last(end)]
   }
 
   #suspended(questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
@@ -428,15 +428,15 @@ export class EventTranslator {
     return events
   }
 
-  #last(rest: Exclude<Rest, { status: 'waiting' }>): AgUiEvent {
+  #last(end: StreamEnd): AgUiEvent {
     const { threadId, runId } = this.#place
     const usage = this.#used()
-    if (rest.status === 'stuck') {
-      const { failure, reason = 'an operator must see to it' } = rest
+    if (end.type === 'waiting') {
+      const { failure, reason = 'an operator must see to it' } = end.waiting
       const message = `the run is stuck: ${failure?.message ?? reason}`
       return { type: 'RUN_ERROR', message: visibleLine(message), code: failure?.code ?? 'replay.diverged', ...usage }
     }
-    const { outcome } = rest
+    const { outcome } = end
     const finished = { type: 'RUN_FINISHED', threadId, runId } as const
     switch (outcome.status) {
       case 'completed':

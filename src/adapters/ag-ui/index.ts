@@ -3,4 +3,4 @@
  * other package.
  */
 export { agUi, type AgUiOptions } from './ag-ui.ts'
-export type { NamedAgent } from '../served-run/index.ts'
+export type { NamedAgent } from '../protocol-run/index.ts'

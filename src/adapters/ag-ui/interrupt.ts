@@ -1,13 +1,13 @@
 /**
  * Questions of a run as interrupts of AG-UI, and its resume entries as replies.
  *
- * Owns: the form of a payload: its JSON Schema, and reading it. Does not own: what is asked (../served-run), whether the
+ * Owns: the form of a payload: its JSON Schema, and reading it. Does not own: what is asked (../protocol-run), whether the
  * caller may answer (the server, the runtime).
  * Holds: a payload is read by its own members, and one with an unknown member is refused: a misspelt `approved` decides
  * nothing.
  */
 import { isObject, own, present, ReeveError, type Json, type JsonObject } from '../../core/index.ts'
-import type { AskedQuestion, KnownQuestion, Reply } from '../served-run/index.ts'
+import type { AskedQuestion, KnownQuestion, Reply } from '../protocol-run/index.ts'
 import type { AgUiInterrupt } from './wire.ts'
 
 /** A question as an interrupt. `toolCallId`, `subagentRunId`: of the call and the worker in this stream. */

@@ -1,12 +1,12 @@
 /**
  * The history of a chat: its runs as messages of the AI SDK.
  *
- * Owns: the parts of a message, made of what is shown of a run. Does not own: what is shown (../run-stream), chunks of a
+ * Owns: the parts of a message, made of what is shown of a run. Does not own: what is shown (../chat-feed), chunks of a
  * stream (chunk-writer.ts), which say the same while it happens. Pure but for reading the runs.
  */
 import { isObject, own, type Json, type JsonObject } from '../../core/index.ts'
 import { hasEnded, type Run, type RunSummary } from '../../runtime/index.ts'
-import { FollowedRun, runInput } from '../run-stream/index.ts'
+import { ChatFeed, runInput } from '../chat-feed/index.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
 
@@ -51,7 +51,7 @@ function messageIdOf({ run, caller: { metadata } }: RunSummary): string {
 async function answerOf(run: Run, agent: string, signal: AbortSignal): Promise<UiChatMessage> {
   const writer = new ChunkWriter({ run: run.id, agent })
   const message = new MessageParts()
-  for await (const change of new FollowedRun(run).read(signal)) {
+  for await (const change of new ChatFeed(run).read(signal)) {
     if (change.type === 'show' || change.type === 'withdraw') message.take(writer.take(change))
     else message.take(writer.end(change))
   }

@@ -2,13 +2,14 @@
  * The writer of chunks: what is shown of a run as a UI message stream.
  *
  * Owns: steps, what is written again when a text is withdrawn, how a stream begins and ends. Does not own: what is shown
- * (../run-stream), what a chunk may be (chunk.ts). Pure.
+ * (../chat-feed), what a chunk may be (chunk.ts). Pure.
  * Holds: everything after a position can be written alone: a client that has what comes before it lays the rest over it.
  * No step begins while a call of the last one waits for a person: a client looks for answered approvals in the last
  * step only.
  */
 import { describeOutcome, totalUsage, withoutHandoff, type Outcome, type Usage } from '../../core/index.ts'
-import type { Rest, Shown, ShownChange } from '../run-stream/index.ts'
+import type { ChatChange, ChatItem } from '../chat-feed/index.ts'
+import type { StreamEnd } from '../protocol-run/index.ts'
 import type { AgentData, QuestionData, RunMessageMetadata, UiMessageChunk } from './chunk.ts'
 
 /** A chunk of the step under way, and the block it belongs to. */
@@ -38,22 +39,22 @@ export class ChunkWriter {
     return [{ type: 'start', messageId: this.#run.run, messageMetadata: this.#run }]
   }
 
-  take(change: ShownChange): readonly UiMessageChunk[] {
-    const chunks = change.type === 'withdraw' ? this.#withdraw(change.blocks) : this.#shown(change.shown)
+  take(change: ChatChange): readonly UiMessageChunk[] {
+    const chunks = change.type === 'withdraw' ? this.#withdraw(change.blocks) : this.#ofItem(change.item)
     return change.position > this.#from ? chunks : []
   }
 
   /** The last chunks: why nothing more is shown, and up to where it was shown. */
-  end(rest: Rest): readonly UiMessageChunk[] {
-    const { position } = rest
+  end(end: StreamEnd): readonly UiMessageChunk[] {
+    const { position } = end
     const closed: UiMessageChunk[] = this.#step === undefined ? [] : [{ type: 'finish-step' }]
-    if (rest.type === 'waiting') {
-      const { status } = rest.waiting
+    if (end.type === 'waiting') {
+      const { status } = end.waiting
       const metadata = { ...this.#run, status, position }
       const finishReason = status === 'waiting' ? 'tool-calls' : 'other'
       return [...closed, { type: 'finish', finishReason, messageMetadata: metadata }]
     }
-    const { run: _run, usage, ...outcome } = rest.outcome
+    const { run: _run, usage, ...outcome } = end.outcome
     const finish: UiMessageChunk = {
       type: 'finish',
       finishReason: finishReasons[outcome.status],
@@ -63,30 +64,30 @@ export class ChunkWriter {
     return [...closed, finish, ...(why === undefined ? [] : [why])]
   }
 
-  #shown(shown: Shown): readonly UiMessageChunk[] {
-    switch (shown.type) {
+  #ofItem(item: ChatItem): readonly UiMessageChunk[] {
+    switch (item.type) {
       case 'turn':
         return this.#turn()
       case 'text':
       case 'reasoning': {
-        const { type, block, text } = shown
+        const { type, block, text } = item
         const begin = this.#blocks.has(block) ? [] : [{ type: `${type}-start`, id: block } as const]
         this.#blocks.set(block, type)
         return this.#write([...begin, { type: `${type}-delta`, id: block, delta: text }], block)
       }
       case 'block-end': {
-        const type = this.#blocks.get(shown.block)
-        this.#blocks.delete(shown.block)
-        return type === undefined ? [] : this.#write([{ type: `${type}-end`, id: shown.block }], shown.block)
+        const type = this.#blocks.get(item.block)
+        this.#blocks.delete(item.block)
+        return type === undefined ? [] : this.#write([{ type: `${type}-end`, id: item.block }], item.block)
       }
       case 'file':
-        return this.#write([{ type: 'file', mediaType: shown.mediaType, url: shown.url }])
+        return this.#write([{ type: 'file', mediaType: item.mediaType, url: item.url }])
       case 'worker': {
-        const { id, ...data } = shown.worker
+        const { id, ...data } = item.worker
         return this.#write([{ type: 'data-agent', id, data: data satisfies AgentData }])
       }
       case 'question': {
-        const { question: id, asks, path, schema } = shown
+        const { question: id, asks, path, schema } = item
         const data: QuestionData = {
           id,
           question: asks,
@@ -98,36 +99,36 @@ export class ChunkWriter {
         return this.#write([{ type: 'data-question', id, data }])
       }
       case 'answered': {
-        const known = this.#questions.get(shown.question)
+        const known = this.#questions.get(item.question)
         if (known === undefined) return []
         return this.#write([{ type: 'data-question', id: known.id, data: { ...known, status: 'closed' } }])
       }
       default:
-        return this.#write(this.#ofCall(shown))
+        return this.#write(this.#ofCall(item))
     }
   }
 
-  #ofCall(shown: Extract<Shown, { readonly call: string }>): readonly UiMessageChunk[] {
-    const { call: toolCallId } = shown
+  #ofCall(item: Extract<ChatItem, { readonly call: string }>): readonly UiMessageChunk[] {
+    const { call: toolCallId } = item
     const ours = { toolCallId, dynamic: true, providerExecuted: true } as const
-    switch (shown.type) {
+    switch (item.type) {
       case 'call': {
-        const { tool: toolName, input, path } = shown
+        const { tool: toolName, input, path } = item
         return [{ type: 'tool-input-available', ...ours, toolName, input, toolMetadata: { path } }]
       }
       case 'result':
         return [
-          shown.isError === true
-            ? { type: 'tool-output-error', ...ours, errorText: textOf(shown.output) }
-            : { type: 'tool-output-available', ...ours, output: shown.output },
+          item.isError === true
+            ? { type: 'tool-output-error', ...ours, errorText: textOf(item.output) }
+            : { type: 'tool-output-available', ...ours, output: item.output },
         ]
       case 'denied':
         return [{ type: 'tool-output-denied', toolCallId }]
       case 'approval':
         this.#waiting.add(toolCallId)
-        return [{ type: 'tool-approval-request', approvalId: shown.approval, toolCallId, reason: shown.reason }]
+        return [{ type: 'tool-approval-request', approvalId: item.approval, toolCallId, reason: item.reason }]
       case 'decided': {
-        const { approval: approvalId, approved, comment } = shown
+        const { approval: approvalId, approved, comment } = item
         this.#waiting.delete(toolCallId)
         const reason = comment === undefined ? undefined : { reason: comment }
         return [{ type: 'tool-approval-response', approvalId, approved, ...reason }]

@@ -6,14 +6,8 @@
  */
 import { ReeveError } from '../../core/index.ts'
 import type { Run } from '../../runtime/index.ts'
-import {
-  FollowedRun,
-  sseMessage,
-  sseResponse,
-  type Rest,
-  type ShownChange,
-  type StreamReading,
-} from '../run-stream/index.ts'
+import { ChatFeed, sseMessage, sseResponse, type ChatChange, type StreamReading } from '../chat-feed/index.ts'
+import type { StreamEnd } from '../protocol-run/index.ts'
 import { ChunkWriter, errorText } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
 
@@ -37,14 +31,14 @@ export interface UiMessageStreamOptions {
 export async function uiMessageStreamResponse(run: Run, options: UiMessageStreamOptions = {}): Promise<Response> {
   const { from = 0, signal = new AbortController().signal, heartbeatMs = 15_000 } = options
   const { agent } = await run.summary()
-  return messageStream(new FollowedRun(run), agent, from, { signal, heartbeatMs, readerTimeoutMs: 30_000 })
+  return messageStream(new ChatFeed(run), agent, from, { signal, heartbeatMs, readerTimeoutMs: 30_000 })
 }
 
 /** The header by which the AI SDK knows the stream. */
 const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
 /** A followed run as a response. It is read from this call on. */
-export const messageStream = (followed: FollowedRun, agent: string, from: number, reading: StreamReading): Response =>
+export const messageStream = (followed: ChatFeed, agent: string, from: number, reading: StreamReading): Response =>
   sseResponse(
     reading,
     (signal) => messages(followed.read(signal), new ChunkWriter({ run: followed.run.id, agent }, from), signal),
@@ -52,7 +46,7 @@ export const messageStream = (followed: FollowedRun, agent: string, from: number
   )
 
 async function* messages(
-  changes: AsyncIterable<ShownChange | Rest>,
+  changes: AsyncIterable<ChatChange | StreamEnd>,
   writer: ChunkWriter,
   signal: AbortSignal,
 ): AsyncGenerator<string, undefined> {

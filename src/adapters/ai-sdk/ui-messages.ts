@@ -21,7 +21,7 @@ import {
 } from '../../core/index.ts'
 import { hasEnded, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
-import { FollowedRuns } from '../run-stream/index.ts'
+import { ChatFeeds } from '../chat-feed/index.ts'
 import { chatMessages, messageKey } from './chat-history.ts'
 import { chatRequest, type ChatAnswers, type ChatMessage, type ChatRequest } from './chat-request.ts'
 import { messageStream } from './message-stream.ts'
@@ -95,7 +95,7 @@ const runsOfChat = 100
 
 class Chats {
   readonly #agents: readonly string[]
-  readonly #followed = new FollowedRuns()
+  readonly #followed = new ChatFeeds()
 
   constructor(agents: readonly string[]) {
     this.#agents = agents

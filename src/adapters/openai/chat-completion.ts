@@ -2,12 +2,13 @@
  * Chat completions: what is shown of a run as one answer, whole or in chunks.
  *
  * Owns: the forms of a completion and its chunks, what is said of a run that waits for a person. Does not own: requests,
- * what is shown (../run-stream). Pure.
+ * what is shown (../chat-feed). Pure.
  * Holds: an answer that is not the end of its run is never finished as `stop`.
  */
 import { cut, visibleJson, visibleLine, withoutHandoff, type Json, type Outcome } from '../../core/index.ts'
 import { approvalsAmong, type RunWaiting } from '../../runtime/index.ts'
-import { sseMessage, type Rest, type ShownChange } from '../run-stream/index.ts'
+import { sseMessage, type ChatChange } from '../chat-feed/index.ts'
+import type { StreamEnd } from '../protocol-run/index.ts'
 import { outcomeError, type OpenAiError } from './errors.ts'
 import { chatUsage } from './usage.ts'
 
@@ -23,11 +24,11 @@ export interface CompletionHead {
 const gap = '\n\n'
 
 /** What was said, joined. */
-function saidText(changes: readonly ShownChange[]): string {
+function saidText(changes: readonly ChatChange[]): string {
   const blocks = new Map<string, string>()
   for (const change of changes)
-    if (change.type === 'show' && change.shown.type === 'text')
-      blocks.set(change.shown.block, (blocks.get(change.shown.block) ?? '') + change.shown.text)
+    if (change.type === 'show' && change.item.type === 'text')
+      blocks.set(change.item.block, (blocks.get(change.item.block) ?? '') + change.item.text)
   return [...blocks.values()].join(gap)
 }
 
@@ -62,8 +63,8 @@ const finishOf = ({ status }: Outcome): 'stop' | 'length' => (status === 'limite
 /** The whole completion, or the error of a run that did not answer. */
 export function completion(
   { run, model, created }: CompletionHead,
-  changes: readonly ShownChange[],
-  rest: Rest,
+  changes: readonly ChatChange[],
+  end: StreamEnd,
 ): Json | { readonly error: OpenAiError } {
   const said = saidText(changes)
   const form = (content: string, finish: string, more: { readonly [name: string]: Json }): Json => ({
@@ -76,11 +77,11 @@ export function completion(
     ],
     ...more,
   })
-  if (rest.type === 'waiting') {
-    const content = [said, waitingNotice(run, rest.waiting)].filter((text) => text !== '').join(gap)
-    return form(content, 'length', { reeve: waitingOf(run, rest.waiting) })
+  if (end.type === 'waiting') {
+    const content = [said, waitingNotice(run, end.waiting)].filter((text) => text !== '').join(gap)
+    return form(content, 'length', { reeve: waitingOf(run, end.waiting) })
   }
-  const { run: _run, usage, ...outcome } = rest.outcome
+  const { run: _run, usage, ...outcome } = end.outcome
   const error = outcomeError(withoutHandoff(outcome as Outcome))
   if (error !== undefined) return { error }
   const used = chatUsage(usage)
@@ -103,22 +104,22 @@ export class CompletionWriter {
   }
 
   /** A text that was withdrawn cannot be taken back here: what follows it begins after a blank line. */
-  take(change: ShownChange): readonly string[] {
-    if (change.type !== 'show' || change.shown.type !== 'text') return []
-    const { block, text } = change.shown
+  take(change: ChatChange): readonly string[] {
+    if (change.type !== 'show' || change.item.type !== 'text') return []
+    const { block, text } = change.item
     const isNext = this.#block !== undefined && this.#block !== block
     this.#block = block
     return [this.#chunk({ content: (isNext ? gap : '') + text }, null)]
   }
 
-  end(rest: Rest): readonly string[] {
-    if (rest.type === 'waiting') {
+  end(end: StreamEnd): readonly string[] {
+    if (end.type === 'waiting') {
       const { run } = this.#head
-      const notice = (this.#block === undefined ? '' : gap) + waitingNotice(run, rest.waiting)
+      const notice = (this.#block === undefined ? '' : gap) + waitingNotice(run, end.waiting)
       const last = this.#chunk({ content: notice }, null)
-      return [last, this.#chunk({}, 'length', { reeve: waitingOf(run, rest.waiting) })]
+      return [last, this.#chunk({}, 'length', { reeve: waitingOf(run, end.waiting) })]
     }
-    const { run: _run, usage, ...outcome } = rest.outcome
+    const { run: _run, usage, ...outcome } = end.outcome
     const error = outcomeError(withoutHandoff(outcome as Outcome))
     if (error !== undefined) return [sseMessage({ error })]
     const used = this.#includesUsage ? [this.#usage(chatUsage(usage) ?? null)] : []

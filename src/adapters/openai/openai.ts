@@ -26,13 +26,13 @@ import { hasEnded, type RegisteredAgent, type Run, type RunSummary } from '../..
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import {
   applyChange,
-  FollowedRuns,
+  ChatFeeds,
   recordedChanges,
   sseMessage,
   sseResponse,
-  type Rest,
-  type ShownChange,
-} from '../run-stream/index.ts'
+  type ChatChange,
+} from '../chat-feed/index.ts'
+import type { StreamEnd } from '../protocol-run/index.ts'
 import { completion, CompletionWriter, type CompletionHead } from './chat-completion.ts'
 import { failedResponse, refuse, type OpenAiError } from './errors.ts'
 import {
@@ -103,7 +103,7 @@ const cancelPatience = 10_000
 
 class OpenAiApi {
   readonly #models: readonly string[] | undefined
-  readonly #followed = new FollowedRuns()
+  readonly #followed = new ChatFeeds()
 
   constructor(models: readonly string[] | undefined) {
     this.#models = models
@@ -128,9 +128,9 @@ class OpenAiApi {
     const { createdAt } = await run.summary()
     const head: CompletionHead = { run: run.id, model: asked.agent, created: Math.floor(createdAt / 1000) }
     if (!asked.isStream) {
-      const found = await this.#atRest(context, run)
+      const found = await this.#atEnd(context, run)
       if (found === undefined) return refuse(givenUp)
-      const answer = completion(head, found.changes, found.rest)
+      const answer = completion(head, found.changes, found.end)
       return isError(answer) ? failedResponse(answer.error) : Response.json(answer)
     }
     const writer = new CompletionWriter(head, asked.includesUsage)
@@ -150,9 +150,9 @@ class OpenAiApi {
         : await this.#answered(context, asked.previous!, asked.answered)
     if (asked.isStream) return this.#events(context, run)
     if (asked.isBackground) return Response.json(await this.#now(context, run))
-    const found = await this.#atRest(context, run)
+    const found = await this.#atEnd(context, run)
     if (found === undefined) return refuse(givenUp)
-    return Response.json(responseOf(await run.summary(), found.changes, found.rest))
+    return Response.json(responseOf(await run.summary(), found.changes, found.end))
   }
 
   async retrieve(context: ProtocolContext, id: string, isStream: boolean): Promise<Response> {
@@ -242,13 +242,13 @@ class OpenAiApi {
   }
 
   /** What is shown until the run has ended or needs a person; undefined if no one waits for it any more. */
-  async #atRest(
+  async #atEnd(
     { signal }: ProtocolContext,
     run: Run,
-  ): Promise<{ readonly changes: readonly ShownChange[]; readonly rest: Rest } | undefined> {
-    const changes: ShownChange[] = []
+  ): Promise<{ readonly changes: readonly ChatChange[]; readonly end: StreamEnd } | undefined> {
+    const changes: ChatChange[] = []
     for await (const change of this.#followed.follow(run).read(signal)) {
-      if (change.type !== 'show' && change.type !== 'withdraw') return { changes, rest: change }
+      if (change.type !== 'show' && change.type !== 'withdraw') return { changes, end: change }
       applyChange(changes, change)
     }
     return undefined
@@ -269,11 +269,11 @@ const givenUp: ShownError = {
   retryable: true,
 }
 
-type Write = (change: ShownChange | Rest) => readonly string[]
+type Write = (change: ChatChange | StreamEnd) => readonly string[]
 
 async function* written(
   begin: readonly string[],
-  changes: AsyncIterable<ShownChange | Rest>,
+  changes: AsyncIterable<ChatChange | StreamEnd>,
   write: Write,
 ): AsyncGenerator<string, undefined> {
   yield* begin
@@ -343,7 +343,7 @@ async function stateOf(context: ProtocolContext, run: Run, { status, waitsFor }:
   return { type: 'waiting', position: 0, waiting: { status: 'waiting', waiting: [], questions } }
 }
 
-function responseOf(summary: RunSummary, changes: readonly ShownChange[], state: ResponseState): Json {
+function responseOf(summary: RunSummary, changes: readonly ChatChange[], state: ResponseState): Json {
   const writer = new ResponseWriter(summary)
   for (const change of changes) writer.take(change)
   return writer.response(state)

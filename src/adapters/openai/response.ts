@@ -2,7 +2,7 @@
  * Responses: what is shown of a run as the output of a response, whole or as events.
  *
  * Owns: the forms of a response, its items and its events; what stands for an approval and a question. Does not own:
- * requests, what is shown (../run-stream). Pure.
+ * requests, what is shown (../chat-feed). Pure.
  * Holds: the id of a response is that of its run. A response is `completed` only when its run is.
  */
 import {
@@ -15,7 +15,8 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { approvalsAmong, type Question, type RunSummary } from '../../runtime/index.ts'
-import { sseMessage, type Rest, type ShownChange } from '../run-stream/index.ts'
+import { sseMessage, type ChatChange } from '../chat-feed/index.ts'
+import type { StreamEnd } from '../protocol-run/index.ts'
 import { outcomeError } from './errors.ts'
 import { responseUsage } from './usage.ts'
 
@@ -48,7 +49,7 @@ function recordIn({ caller: { metadata } }: RunSummary): ResponseRecord {
 }
 
 /** How a response stands: it goes on, waits for a person, or its run has ended. */
-export type ResponseState = { readonly type: 'running' } | Rest
+export type ResponseState = { readonly type: 'running' } | StreamEnd
 
 interface TextItem {
   readonly id: string
@@ -110,25 +111,25 @@ export class ResponseWriter {
     return [this.#event('response.created', { response }), this.#event('response.in_progress', { response })]
   }
 
-  take(change: ShownChange): readonly string[] {
+  take(change: ChatChange): readonly string[] {
     if (change.type === 'withdraw') return change.blocks.flatMap((block) => this.#withdraw(block))
-    const { shown } = change
-    if (shown.type === 'text') return this.#text(shown.block, shown.text)
-    if (shown.type !== 'block-end') return []
-    const item = this.#items.find(({ block }) => block === shown.block)
-    return item === undefined ? [] : this.#done(item, 'completed')
+    const { item } = change
+    if (item.type === 'text') return this.#text(item.block, item.text)
+    if (item.type !== 'block-end') return []
+    const ended = this.#items.find(({ block }) => block === item.block)
+    return ended === undefined ? [] : this.#done(ended, 'completed')
   }
 
-  end(rest: Rest): readonly string[] {
+  end(end: StreamEnd): readonly string[] {
     const open = this.#items.filter(({ isDone }) => !isDone).flatMap((item) => this.#done(item, 'incomplete'))
-    const asking = (rest.type === 'waiting' ? askingItems(rest.waiting.questions) : []).flatMap((item) => {
+    const asking = (end.type === 'waiting' ? askingItems(end.waiting.questions) : []).flatMap((item) => {
       const output_index = this.#indices++
       return [
         this.#event('response.output_item.added', { output_index, item }),
         this.#event('response.output_item.done', { output_index, item }),
       ]
     })
-    const response = this.response(rest)
+    const response = this.response(end)
     const name = { completed: 'completed', failed: 'failed', cancelled: 'failed' }[response['status'] as string]
     return [...open, ...asking, this.#event(`response.${name ?? 'incomplete'}`, { response })]
   }

@@ -2,7 +2,7 @@
  * The fold from a run's feed to what is shown of it.
  *
  * Owns: which agents speak for the run and which are workers, live text before it is recorded, ids of calls. Does not
- * own: which events are messages (the transcript of the journal), reading the feed (followed-run.ts).
+ * own: which events are messages (the transcript of the journal), reading the feed (chat-feed.ts).
  * Holds: K1: recorded events alone show the same as events with live parts between, up to what was withdrawn on the
  * way. Ids of calls are derived from the journal: every reader, in every process, has the same. A text that was shown
  * live and not recorded is withdrawn. K9: missed parts are made up for by the event that ends their step.
@@ -26,7 +26,7 @@ import {
   type Spoken,
 } from '../../journal/index.ts'
 import type { Question, RunPart, StreamItem } from '../../runtime/index.ts'
-import { applyChange, type Shown, type ShownChange, type ShownWorker } from './shown.ts'
+import { applyChange, type ChatItem, type ChatChange, type ChatWorker } from './chat-item.ts'
 
 /** Characters of a worker's text that are shown. */
 const workerTextLength = 20_000
@@ -52,7 +52,7 @@ interface LiveAnswer {
 }
 
 interface WorkerLine {
-  readonly worker: Omit<ShownWorker, 'status' | 'text'>
+  readonly worker: Omit<ChatWorker, 'status' | 'text'>
   status: string
   text: string
   /** The attempt that the live text is of. */
@@ -75,7 +75,7 @@ const resolutions: Readonly<Partial<Record<Resolved['resolution'], boolean>>> = 
   cancelled: false,
 }
 
-export class ShownFold {
+export class ChatFold {
   /** Of the last event. */
   position = 0
   readonly #transcript = newTranscriptFold()
@@ -87,19 +87,19 @@ export class ShownFold {
   readonly #answers = new Map<ActivationId, { readonly turn: string; readonly answer: JsonObject }>()
   /** The last text of each activation. */
   readonly #last = new Map<ActivationId, string>()
-  /** Shown calls by their activation and the model's id. */
+  /** ChatItem calls by their activation and the model's id. */
   readonly #calls = new Map<string, string>()
-  /** Shown calls that have no result yet, and the activation each belongs to. */
+  /** ChatItem calls that have no result yet, and the activation each belongs to. */
   readonly #open = new Map<string, ActivationId>()
   /** Calls that are shown when their result is there. */
   readonly #unshown = new Map<string, string>()
   readonly #approvals = new Map<string, { readonly call: string; readonly asked: Requested }>()
   readonly #questions = new Set<string>()
   #blocks = 0
-  #changes: ShownChange[] = []
+  #changes: ChatChange[] = []
 
   /** Takes the next item of the feed in, and returns what changed. */
-  take(item: StreamItem): readonly ShownChange[] {
+  take(item: StreamItem): readonly ChatChange[] {
     this.#changes = []
     if (item.type === 'event') this.#event(item.event)
     else this.#part(item.part)
@@ -112,7 +112,7 @@ export class ShownFold {
   }
 
   /** Shows a question of a child run, whose events are in another feed: it has no place in this one. */
-  takeQuestion({ id, kind, activation, body }: Question): readonly ShownChange[] {
+  takeQuestion({ id, kind, activation, body }: Question): readonly ChatChange[] {
     this.#changes = []
     if (kind === 'approval') this.#requested(activation, body as Requested)
     else if (kind === 'interrupt' && isObject(body)) this.#asked(id, body)
@@ -120,7 +120,7 @@ export class ShownFold {
   }
 
   /** Shows the decision on an approval of a child run. */
-  takeDecision(approval: string, approved: boolean): readonly ShownChange[] {
+  takeDecision(approval: string, approved: boolean): readonly ChatChange[] {
     this.#changes = []
     this.#decided(approval, approved)
     const call = this.#approvals.get(approval)?.call
@@ -128,8 +128,8 @@ export class ShownFold {
     return this.#changes.map(nowhere)
   }
 
-  #show(shown: Shown): void {
-    this.#changes.push({ type: 'show', position: this.position, shown })
+  #show(item: ChatItem): void {
+    this.#changes.push({ type: 'show', position: this.position, item })
   }
 
   // ---- events
@@ -471,15 +471,15 @@ export class ShownFold {
 }
 
 /** What is shown of the events of a run, without live parts. */
-export function recordedChanges(events: readonly Recorded[]): readonly ShownChange[] {
-  const fold = new ShownFold()
-  const all: ShownChange[] = []
+export function recordedChanges(events: readonly Recorded[]): readonly ChatChange[] {
+  const fold = new ChatFold()
+  const all: ChatChange[] = []
   for (const event of events) for (const change of fold.take({ type: 'event', event })) applyChange(all, change)
   return all
 }
 
 /** Later than everything that is in the feed. */
-const nowhere = (change: ShownChange): ShownChange => ({ ...change, position: Number.MAX_SAFE_INTEGER })
+const nowhere = (change: ChatChange): ChatChange => ({ ...change, position: Number.MAX_SAFE_INTEGER })
 
 /** The texts and thoughts of a recorded answer, in their order. Adjacent ones of a kind are one. */
 function blocksOf(answer: JsonObject): readonly Pick<Block, 'kind' | 'text'>[] {

@@ -2,12 +2,12 @@
  * What is shown of a run to people who chat with it: texts, thoughts, calls, approvals, questions, workers.
  *
  * Owns: these types; what a change of them does to what was shown before. Does not own: how they are found
- * (shown-fold.ts), how a protocol says them (the adapters of chat protocols).
+ * (chat-fold.ts), how a protocol says them (the adapters of chat protocols).
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 
 /** A worker, as one line that changes. */
-export interface ShownWorker {
+export interface ChatWorker {
   /** Of its activation. */
   readonly id: string
   readonly agent: string
@@ -20,7 +20,7 @@ export interface ShownWorker {
 }
 
 /** One thing that is shown. Those of one id (`block`, `call`, `worker.id`) belong together. */
-export type Shown =
+export type ChatItem =
   /** An agent in control begins a turn. */
   | { readonly type: 'turn' }
   /** A piece of a text or a thought of an agent in control. */
@@ -56,21 +56,19 @@ export type Shown =
     }
   /** A question is not open any more: it was answered, or its agent has ended. */
   | { readonly type: 'answered'; readonly question: string }
-  | { readonly type: 'worker'; readonly worker: ShownWorker }
+  | { readonly type: 'worker'; readonly worker: ChatWorker }
 
 /** A change of what is shown. `position`: of the event in the feed of the run that brought it, or that came before it. */
-export type ShownChange =
-  | { readonly type: 'show'; readonly position: number; readonly shown: Shown }
+export type ChatChange =
+  | { readonly type: 'show'; readonly position: number; readonly item: ChatItem }
   /** These blocks are of an attempt that failed: another one follows, and they were never said. */
   | { readonly type: 'withdraw'; readonly position: number; readonly blocks: readonly string[] }
 
 /** What is shown after a change: in place. Pieces of one block are joined, and so are the lines of a worker. */
-export function applyChange(all: ShownChange[], change: ShownChange): void {
+export function applyChange(all: ChatChange[], change: ChatChange): void {
   if (change.type === 'withdraw') {
     const gone = new Set(change.blocks)
-    const kept = all.filter(
-      (each) => each.type === 'withdraw' || !('block' in each.shown) || !gone.has(each.shown.block),
-    )
+    const kept = all.filter((each) => each.type === 'withdraw' || !('block' in each.item) || !gone.has(each.item.block))
     all.splice(0, all.length, ...kept)
     return
   }
@@ -81,11 +79,11 @@ export function applyChange(all: ShownChange[], change: ShownChange): void {
 }
 
 /** Two changes in a row as one; undefined if they are not of one text or one worker. */
-export function joinedChange(last: ShownChange, next: ShownChange): ShownChange | undefined {
+export function joinedChange(last: ChatChange, next: ChatChange): ChatChange | undefined {
   if (last.type !== 'show' || next.type !== 'show') return undefined
-  const [a, b] = [last.shown, next.shown]
+  const [a, b] = [last.item, next.item]
   if (a.type === 'worker' && b.type === 'worker') return a.worker.id === b.worker.id ? next : undefined
   const isPiece = (a.type === 'text' && b.type === 'text') || (a.type === 'reasoning' && b.type === 'reasoning')
   if (!isPiece || a.block !== b.block) return undefined
-  return { ...next, shown: { ...b, text: a.text + b.text } }
+  return { ...next, item: { ...b, text: a.text + b.text } }
 }

@@ -5,7 +5,7 @@
  * (../../runtime).
  * Holds: the journal is the state. A request that comes again starts nothing, and decides nothing, a second time.
  */
-export { followRun, type FollowedItem, type Rest } from './follow-run.ts'
+export { askedBy, followRun, needsPeople, type FollowedItem, type FollowOptions, type StreamEnd } from './follow-run.ts'
 export { askedQuestions, type AskedQuestion } from './asked-question.ts'
 export { findQuestion, isSettled, isSettlement, reply, settlementOf, type KnownQuestion, type Reply } from './reply.ts'
 export { agentName, agentNameCheck, type NamedAgent } from './named-agent.ts'
