@@ -26,12 +26,16 @@ export function folder(): string {
 }
 
 /** Serves these agents over these protocols. */
-export async function serve(agents: NonNullable<RuntimeOptions['agents']>, protocols: readonly Protocol[]) {
+export async function serve(
+  agents: NonNullable<RuntimeOptions['agents']>,
+  protocols: readonly Protocol[],
+  origins: readonly string[] = [],
+) {
   const runtime = await createRuntime({ store: join(folder(), 'reeve.db'), agents, strict: true })
   afterwards(() => runtime.close())
   const errors: unknown[] = []
   const { url, close } = await listen(
-    createServer({ runtime, auth, protocols, onError: (error) => errors.push(error) }),
+    createServer({ runtime, auth, protocols, origins, onError: (error) => errors.push(error) }),
     { port: 0 },
   )
   afterwards(close)

@@ -5,8 +5,8 @@
  * own: any protocol (`src/adapters/`), who may call (access/).
  * Holds: a protocol is reached through the same guard, credentials, limits and tenants as every route.
  */
-import { expects, hasNames, messageOf, refuseProblems, type Json } from '../core/index.ts'
-import type { Run, Runtime } from '../runtime/index.ts'
+import { expects, hasNames, messageOf, present, refuseProblems, type Json } from '../core/index.ts'
+import type { Run, Runtime, StartOptions } from '../runtime/index.ts'
 import { asPrincipal, mustAllow, principalProblems } from './access/principal.ts'
 import { runOf, runtimeOf } from './access/tenant-runtime.ts'
 import { shownError, type ShownError } from './error-status.ts'
@@ -27,6 +27,11 @@ export interface ProtocolContext {
   readonly readerTimeoutMs: number
   /** Throws `request.forbidden` for a caller without this role. */
   readonly mustAllow: (role: Role) => void
+  /**
+   * Starts a run as the caller: in their tenant, under their name, and in the trace that the header `traceparent` of the
+   * request names. The options come before these, but for the tenant. Rejects as `runtime.start` does.
+   */
+  readonly start: (agent: string, input: Json, options?: StartOptions) => Promise<Run>
   /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
   readonly run: (id: string) => Promise<Run>
   /**
@@ -50,6 +55,11 @@ export interface ProtocolContext {
 export interface Protocol {
   /** Whole paths at and below which it answers: `/v1`. Not below the server's base. */
   readonly paths: readonly string[]
+  /**
+   * Names of request headers that its clients send, beside those that every caller may: a page of `origins` is told that
+   * it may send them. Default: none.
+   */
+  readonly headers?: readonly string[]
   /** Those of its paths that anyone may read without a credential, such as a card that describes the service. */
   readonly open?: readonly string[]
   /** Answers a request. What it throws is answered by `refuse`. */
@@ -60,12 +70,15 @@ export interface Protocol {
 
 const isPath = (given: unknown): boolean => typeof given === 'string' && /^(\/[\w.~-]+)+$/u.test(given)
 
+const isHeaderName = (given: unknown): boolean => typeof given === 'string' && /^[\w-]+$/u.test(given)
+
 /** The check of one protocol of the option `protocols`. */
 export const protocolCheck = expects((given) => {
   if (!hasNames(given)) return false
-  const { handle, refuse, paths, open = [] } = given as { readonly [Name in keyof Protocol]?: unknown }
+  const { handle, refuse, paths, open = [], headers = [] } = given as { readonly [Name in keyof Protocol]?: unknown }
   const lists = [paths, open].every((list) => Array.isArray(list) && list.every(isPath))
-  return lists && typeof handle === 'function' && typeof refuse === 'function'
+  const isNamed = Array.isArray(headers) && headers.every(isHeaderName)
+  return lists && isNamed && typeof handle === 'function' && typeof refuse === 'function'
 }, 'a protocol, as those of reeve/openai, reeve/mcp and others')
 
 /** The protocol that answers a path, if there is one. */
@@ -83,12 +96,16 @@ export function protocolContext(
 ): ProtocolContext {
   const { own, request, ...rest } = given
   const { signal, heartbeatMs, readerTimeoutMs } = rest
+  // a malformed one is ignored where the run is started
+  const traceparent = request.headers.get('traceparent') ?? undefined
   return {
     ...rest,
     runtime: own,
     stream: (open) => eventStream({ request, signal, heartbeatMs, readerTimeoutMs }, (left) => messages(open(left))),
     principal,
     mustAllow: (role) => mustAllow(principal, role),
+    start: (agent, input, options) =>
+      own.start(agent, input, { user: principal.name, ...present({ traceparent }), ...options }),
     run: (id) => runOf(runtime, principal, id),
   }
 }

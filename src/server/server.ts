@@ -191,7 +191,8 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   app.onError((thrown, { req }) => failed(thrown, req.raw))
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
-      const preflight = access.admit(request, isPage(getPath(request), base, protocols))
+      const path = getPath(request)
+      const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw serverClosed()
       return await app.fetch(request, { peer })

@@ -10,7 +10,7 @@ const principals: Readonly<Record<string, { readonly roles: readonly Role[]; rea
   vic: { roles: ['viewer'] },
   eve: { roles: ['admin'], tenant: 'other' },
 }
-const tokenOf = (name: string): string => name.padEnd(24, '-')
+export const tokenOf = (name: string): string => name.padEnd(24, '-')
 const auth = {
   tokens: Object.fromEntries(Object.entries(principals).map(([name, each]) => [tokenOf(name), { name, ...each }])),
 }
@@ -22,8 +22,9 @@ export type Ask = (path: string, body: unknown, as?: string, headers?: Record<st
 export async function servingProtocols(
   agents: readonly Agent[],
   protocols: readonly Protocol[],
+  origins: readonly string[] = [],
 ): Promise<Serving & { readonly ask: Ask }> {
-  const served = await serving({ agents }, { auth, protocols })
+  const served = await serving({ agents }, { auth, protocols, origins })
   const ask: Ask = (path, body, as = 'ann', headers = {}) =>
     fetch(served.server.url + path, {
       method: body === undefined ? 'GET' : 'POST',

@@ -209,15 +209,14 @@ function send(request: AgentRequest, message: SentMessage): Promise<Sent> {
 }
 
 async function begin({ context, agent }: AgentRequest, message: SentMessage): Promise<Sent> {
-  const { runtime, principal, mustAllow } = context
+  const { principal, mustAllow } = context
   mustAllow('operator')
   const { messageId, files } = message
   const key = [principal.tenant ?? '', principal.name, agent, messageId]
   const session = message.contextId ?? derivedId('ctx', 'a2a', ...key)
-  const run = await runtime.start(agent, inputOf(context, agent, message), {
+  const run = await context.start(agent, inputOf(context, agent, message), {
     runId: derivedId('run', 'a2a', ...key),
     session,
-    user: principal.name,
     metadata: { [messageIdKey]: messageId },
     ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),
   })

@@ -79,6 +79,7 @@ export function a2a(options: A2aOptions): Protocol {
   const ids = new WeakMap<Request, RpcId>()
   return {
     paths: [wellKnown, path],
+    headers: ['a2a-extensions', 'a2a-version'],
     open: [...cards.keys()],
     async handle(request, context) {
       const { pathname, origin } = new URL(request.url)

@@ -118,16 +118,15 @@ async function startedRun(
   agent: string,
   { threadId, runId, text: said = '', files }: AgUiRequest,
 ): Promise<ServedRun> {
-  const { runtime, principal } = context
+  const { principal } = context
   const id = derivedId('run', 'ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
   await mustNotWait(context, threadId, id)
   const options: StartOptions = {
     runId: id,
     session: threadId,
-    user: principal.name,
     ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),
   }
-  const run = await runtime.start(agent, inputFor(context, agent, said), options)
+  const run = await context.start(agent, inputFor(context, agent, said), options)
   return { run, from: 0, answered: [] }
 }
 

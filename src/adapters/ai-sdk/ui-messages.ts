@@ -131,7 +131,7 @@ class Chats {
       metadata: { [messageKey]: said.id },
       ...present({ messages: files.length === 0 ? undefined : [{ role: 'user', content: files } as const] }),
     }
-    const run = await runtime.start(agent, said.text, options)
+    const run = await context.start(agent, said.text, options)
     // at once: its first words are shown as well
     this.#followed.follow(run)
     return run

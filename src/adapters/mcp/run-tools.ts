@@ -143,10 +143,8 @@ function startRun(agents: readonly StartableAgent[]): RunTool {
     input: compileSchema(schema, 'start_run'),
     hints: { ...writes, destructiveHint: false },
     async call({ agent = only!, input, key, session, wait_seconds }, { context, ...waiting }) {
-      const { principal, runtime } = context
       const now = systemClock.now()
-      const run = await runtime.start(agent as string, input as Json, {
-        user: principal.name,
+      const run = await context.start(agent as string, input as Json, {
         ...present({ session: session as string | undefined }),
         ...(key === undefined ? undefined : { runId: keyedRun(context, key as string) }),
       })

@@ -45,6 +45,7 @@ export function mcpServer(options: McpServerOptions = {}): Protocol {
   const { path = '/mcp', agents } = options
   return {
     paths: [path],
+    headers: ['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
     async handle(request, context) {
       if (new URL(request.url).pathname !== path)
         throw new ReeveError('request.unknown-path', 'MCP is not answered below its path', {

@@ -67,6 +67,7 @@ export function openai(options: OpenAiOptions = {}): Protocol {
   const api = new OpenAiApi(models)
   return {
     paths: [path],
+    headers: clientHeaders,
     async handle(request, context) {
       const { pathname, searchParams } = new URL(request.url)
       const [what, id, action, ...more] = pathname.slice(path.length + 1).split('/')
@@ -95,6 +96,27 @@ export function openai(options: OpenAiOptions = {}): Protocol {
     refuse,
   }
 }
+
+/** What the clients of OpenAI send; `x-stainless-`: about themselves. */
+const clientHeaders = [
+  'openai-beta',
+  'openai-organization',
+  'openai-project',
+  'user-agent',
+  ...[
+    'arch',
+    'custom-poll-interval',
+    'helper-method',
+    'lang',
+    'os',
+    'package-version',
+    'poll-helper',
+    'retry-count',
+    'runtime',
+    'runtime-version',
+    'timeout',
+  ].map((name) => `x-stainless-${name}`),
+]
 
 const modelForm = ({ name }: RegisteredAgent): Json => ({ id: name, object: 'model', created: 0, owned_by: 'reeve' })
 
@@ -230,9 +252,8 @@ class OpenAiApi {
     context.mustAllow('operator')
     const { inputSchema } = this.model(context, agent)
     const input = inputSchema === undefined ? said : (jsonIn(said) ?? said)
-    const run = await context.runtime.start(agent, input, {
+    const run = await context.start(agent, input, {
       runId,
-      user: context.principal.name,
       ...(messages.length === 0 ? undefined : { messages }),
       ...more,
     })

@@ -133,9 +133,10 @@ export interface Access {
   readonly token?: string
   /**
    * Refuses what was not meant for this server, before its route is looked for. Returns the answer to a preflight.
-   * Throws `request.forbidden`.
+   * `isPage`: a link may open it. `headers`: what a page of `origins` may send to it, beside what it may send to every
+   * path. Throws `request.forbidden`.
    */
-  admit(request: Request, isPage?: boolean): Response | undefined
+  admit(request: Request, isPage?: boolean, headers?: readonly string[]): Response | undefined
   /** Lets a request into a route. Throws `request.not-authenticated`, `request.forbidden`, `request.too-many`. */
   enter(request: Request, rule: AccessRule, peer?: string): Promise<Entrance>
   /** The JSON of the body. Throws `input.too-large`, `request.not-json`, `input.invalid`. */
@@ -200,9 +201,9 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
   }
   return {
     ...present({ token }),
-    admit(request, isPage = false) {
+    admit(request, isPage = false, headers = []) {
       mustBeAddressedHere(request, rules, isPage)
-      return preflight(request, rules)
+      return preflight(request, rules, headers)
     },
     async enter(request, { role, isShared = false, isStream = false }, peer) {
       const address = addressOf(request, peer)

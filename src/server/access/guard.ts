@@ -106,8 +106,22 @@ export function corsHeaders(request: Request, { origins }: GuardRules): Readonly
     : { Vary: 'Origin' }
 }
 
-/** The answer to a preflight of a named origin; undefined if the request is none. Cookies are not allowed across sites. */
-export function preflight(request: Request, rules: GuardRules): Response | undefined {
+/** Request headers that every caller may send. */
+const requestHeaders = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'traceparent',
+  'tracestate',
+  changeHeader,
+]
+
+/**
+ * The answer to a preflight of a named origin; undefined if the request is none. Cookies are not allowed across sites.
+ * `headers`: what may be sent to this path besides.
+ */
+export function preflight(request: Request, rules: GuardRules, headers: readonly string[]): Response | undefined {
   const isPreflight = request.method === 'OPTIONS' && request.headers.has('Access-Control-Request-Method')
   if (!isPreflight) return undefined
   return new Response(null, {
@@ -115,7 +129,7 @@ export function preflight(request: Request, rules: GuardRules): Response | undef
     headers: {
       ...corsHeaders(request, rules),
       'Access-Control-Allow-Methods': 'GET, POST, DELETE',
-      'Access-Control-Allow-Headers': `authorization, content-type, idempotency-key, last-event-id, ${changeHeader}`,
+      'Access-Control-Allow-Headers': [...requestHeaders, ...headers].join(', '),
       'Access-Control-Max-Age': '600',
     },
   })
