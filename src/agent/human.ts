@@ -124,8 +124,12 @@ export function askHuman(
   late: (answer: Json) => Json = (answer) => answer,
 ): Promise<Answered> {
   const { channel, timeoutMs, onTimeout } = options
+  const { type, output, handoffContext } = shown
+  // one who may also hand over answers in other forms, too
+  const isOutput = type === 'work' && handoffContext.candidates.length === 0
   return inquire(ctx, humanQuestion(options, shown), {
     check,
+    ...(output === undefined || !isOutput ? undefined : { answerSchema: output.json }),
     ...(channel === undefined ? undefined : { notify: channelsOf(options) }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
     ...(typeof onTimeout === 'object' ? { otherwise: late(onTimeout.answer) } : undefined),

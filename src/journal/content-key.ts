@@ -79,7 +79,7 @@ function entriesContent(entries: readonly HistoryEntry[]): Json {
   }))
 }
 
-/** The content of a question: all of it except its ids and its deadline. Pure. */
+/** The content of a question: all of it except its ids, its deadline and the schema of its answer. Pure. */
 export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<ApprovalRequested, 'address'>): string {
   const { op: _op, id: _id, until: _until, contentKey: _contentKey, type, ...rest } = event
   const {
@@ -88,6 +88,7 @@ export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<A
     callId: _callId,
     follows: _follows,
     inputHash: _inputHash,
+    schema: _schema,
     ...shown
   } = rest as unknown as JsonObject
   return canonical({ kind: 'question', type, ...shown })

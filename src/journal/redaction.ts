@@ -253,7 +253,7 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   'ask.settled': { outcome: outcomeOf(answered) },
   'cancel.received': { outcome: outcomeOf('payload') },
   'approval.requested': { context: 'payload', hits: [{ code: 'kept', priority: 'kept' }] },
-  'interrupt.raised': { question: 'payload' },
+  'interrupt.raised': { question: 'payload', schema: 'payload' },
   'message.refused': { reason: 'kept' },
   'mail.refused': { reason: 'kept' },
   'topic.refused': { reason: 'kept' },

@@ -24,6 +24,7 @@ import {
   type ApprovalRules,
   type Checked,
   type Infer,
+  type JsonSchema,
   type SchemaLike,
 } from '../edge/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
@@ -73,13 +74,16 @@ export async function interrupt<S extends SchemaLike | undefined = undefined>(
   refuseProblems('input.invalid', optionProblems<InterruptOptions>(checks, options, 'interrupt'))
   const schema = options.schema === undefined ? undefined : compileSchema(options.schema, 'interrupt')
   const check = schema === undefined ? undefined : (answer: Json): Checked<unknown> => schema.check(answer)
-  return (await inquire(ctx, question, { ...options, ...(check === undefined ? undefined : { check }) })).value as never
+  const asked = { ...options, ...present({ check, answerSchema: schema?.json }) }
+  return (await inquire(ctx, question, asked)).value as never
 }
 
 /** The options of a question whose answer is checked by code. */
 export interface Inquiry extends Omit<InterruptOptions, 'schema'> {
   /** Checks an answer. Pure. After an invalid answer the run asks again, with the problem in the question. */
   readonly check?: (answer: Json) => Checked<unknown>
+  /** The JSON Schema of an answer. Recorded with the question, for the form in which a person answers. */
+  readonly answerSchema?: JsonSchema
 }
 
 /** An answer. */
@@ -95,9 +99,10 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
   let put = question
   for (;;) {
     const interruptId = ctx.id('int')
+    const raised = { type: 'interrupt.raised', id: interruptId, question: put, path: ctx.place.path } as const
     const id = ctx.ask('interrupt', {
       ...(until === undefined ? undefined : { until }),
-      as: { type: 'interrupt.raised', id: interruptId, question: put, path: ctx.place.path },
+      as: { ...raised, ...present({ schema: options.answerSchema }) },
     })
     const channels = options.notify ?? rulesOf(ctx)?.notify ?? []
     const telling = announce(ctx, channels, noticeOf(ctx, interruptId, put, until))

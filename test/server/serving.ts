@@ -170,7 +170,8 @@ export async function* sentEvents(response: Response, onComment: () => void = ()
       if (lines.some((line) => line.startsWith(':'))) onComment()
       const data = lines.find((line) => line.startsWith('data: '))?.slice(6)
       const id = lines.find((line) => line.startsWith('id: '))?.slice(4)
-      if (data !== undefined)
+      // the last word of protocols of chats is no JSON
+      if (data !== undefined && data !== '[DONE]')
         yield { ...(id === undefined ? {} : { id: Number(id) }), data: JSON.parse(data) as unknown }
     }
   }

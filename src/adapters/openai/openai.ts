@@ -220,7 +220,8 @@ class OpenAiApi {
     }
     for (const { id, value } of answers) {
       const body = open.find((each) => each.id === id)?.body
-      const isTyped = isObject(body) && isObject(body['schema'])
+      const schema = isObject(body) ? body['schema'] : undefined
+      const isTyped = isObject(schema) && schema['type'] !== 'string'
       await run.answer({ interruptId: id, value: isTyped ? (jsonIn(value) ?? value) : value, by: name })
     }
     return run

@@ -212,6 +212,8 @@ export interface InterruptRaised extends AskCommand, Keyed {
   readonly id: string
   readonly question: Json
   readonly path: readonly string[]
+  /** The JSON Schema of the answer. Absent: any JSON; and in journals older than this field. */
+  readonly schema?: JsonObject
 }
 /** A question to a human whether one exact action may be done. */
 export interface ApprovalRequested extends AskCommand, Keyed {

@@ -192,10 +192,16 @@ function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: R
   else if (event.type === 'approval.requested') fold.approvals.set(event.id, { ...common, ...approvalAsked(event) })
 }
 
-const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({
+const pickInterrupt = ({
   id,
   path,
   question,
+  schema,
+}: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question' | 'schema'> => ({
+  id,
+  path,
+  question,
+  ...(schema === undefined ? undefined : { schema }),
 })
 
 function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {

@@ -4,7 +4,7 @@
  * Owns: the types. Does not own: how views are made (fold.ts, projection.ts) and shown (cli, studio).
  * All times are milliseconds since 1970.
  */
-import type { ActivationId, Failure, Json, MessageId, Outcome, RunId, Usage } from '../../core/index.ts'
+import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, Usage } from '../../core/index.ts'
 import type { ApprovalRequested, Caller } from '../events/events.ts'
 import type { ApprovalResolved } from '../events/facts.ts'
 import type { TeamView } from './team-views.ts'
@@ -100,6 +100,8 @@ export interface InterruptView {
   readonly agent: string
   readonly path: readonly string[]
   readonly question: Json
+  /** The JSON Schema of the answer, if it has one. */
+  readonly schema?: JsonObject
   readonly askedAt: number
   readonly until?: number
   readonly open: boolean
